@@ -1,0 +1,86 @@
+/**
+ * Every limit of the service with its unit and where it comes from. Nothing else in the code base holds a bound.
+ * "spec" is the published specification of the API; AWS quotas are from the service's public quota pages.
+ */
+export const limits = {
+  body: {
+    /** Largest request body in bytes. */
+    max_bytes: 256 * 1024,
+    /** Deepest nesting of a JSON body. */
+    max_depth: 32,
+  },
+  token: {
+    /** Lifetime of an access token (spec 5). */
+    access_lifetime_seconds: 3600,
+    /** Clock difference between two machines that is forgiven when `exp` is checked (RFC 8725). */
+    clock_skew_seconds: 5,
+    /** Longest token that is looked at. */
+    max_bytes: 4096,
+    /** How long a key that was not found is remembered as unknown. */
+    unknown_key_seconds: 30,
+    /** A new key is published this long before it signs, so that every cache has seen it. */
+    key_publication_lead_seconds: 600,
+    /** Failed client authentications per minute, per client and address, and per address (RFC 6749 2.3.1). */
+    failures_per_minute: 10,
+  },
+  authorizer: {
+    /** How long API Gateway keeps an authorizer's answer; a revoked application is out within this time. */
+    cache_seconds: 60,
+  },
+  rate: {
+    /** Requests per application in one clock minute (spec 8). */
+    per_minute: 1000,
+    /** Requests per application in one clock second (spec 8). */
+    burst_per_second: 50,
+    /** Quote requests per application in one clock second, counted apart (spec 8). */
+    quotes_per_second: 100,
+    /** The counter item outlives its minute by this much before DynamoDB may delete it. */
+    counter_kept_seconds: 3600,
+  },
+  page: { min_items: 1, max_items: 100, default_items: 25, max_reads: 3, entries_per_read: 250 },
+  idempotency: {
+    /** How long a stored answer is given again. */
+    kept_seconds: 24 * 3600,
+    max_key_characters: 255,
+  },
+  metadata: { max_keys: 50, max_key_characters: 40, max_value_characters: 500 },
+  money: {
+    /** Digits before the decimal point that a request may carry. */
+    max_integer_digits: 15,
+    /** No stored amount is larger than this many minor units. */
+    max_minor: 10n ** 18n,
+  },
+  transaction: {
+    /** A transaction nobody decides on expires after this time. */
+    expires_seconds: 7 * 24 * 3600,
+  },
+  client: {
+    /** Youngest client in years. */
+    min_age_years: 18,
+    /** Accounts per client: client lists merge over them, so they are bounded. */
+    max_accounts: 50,
+  },
+  commit: {
+    /** Tries after `TransactionConflict`, each after a new read. */
+    conflict_tries: 10,
+    /** Full jitter between these two, doubling. */
+    conflict_delay_min_ms: 50,
+    conflict_delay_max_ms: 1600,
+    /** Times a decision is made again after its condition failed. */
+    decision_tries: 3,
+    /** All of it ends this long before the function's own timeout. */
+    reserve_ms: 1000,
+  },
+  events: {
+    /** Events that one publishing transaction numbers (DynamoDB: 100 items in one transaction). */
+    max_per_commit: 40,
+    kept_seconds: 90 * 24 * 3600,
+    /** An outbox item that is still there after this time is found by the sweep. */
+    unpublished_after_seconds: 60,
+    /** Shards of the due index. */
+    due_shards: 32,
+    /** Due items that one sweep of one shard takes. */
+    due_page: 100,
+  },
+  functions: { memory_mb: 512, timeout_seconds: 10 },
+} as const;

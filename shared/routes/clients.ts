@@ -1,0 +1,98 @@
+import { BrokerageClient, CreateClientRequest, ListClientsQuery, UpdateClientRequest } from "../schema/client.ts";
+import { page } from "../schema/fields.ts";
+import { route } from "./route.ts";
+
+/** `GET /clients` */
+export const listClients = route({
+  id: "list_clients",
+  method: "GET",
+  path: "/clients",
+  tag: "Clients",
+  summary: "List all clients",
+  file: "clients/list",
+  auth: "token",
+  scope: "clients:read",
+  rate: "standard",
+  grants: ["query:list", "read"],
+  query: ListClientsQuery,
+  reply: page(BrokerageClient),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /clients` */
+export const createClient = route({
+  id: "create_client",
+  method: "POST",
+  path: "/clients",
+  tag: "Clients",
+  summary: "Create a client",
+  file: "clients/create",
+  auth: "token",
+  scope: "clients:write",
+  rate: "standard",
+  grants: ["read", "put"],
+  body: CreateClientRequest,
+  media: "json",
+  reply: BrokerageClient,
+  status: 201,
+  example: { email: "ana@example.com", first_name: "Ana", last_name: "Silva" },
+  refusals: ["email_taken", "external_id_taken", "client_underage"],
+  emits: ["client.created"],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /clients/{id}` */
+export const getClient = route({
+  id: "get_client",
+  method: "GET",
+  path: "/clients/{id}",
+  tag: "Clients",
+  summary: "Get one client",
+  file: "clients/get",
+  auth: "token",
+  scope: "clients:read",
+  rate: "standard",
+  grants: ["read"],
+  reply: BrokerageClient,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `PATCH /clients/{id}` */
+export const updateClient = route({
+  id: "update_client",
+  method: "PATCH",
+  path: "/clients/{id}",
+  tag: "Clients",
+  summary: "Update a client",
+  description: "A merge patch (RFC 7396): null removes an optional field. Verifying needs the scope clients:verify.",
+  file: "clients/update",
+  auth: "token",
+  scope: "clients:write",
+  rate: "standard",
+  grants: ["read", "put", "update", "delete"],
+  body: UpdateClientRequest,
+  media: "merge_patch",
+  reply: BrokerageClient,
+  status: 200,
+  example: { verification_status: "verified" },
+  refusals: [
+    "illegal_transition",
+    "email_taken",
+    "external_id_taken",
+    "client_underage",
+    "client_has_open_accounts",
+    "client_closed",
+    "insufficient_scope",
+  ],
+  emits: ["client.verified"],
+  stages: ["sandbox", "production"],
+});
+
+/** Rows of the client endpoints. */
+export const clientRoutes = [listClients, createClient, getClient, updateClient] as const;

@@ -1,0 +1,47 @@
+import { BrokerageEvent, ListEventsQuery } from "../schema/event.ts";
+import { page } from "../schema/fields.ts";
+import { route } from "./route.ts";
+
+/** `GET /events` */
+export const listEvents = route({
+  id: "list_events",
+  method: "GET",
+  path: "/events",
+  tag: "Events",
+  summary: "List events",
+  description:
+    "Published events in the order of their sequence. A reader who goes on from the last sequence he saw misses none.",
+  file: "events/list",
+  auth: "token",
+  scope: "events:read",
+  rate: "standard",
+  grants: ["query", "read"],
+  query: ListEventsQuery,
+  reply: page(BrokerageEvent),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /events/{id}` */
+export const getEvent = route({
+  id: "get_event",
+  method: "GET",
+  path: "/events/{id}",
+  tag: "Events",
+  summary: "Get one event",
+  file: "events/get",
+  auth: "token",
+  scope: "events:read",
+  rate: "standard",
+  grants: ["read"],
+  reply: BrokerageEvent,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** Rows of the event endpoints. */
+export const eventRoutes = [listEvents, getEvent] as const;

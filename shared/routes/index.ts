@@ -1,0 +1,17 @@
+import { accountRoutes } from "./accounts.ts";
+import { clientRoutes } from "./clients.ts";
+import { eventRoutes } from "./events.ts";
+import { oauthRoutes } from "./oauth.ts";
+import type { Route } from "./route.ts";
+import { serviceRoutes } from "./service.ts";
+import { transactionRoutes } from "./transactions.ts";
+
+/** The route table: every endpoint of the service, in the order of the documentation. */
+export const routes: readonly Route[] = [
+  ...oauthRoutes,
+  ...clientRoutes,
+  ...accountRoutes,
+  ...transactionRoutes,
+  ...eventRoutes,
+  ...serviceRoutes,
+];

@@ -1,0 +1,78 @@
+import type { $ZodType } from "zod/v4/core";
+import type { EventType } from "../schema/event.ts";
+import type { ProblemCode } from "../schema/problem.ts";
+import type { Scope } from "../schema/scope.ts";
+
+/** Deployment stages of the service. */
+export const stages = ["sandbox", "production"] as const;
+/** One of the deployment stages. */
+export type Stage = (typeof stages)[number];
+
+/**
+ * What the function of a row may do in the main table. The stacks turn each into exactly one IAM action, so a row
+ * names what its handler uses and nothing more: `read` BatchGetItem, `query` Query on the base table, `query:<index>`
+ * Query on one index, `put`, `update`, `delete` and `check` the four members of a transaction.
+ */
+export type Grant =
+  | "read"
+  | "query"
+  | "query:list"
+  | "query:state"
+  | "query:owner"
+  | "put"
+  | "update"
+  | "delete"
+  | "check";
+
+/** Methods of the API. Every other method of a known path answers 405. */
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/**
+ * One endpoint. The stacks, the pipeline, the OpenAPI document, the generated tests and the README table are loops over
+ * these rows (ADR 0001).
+ */
+export interface Route {
+  /** Operation id, snake_case, unique; with hyphens it is the function's name. */
+  readonly id: string;
+  readonly method: Method;
+  /** Path under the version, parameters in braces: `/clients/{id}`. */
+  readonly path: `/${string}`;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** File of the handler under `functions/`, without `.ts`. */
+  readonly file: string;
+  /** `token`: behind the authorizer. `none`: open. */
+  readonly auth: "token" | "none";
+  /** Scope that the token must hold; null when any token will do. */
+  readonly scope: Scope | null;
+  /** Which limit a request counts against; `none` counts nothing. */
+  readonly rate: "standard" | "quotes" | "none";
+  readonly grants: readonly Grant[];
+  /** May also touch the global partitions (applications by client id, public keys). */
+  readonly globals?: true;
+  /** Secrets that the function may read. */
+  readonly secrets?: readonly "signing_key"[];
+  readonly query?: $ZodType;
+  readonly body?: $ZodType;
+  /** How the body travels. PATCH bodies are merge patches (RFC 7396) and also taken as application/json. */
+  readonly media?: "json" | "merge_patch" | "form_or_json";
+  readonly reply: $ZodType;
+  readonly status: 200 | 201 | 202;
+  /** Example of the body, tried by the tests and shown in the OpenAPI document. */
+  readonly example?: unknown;
+  /** Codes that the handler itself may refuse with, beside those every row has. */
+  readonly refusals: readonly ProblemCode[];
+  /** Events that a commit of this endpoint may write. */
+  readonly emits: readonly EventType[];
+  readonly stages: readonly Stage[];
+}
+
+/**
+ * Declares a row; the type keeps the row's own schemas, from which a handler's input is inferred.
+ * @__NO_SIDE_EFFECTS__
+ */
+// @__NO_SIDE_EFFECTS__
+export function route<const R extends Route>(row: R): R {
+  return row;
+}

@@ -1,0 +1,130 @@
+import * as z from "zod/mini";
+import { Currency, id, Metadata, Money, Percent, pageParameters, resourceFields, Timestamp, text } from "./fields.ts";
+
+const AccountType = z.enum(["live", "demo"]);
+const Platform = z.enum(["internal", "mt4", "mt5", "ctrader", "other"]);
+const StopOutOrder = z.enum(["most_losing_first", "most_margin_first"]);
+const StopOutMode = z.enum(["full", "partial"]);
+const PositionMode = z.enum(["hedging", "netting"]);
+const MarginCalculation = z.enum(["max", "sum", "net"]);
+
+/** `POST /accounts`: the client is enough. */
+export const CreateAccountRequest = z.strictObject({
+  client_id: id("cli"),
+  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "account_number"))),
+  type: z.optional(AccountType),
+  currency: z.optional(Currency),
+  group_id: z.optional(text(64)),
+  name: z.optional(z.nullable(text(100))),
+  leverage: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+  position_mode: z.optional(PositionMode),
+  margin_calculation: z.optional(MarginCalculation),
+  platform: z.optional(Platform),
+  platform_login: z.optional(z.nullable(text(64))),
+  swap_free: z.optional(z.boolean()),
+  negative_balance_protection: z.optional(z.boolean()),
+  margin_call_level: z.optional(Percent),
+  stop_out_level: z.optional(Percent),
+  margin_rearm_level: z.optional(Percent),
+  stop_out_order: z.optional(StopOutOrder),
+  stop_out_mode: z.optional(StopOutMode),
+  metadata: z.optional(Metadata),
+});
+
+/** Query of `GET /accounts`. */
+export const ListAccountsQuery = z.strictObject({
+  ...pageParameters,
+  sort: z.optional(z.enum(["-created_at", "created_at"])),
+});
+
+/** An account as the API shows it; the money fields are computed from its balance item. */
+export const TradingAccount = z.object({
+  id: z.string(),
+  object: z.literal("account"),
+  number: z.string(),
+  client_id: z.string(),
+  type: AccountType,
+  group_id: z.string(),
+  name: z.nullable(z.string()),
+  currency: Currency,
+  leverage: z.int(),
+  position_mode: PositionMode,
+  margin_calculation: MarginCalculation,
+  platform: Platform,
+  platform_login: z.nullable(z.string()),
+  swap_free: z.boolean(),
+  negative_balance_protection: z.boolean(),
+  status: z.enum(["active", "disabled", "closed"]),
+  trading_mode: z.enum(["full", "close_only", "none"]),
+  balance: Money,
+  credit: Money,
+  held: Money,
+  available_balance: Money,
+  floating_pnl: Money,
+  equity: Money,
+  used_margin: Money,
+  free_margin: Money,
+  margin_level: z.nullable(z.string()),
+  withdrawable: Money,
+  margin_status: z.enum(["normal", "margin_call", "stop_out"]),
+  margin_call_level: Percent,
+  stop_out_level: Percent,
+  margin_rearm_level: Percent,
+  stop_out_order: StopOutOrder,
+  stop_out_mode: StopOutMode,
+  metrics_as_of: Timestamp,
+  metrics_stale: z.boolean(),
+  balance_version: z.int(),
+  disabled_at: z.nullable(Timestamp),
+  disabled_reason: z.nullable(z.string()),
+  closed_at: z.nullable(Timestamp),
+  ...resourceFields,
+});
+
+/** Kinds of a ledger entry. */
+export const LedgerKind = z.enum([
+  "deposit",
+  "withdrawal",
+  "transfer_in",
+  "transfer_out",
+  "credit_in",
+  "credit_out",
+  "adjustment",
+  "fee",
+  "negative_balance_correction",
+  "return",
+  "realised_pnl",
+  "swap",
+  "commission",
+]);
+
+/** Query of `GET /accounts/{id}/ledger`. */
+export const ListLedgerQuery = z.strictObject({
+  ...pageParameters,
+  sort: z.optional(z.enum(["-balance_version", "balance_version"])),
+});
+
+/** One posting on an account. `balance_version` counts the postings of the account from 1 without a gap. */
+export const LedgerEntry = z.object({
+  id: z.string(),
+  object: z.literal("ledger_entry"),
+  account_id: z.string(),
+  kind: LedgerKind,
+  amount: Money,
+  currency: Currency,
+  balance_before: Money,
+  balance_after: Money,
+  balance_version: z.int(),
+  transaction_id: z.nullable(z.string()),
+  created_at: Timestamp,
+  _links: resourceFields._links,
+});
+
+/** Body of `POST /accounts` after validation. */
+export type CreateAccount = z.infer<typeof CreateAccountRequest>;
+/** An account on the wire. */
+export type AccountBody = z.infer<typeof TradingAccount>;
+/** A ledger entry on the wire. */
+export type LedgerEntryBody = z.infer<typeof LedgerEntry>;
+/** One ledger kind. */
+export type LedgerKindName = z.infer<typeof LedgerKind>;

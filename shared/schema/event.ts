@@ -1,0 +1,59 @@
+import * as z from "zod/mini";
+import { Links, pageParameters, Timestamp } from "./fields.ts";
+
+/** The nine event kinds of the specification. */
+export const eventTypes = [
+  "client.created",
+  "client.verified",
+  "account.created",
+  "transaction.created",
+  "transaction.completed",
+  "trade.opened",
+  "trade.closed",
+  "margin.call",
+  "stop.out",
+] as const;
+
+/** Kinds that a webhook endpoint only gets when it names them. */
+export const optInEventTypes = [
+  "client.updated",
+  "account.updated",
+  "transaction.updated",
+  "margin.recovered",
+] as const;
+
+/** One event kind. */
+export type EventType = (typeof eventTypes)[number] | (typeof optInEventTypes)[number];
+
+/** Any event kind, as a schema. */
+export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);
+
+/** Who caused a change. */
+export const Actor = z.object({ type: z.enum(["api_application", "system"]), id: z.string() });
+
+/** An event as the API shows it and as a webhook carries it; immutable, kept 90 days. */
+export const BrokerageEvent = z.object({
+  id: z.string(),
+  object: z.literal("event"),
+  type: EventTypeSchema,
+  api_version: z.literal("v2"),
+  created_at: Timestamp,
+  timestamp: Timestamp,
+  environment: z.enum(["sandbox", "production"]),
+  sequence: z.string(),
+  resource: z.object({ type: z.string(), id: z.string(), version: z.int() }),
+  actor: Actor,
+  request_id: z.nullable(z.string()),
+  data: z.object({
+    object: z.record(z.string(), z.unknown()),
+    previous: z.optional(z.record(z.string(), z.unknown())),
+  }),
+  _links: Links,
+});
+
+/** Query of `GET /events`. */
+export const ListEventsQuery = z.strictObject({
+  ...pageParameters,
+  after_sequence: z.optional(z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "sequence"))),
+  sort: z.optional(z.enum(["sequence", "-sequence"])),
+});

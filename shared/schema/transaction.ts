@@ -1,0 +1,116 @@
+import * as z from "zod/mini";
+import { Actor } from "./event.ts";
+import { Currency, id, Metadata, Money, resourceFields, Timestamp, TimestampInput, text } from "./fields.ts";
+import { MoneyInput } from "./money.ts";
+
+const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
+
+/** States of a transaction. */
+export const TransactionStatus = z.enum([
+  "pending",
+  "approved",
+  "processing",
+  "completed",
+  "rejected",
+  "cancelled",
+  "failed",
+  "returned",
+]);
+
+/** Why a transaction was rejected, failed or returned. */
+const StatusReason = z.strictObject({
+  code: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, "reason_code")),
+  message: z.optional(z.nullable(text(500))),
+});
+
+/** The other end of the money: shown masked, only the last four characters are kept in the clear. */
+const Endpoint = z.strictObject({
+  iban: z.optional(z.string().check(z.regex(/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/, "iban"))),
+  wallet: z.optional(z.string().check(z.regex(/^[A-Za-z0-9:_-]{8,128}$/, "wallet"))),
+  card_last4: z.optional(z.string().check(z.regex(/^\d{4}$/, "card_last4"))),
+  holder: z.optional(text(200)),
+});
+
+const request = {
+  account_id: id("acc"),
+  amount: MoneyInput,
+  currency: z.optional(Currency),
+  fee: z.optional(MoneyInput),
+  method: z.optional(Method),
+  provider: z.optional(z.nullable(text(64))),
+  provider_reference: z.optional(z.nullable(text(128))),
+  external_id: z.optional(z.nullable(text(64))),
+  description: z.optional(z.nullable(text(500))),
+  expires_at: z.optional(TimestampInput),
+  status: z.optional(z.enum(["pending", "completed"])),
+  metadata: z.optional(Metadata),
+};
+
+/** `POST /transactions/deposit`: account and amount are enough. */
+export const CreateDepositRequest = z.strictObject({ ...request, source: z.optional(z.nullable(Endpoint)) });
+
+/** `POST /transactions/withdrawal`: the amount is held until the withdrawal is decided. */
+export const CreateWithdrawalRequest = z.strictObject({ ...request, destination: z.optional(z.nullable(Endpoint)) });
+
+/** `PATCH /transactions/{id}`: moves the status. */
+export const UpdateTransactionRequest = z.strictObject({
+  status: z.optional(TransactionStatus),
+  reason: z.optional(StatusReason),
+});
+
+const MaskedEndpoint = z.object({
+  iban: z.optional(z.string()),
+  wallet: z.optional(z.string()),
+  card_last4: z.optional(z.string()),
+  holder: z.optional(z.string()),
+});
+
+/** A deposit or a withdrawal as the API shows it. */
+export const Transaction = z.object({
+  id: z.string(),
+  object: z.literal("transaction"),
+  kind: z.enum(["deposit", "withdrawal"]),
+  account_id: z.string(),
+  client_id: z.string(),
+  amount: Money,
+  fee: Money,
+  net_amount: Money,
+  currency: Currency,
+  method: Method,
+  provider: z.nullable(z.string()),
+  provider_reference: z.nullable(z.string()),
+  external_id: z.nullable(z.string()),
+  source: z.nullable(MaskedEndpoint),
+  destination: z.nullable(MaskedEndpoint),
+  description: z.nullable(z.string()),
+  status: TransactionStatus,
+  status_reason: z.nullable(z.object({ code: z.string(), message: z.nullable(z.string()) })),
+  status_history: z.array(
+    z.object({
+      from: z.nullable(TransactionStatus),
+      to: TransactionStatus,
+      at: Timestamp,
+      actor: Actor,
+      reason: z.nullable(z.object({ code: z.string(), message: z.nullable(z.string()) })),
+    }),
+  ),
+  balance_before: z.nullable(Money),
+  balance_after: z.nullable(Money),
+  created_by: Actor,
+  approved_by: z.nullable(Actor),
+  approved_at: z.nullable(Timestamp),
+  completed_at: z.nullable(Timestamp),
+  expires_at: z.nullable(Timestamp),
+  ...resourceFields,
+});
+
+/** Body of `POST /transactions/deposit` after validation. */
+export type CreateDeposit = z.infer<typeof CreateDepositRequest>;
+/** Body of `POST /transactions/withdrawal` after validation. */
+export type CreateWithdrawal = z.infer<typeof CreateWithdrawalRequest>;
+/** Body of `PATCH /transactions/{id}` after validation. */
+export type UpdateTransaction = z.infer<typeof UpdateTransactionRequest>;
+/** A transaction on the wire. */
+export type TransactionBody = z.infer<typeof Transaction>;
+/** One transaction state. */
+export type TransactionState = z.infer<typeof TransactionStatus>;
