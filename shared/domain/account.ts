@@ -1,0 +1,313 @@
+import { limits } from "../limits.ts";
+import type { AccountBody, CreateAccount, LedgerEntryBody, LedgerKindName } from "../schema/account.ts";
+import type { CurrencyCode } from "../schema/fields.ts";
+import type { Client } from "./client.ts";
+import { type Change, type Context, type Decision, refuse, refuseField } from "./decision.ts";
+import { formatAmount, formatPercent, greatest, least } from "./money.ts";
+
+type MoneyField =
+  | "balance"
+  | "credit"
+  | "held"
+  | "available_balance"
+  | "floating_pnl"
+  | "equity"
+  | "used_margin"
+  | "free_margin"
+  | "margin_level"
+  | "withdrawable"
+  | "margin_status"
+  | "metrics_as_of"
+  | "metrics_stale"
+  | "balance_version";
+
+/** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0004). */
+export interface Account extends Omit<AccountBody, MoneyField | "object" | "_links"> {
+  readonly tenant_id: string;
+}
+
+/**
+ * The money of an account in minor units. `available_minor` is `balance_minor - held_minor`, stored because a condition
+ * cannot compute; `accepts` is the gate that a disable closes; `seq` is the number of the last posting.
+ */
+export interface Balance {
+  readonly account_id: string;
+  readonly tenant_id: string;
+  readonly client_id: string;
+  readonly currency: CurrencyCode;
+  readonly accepts: "all" | "close_only" | "none";
+  readonly balance_minor: bigint;
+  readonly available_minor: bigint;
+  readonly held_minor: bigint;
+  readonly credit_minor: bigint;
+  readonly used_margin_minor: bigint;
+  readonly seq: number;
+  /** Rises with every change of positions: a hold decided on old positions fails. */
+  readonly pos_version: number;
+  readonly positions: number;
+  /** Transactions that are not final. */
+  readonly pending: number;
+  readonly updated_at: string;
+}
+
+/** One posting as it is stored, in a partition that no role may update or delete. */
+export interface Ledger {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly account_id: string;
+  readonly kind: LedgerKindName;
+  readonly amount_minor: bigint;
+  readonly currency: CurrencyCode;
+  readonly balance_before_minor: bigint;
+  readonly balance_after_minor: bigint;
+  readonly balance_version: number;
+  readonly transaction_id: string | null;
+  readonly created_at: string;
+}
+
+/** The counter entry of a posting on a control account of the tenant; the legs of one posting sum to 0. */
+export interface Contra {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly control_account: "clearing" | "payouts" | "fee_income";
+  readonly amount_minor: bigint;
+  readonly currency: CurrencyCode;
+  readonly account_id: string;
+  readonly ledger_id: string;
+  readonly transaction_id: string | null;
+  readonly created_at: string;
+}
+
+/** Default leverage; a retail client's live account gets less (ESMA's cap for major pairs). */
+const leverageCaps = { retail_live: 30, other: 1000, default: 100 } as const;
+
+/** What can be paid out: floating profit and credit never count. */
+export function withdrawableMinor(balance: Balance, floatingMinor = 0n): bigint {
+  const equity = balance.balance_minor + balance.credit_minor + floatingMinor;
+  const free = least(balance.balance_minor, equity - balance.credit_minor - balance.used_margin_minor);
+  return greatest(0n, free - balance.held_minor);
+}
+
+/** The account as GET shows it, from its profile and its money. */
+export function accountBody(account: Account, balance: Balance): AccountBody {
+  const { tenant_id: _tenant, ...fields } = account;
+  const money = (minor: bigint) => formatAmount(minor, account.currency);
+  const equity = balance.balance_minor + balance.credit_minor;
+  const used = balance.used_margin_minor;
+  return {
+    ...fields,
+    object: "account",
+    balance: money(balance.balance_minor),
+    credit: money(balance.credit_minor),
+    held: money(balance.held_minor),
+    available_balance: money(balance.available_minor),
+    floating_pnl: money(0n),
+    equity: money(equity),
+    used_margin: money(used),
+    free_margin: money(equity - used - balance.held_minor),
+    margin_level: used === 0n ? null : formatPercent(equity, used),
+    withdrawable: money(withdrawableMinor(balance)),
+    margin_status: "normal",
+    metrics_as_of: balance.updated_at,
+    metrics_stale: false,
+    balance_version: balance.seq,
+    _links: {
+      self: { href: `/v2/accounts/${account.id}` },
+      client: { href: `/v2/clients/${account.client_id}` },
+      ledger: { href: `/v2/accounts/${account.id}/ledger` },
+    },
+  } as AccountBody;
+}
+
+/** The posting as the API shows it. */
+export function ledgerBody(entry: Ledger): LedgerEntryBody {
+  const money = (minor: bigint) => formatAmount(minor, entry.currency);
+  return {
+    id: entry.id,
+    object: "ledger_entry",
+    account_id: entry.account_id,
+    kind: entry.kind,
+    amount: money(entry.amount_minor),
+    currency: entry.currency,
+    balance_before: money(entry.balance_before_minor),
+    balance_after: money(entry.balance_after_minor),
+    balance_version: entry.balance_version,
+    transaction_id: entry.transaction_id,
+    created_at: entry.created_at,
+    _links: {
+      account: { href: `/v2/accounts/${entry.account_id}` },
+      ...(entry.transaction_id === null ? {} : { transaction: { href: `/v2/transactions/${entry.transaction_id}` } }),
+    },
+  };
+}
+
+/** An account together with its money. */
+export interface AccountWithBalance {
+  readonly account: Account;
+  readonly balance: Balance;
+}
+
+/** Decides `POST /accounts` for a client that exists. */
+export function openAccount(client: Client, request: CreateAccount, context: Context): Decision<AccountWithBalance> {
+  if (client.status === "closed") return refuseField("client_closed", "client_id", "The client is closed.");
+  if (client.status === "suspended") return refuseField("client_suspended", "client_id", "The client is suspended.");
+  if (client.account_count >= limits.client.max_accounts) {
+    return refuse("too_many_accounts", `A client may have ${limits.client.max_accounts} accounts.`);
+  }
+  const type = request.type ?? "live";
+  const retailLive = type === "live" && client.classification === "retail";
+  const max = retailLive ? leverageCaps.retail_live : leverageCaps.other;
+  const leverage = request.leverage ?? Math.min(leverageCaps.default, max);
+  if (leverage > max) {
+    const detail = `must not be above ${max} for this account`;
+    return refuse("leverage_not_allowed", `The leverage ${detail}.`, {
+      errors: [{ pointer: "#/leverage", code: "leverage_not_allowed", detail }],
+      extra: { max },
+    });
+  }
+  const levels = marginLevels(request, retailLive);
+  if (!levels.ok) return levels;
+  const account = draftAccount(client, request, context, { type, leverage, ...levels.result });
+  const balance = emptyBalance(account, context);
+  return {
+    ok: true,
+    result: { account, balance },
+    changes: [
+      { op: "create", entity: "account", item: account },
+      { op: "create", entity: "balance", item: balance },
+      {
+        op: "adjust",
+        entity: "client",
+        id: client.id,
+        add: { account_count: 1, open_accounts: 1 },
+        require: [
+          { attribute: "status", is: "equal", value: "active" },
+          { attribute: "account_count", is: "below", value: limits.client.max_accounts },
+        ],
+      },
+      ...accountMarkers(account, request.number === undefined),
+    ],
+    events: [
+      {
+        type: "account.created",
+        resource: { type: "account", id: account.id, version: 1 },
+        client_id: client.id,
+        account_id: account.id,
+        object: accountBody(account, balance),
+      },
+    ],
+  };
+}
+
+function draftAccount(
+  client: Client,
+  request: CreateAccount,
+  context: Context,
+  settled: Levels & Pick<Account, "type" | "leverage">,
+): Account {
+  const mode = request.position_mode ?? "hedging";
+  return {
+    id: context.newId("acc"),
+    tenant_id: context.tenant_id,
+    number: request.number ?? context.newNumber(8),
+    client_id: client.id,
+    type: settled.type,
+    group_id: request.group_id ?? "default",
+    name: request.name ?? null,
+    currency: request.currency ?? "USD",
+    leverage: settled.leverage,
+    position_mode: mode,
+    margin_calculation: request.margin_calculation ?? (mode === "hedging" ? "max" : "net"),
+    platform: request.platform ?? "internal",
+    platform_login: request.platform_login ?? null,
+    swap_free: request.swap_free ?? false,
+    negative_balance_protection: request.negative_balance_protection ?? true,
+    margin_call_level: settled.margin_call_level,
+    stop_out_level: settled.stop_out_level,
+    margin_rearm_level: settled.margin_rearm_level,
+    stop_out_order: request.stop_out_order ?? "most_losing_first",
+    stop_out_mode: request.stop_out_mode ?? "full",
+    status: "active",
+    trading_mode: "full",
+    disabled_at: null,
+    disabled_reason: null,
+    closed_at: null,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+    metadata: request.metadata ?? {},
+  };
+}
+
+function emptyBalance(account: Account, context: Context): Balance {
+  return {
+    account_id: account.id,
+    tenant_id: context.tenant_id,
+    client_id: account.client_id,
+    currency: account.currency,
+    accepts: "all",
+    balance_minor: 0n,
+    available_minor: 0n,
+    held_minor: 0n,
+    credit_minor: 0n,
+    used_margin_minor: 0n,
+    seq: 0,
+    pos_version: 0,
+    positions: 0,
+    pending: 0,
+    updated_at: context.now,
+  };
+}
+
+function accountMarkers(account: Account, drawn: boolean): Change[] {
+  const taken = (field: string) => [{ pointer: `#/${field}`, code: "taken", detail: "belongs to another account" }];
+  const changes: Change[] = [
+    {
+      op: "claim",
+      kind: "account_number",
+      value: account.number,
+      owner: account.id,
+      drawn,
+      refusal: { code: "number_taken", detail: "The number belongs to another account.", errors: taken("number") },
+    },
+  ];
+  if (account.platform_login !== null) {
+    changes.push({
+      op: "claim",
+      kind: "platform_login",
+      value: JSON.stringify([account.platform, account.platform_login]),
+      owner: account.id,
+      refusal: {
+        code: "platform_login_taken",
+        detail: "The platform login belongs to another account.",
+        errors: taken("platform_login"),
+      },
+    });
+  }
+  return changes;
+}
+
+type Levels = Pick<Account, "margin_call_level" | "stop_out_level" | "margin_rearm_level">;
+
+function marginLevels(request: CreateAccount, retailLive: boolean): Decision<Levels> {
+  const call = hundredths(request.margin_call_level ?? "100.00");
+  const stop = hundredths(request.stop_out_level ?? "50.00");
+  const rearm = request.margin_rearm_level === undefined ? call + 500 : hundredths(request.margin_rearm_level);
+  if (call <= stop) return refuseLevel("margin_call_level", "must be above stop_out_level");
+  if (rearm <= call) return refuseLevel("margin_rearm_level", "must be above margin_call_level");
+  if (retailLive && stop < 5000) return refuseLevel("stop_out_level", "must be at least 50.00 for a retail client");
+  const shown = (value: number) => `${Math.trunc(value / 100)}.${String(value % 100).padStart(2, "0")}`;
+  const result = { margin_call_level: shown(call), stop_out_level: shown(stop), margin_rearm_level: shown(rearm) };
+  return { ok: true, result, changes: [], events: [] };
+}
+
+function refuseLevel(field: string, detail: string) {
+  return refuse("validation_failed", "1 field failed validation.", {
+    errors: [{ pointer: `#/${field}`, code: "out_of_range", detail }],
+  });
+}
+
+function hundredths(percent: string): number {
+  const [whole = "0", fraction = ""] = percent.split(".");
+  return Number(whole + fraction.padEnd(2, "0"));
+}

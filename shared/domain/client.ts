@@ -1,0 +1,329 @@
+import { limits } from "../limits.ts";
+import type { ClientBody, CreateClient, UpdateClient } from "../schema/client.ts";
+import {
+  type Change,
+  type Context,
+  type Decision,
+  type DomainEvent,
+  type FieldError,
+  refuse,
+  refuseField,
+  refuseScope,
+  unchanged,
+} from "./decision.ts";
+import { mergeMetadata } from "./metadata.ts";
+
+/** A client as it is stored: the wire's fields, with two counters that move outside its version. */
+export interface Client extends Omit<ClientBody, "object" | "_links"> {
+  readonly tenant_id: string;
+  /** Accounts that are not closed; closing the client needs 0. */
+  readonly open_accounts: number;
+}
+
+type VerificationStatus = Client["verification_status"];
+type Patch = UpdateClient;
+
+/** Which verification states follow which. */
+const verificationMoves: Readonly<Record<VerificationStatus, readonly VerificationStatus[]>> = {
+  unverified: ["pending", "verified"],
+  pending: ["verified", "rejected", "unverified"],
+  verified: ["pending", "rejected"],
+  rejected: ["pending", "verified"],
+  expired: ["pending", "verified"],
+};
+
+const statusMoves: Readonly<Record<Client["status"], readonly Client["status"][]>> = {
+  active: ["suspended", "closed"],
+  suspended: ["active", "closed"],
+  closed: [],
+};
+
+/** The client as GET shows it. */
+export function clientBody(client: Client): ClientBody {
+  const { tenant_id: _tenant, open_accounts: _open, ...fields } = client;
+  return {
+    ...fields,
+    object: "client",
+    _links: {
+      self: { href: `/v2/clients/${client.id}` },
+      accounts: { href: `/v2/clients/${client.id}/accounts` },
+    },
+  } as ClientBody;
+}
+
+/** Decides `POST /clients`: the email, and the external id when given, must be free in the tenant. */
+export function openClient(request: CreateClient, context: Context): Decision<Client> {
+  const type = request.type ?? "individual";
+  const missing = missingNames(type, request);
+  if (missing.length > 0) return refuse("validation_failed", fieldCount(missing), { errors: missing });
+  if (request.date_of_birth && isUnderage(request.date_of_birth, context.now)) return refuseAge();
+  const id = context.newId("cli");
+  const client: Client = {
+    id,
+    tenant_id: context.tenant_id,
+    type,
+    email: request.email,
+    first_name: request.first_name ?? null,
+    last_name: request.last_name ?? null,
+    company_name: request.company_name ?? null,
+    registration_number: request.registration_number ?? null,
+    external_id: request.external_id ?? null,
+    middle_name: request.middle_name ?? null,
+    phone: request.phone ?? null,
+    date_of_birth: request.date_of_birth ?? null,
+    nationality: request.nationality ?? null,
+    country: request.country ?? null,
+    address: request.address ?? null,
+    language: request.language ?? "en",
+    time_zone: request.time_zone ?? "UTC",
+    classification: request.classification ?? "retail",
+    risk_level: request.risk_level ?? "low",
+    tags: request.tags ?? [],
+    status: "active",
+    suspended_reason: null,
+    closed_at: null,
+    verification_status: "unverified",
+    verification: {
+      level: "none",
+      provider: null,
+      reference: null,
+      submitted_at: null,
+      verified_at: null,
+      verified_by: null,
+      expires_at: null,
+      rejection_reasons: [],
+    },
+    account_count: 0,
+    open_accounts: 0,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+    metadata: request.metadata ?? {},
+  };
+  const changes: Change[] = [{ op: "create", entity: "client", item: client }, claimEmail(client.email, id)];
+  if (client.external_id !== null) changes.push(claimExternalId(client.external_id, id));
+  return { ok: true, result: client, changes, events: [clientEvent("client.created", client)] };
+}
+
+/** Decides `PATCH /clients/{id}`. An empty patch, or one that says what is already so, changes nothing. */
+export function amendClient(client: Client, patch: Patch, context: Context): Decision<Client> {
+  if (client.status === "closed" && patch.status === undefined) {
+    return refuse("client_closed", "A closed client cannot be changed.");
+  }
+  const verification = amendVerification(client, patch, context);
+  if (!verification.ok) return verification;
+  const status = amendStatus(client, patch, context);
+  if (!status.ok) return status;
+  const metadata = mergeMetadata(client.metadata, patch.metadata ?? {});
+  if (!metadata.ok) return metadata;
+  const {
+    status: _s,
+    verification: _v,
+    verification_status: _vs,
+    metadata: _m,
+    suspended_reason: _r,
+    ...profile
+  } = patch;
+  const merged = {
+    ...client,
+    ...profile,
+    ...verification.result,
+    ...status.result,
+    metadata: metadata.result,
+  } as Client;
+  const missing = missingNames(merged.type, { ...merged });
+  if (missing.length > 0) return refuse("validation_failed", fieldCount(missing), { errors: missing });
+  if (merged.date_of_birth !== null && isUnderage(merged.date_of_birth, context.now)) return refuseAge();
+  if (JSON.stringify(merged) === JSON.stringify(client)) return unchanged(client);
+  const after: Client = { ...merged, updated_at: later(client.updated_at, context.now), version: client.version + 1 };
+  const events = client.verification_status !== "verified" && after.verification_status === "verified";
+  return {
+    ok: true,
+    result: after,
+    changes: [
+      {
+        op: "update",
+        entity: "client",
+        before: client,
+        after,
+        ...(after.status === "closed" && client.status !== "closed"
+          ? { require: [{ attribute: "open_accounts", is: "equal", value: 0 }] }
+          : {}),
+      },
+      ...moveMarkers(client, after),
+    ],
+    events: events
+      ? [
+          clientEvent("client.verified", after, {
+            verification_status: client.verification_status,
+            version: client.version,
+          }),
+        ]
+      : [],
+  };
+}
+
+function amendVerification(
+  client: Client,
+  patch: Patch,
+  context: Context,
+): Decision<Pick<Client, "verification_status" | "verification">> {
+  const from = client.verification_status;
+  const to = patch.verification_status ?? from;
+  const verification = { ...client.verification, ...patch.verification } as Client["verification"];
+  const touched = patch.verification !== undefined;
+  if (to === from) {
+    if (touched && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
+    return unchanged({ verification_status: from, verification });
+  }
+  const allowed = verificationMoves[from];
+  if (!allowed.includes(to)) return refuseMove("verification_status", from, to, allowed);
+  const own = (to === "pending" && from !== "verified") || to === "unverified";
+  if ((!own || touched) && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
+  const birth = patch.date_of_birth === undefined ? client.date_of_birth : patch.date_of_birth;
+  const country = patch.country === undefined ? client.country : patch.country;
+  const needed: FieldError[] = [];
+  if (to === "pending" && birth === null) needed.push(required("date_of_birth"));
+  if (to === "pending" && country === null) needed.push(required("country"));
+  if (to === "rejected" && !patch.verification?.rejection_reasons?.length) {
+    needed.push(required("verification/rejection_reasons"));
+  }
+  if (needed.length > 0) return refuse("validation_failed", fieldCount(needed), { errors: needed });
+  const moment = context.now;
+  const next: Client["verification"] =
+    to === "verified"
+      ? {
+          ...verification,
+          level: patch.verification?.level ?? "full",
+          verified_at: moment,
+          verified_by: context.actor.id,
+          rejection_reasons: [],
+        }
+      : to === "pending"
+        ? { ...verification, submitted_at: moment, verified_at: null, verified_by: null, rejection_reasons: [] }
+        : { ...verification, verified_at: null, verified_by: null };
+  return unchanged({ verification_status: to, verification: next });
+}
+
+function amendStatus(
+  client: Client,
+  patch: Patch,
+  context: Context,
+): Decision<Pick<Client, "status" | "suspended_reason" | "closed_at">> {
+  const from = client.status;
+  const to = patch.status ?? from;
+  const reason = patch.suspended_reason === undefined ? client.suspended_reason : patch.suspended_reason;
+  if (to === from) {
+    if (patch.suspended_reason && to !== "suspended") {
+      return refuseField("validation_failed", "suspended_reason", "goes with the status suspended only", "not_allowed");
+    }
+    return unchanged({ status: from, suspended_reason: reason, closed_at: client.closed_at });
+  }
+  const allowed = statusMoves[from];
+  if (!allowed.includes(to)) return refuseMove("status", from, to, allowed);
+  if (to === "closed" && client.open_accounts > 0) {
+    return refuse("client_has_open_accounts", `The client has ${client.open_accounts} open accounts.`);
+  }
+  return unchanged({
+    status: to,
+    suspended_reason: to === "suspended" ? reason : null,
+    closed_at: to === "closed" ? context.now : null,
+  });
+}
+
+function moveMarkers(before: Client, after: Client): Change[] {
+  const changes: Change[] = [];
+  const closes = after.status === "closed" && before.status !== "closed";
+  if (before.email !== after.email || closes) {
+    changes.push({ op: "release", kind: "client_email", value: before.email, owner: before.id });
+    if (!closes) changes.push(claimEmail(after.email, after.id));
+  }
+  if (before.external_id !== after.external_id) {
+    if (before.external_id !== null) {
+      changes.push({ op: "release", kind: "client_external_id", value: before.external_id, owner: before.id });
+    }
+    if (after.external_id !== null) changes.push(claimExternalId(after.external_id, after.id));
+  }
+  return changes;
+}
+
+function claimEmail(email: string, owner: string): Change {
+  const detail = "is the address of another client";
+  return {
+    op: "claim",
+    kind: "client_email",
+    value: email,
+    owner,
+    refusal: {
+      code: "email_taken",
+      detail: `The email address ${detail}.`,
+      errors: [{ pointer: "#/email", code: "taken", detail }],
+    },
+  };
+}
+
+function claimExternalId(value: string, owner: string): Change {
+  const detail = "belongs to another client";
+  return {
+    op: "claim",
+    kind: "client_external_id",
+    value,
+    owner,
+    refusal: {
+      code: "external_id_taken",
+      detail: `The external id ${detail}.`,
+      errors: [{ pointer: "#/external_id", code: "taken", detail }],
+    },
+  };
+}
+
+function clientEvent(
+  type: "client.created" | "client.verified",
+  client: Client,
+  previous?: Readonly<Record<string, unknown>>,
+): DomainEvent {
+  return {
+    type,
+    resource: { type: "client", id: client.id, version: client.version },
+    client_id: client.id,
+    account_id: null,
+    object: clientBody(client),
+    ...(previous ? { previous } : {}),
+  };
+}
+
+function missingNames(
+  type: Client["type"],
+  fields: { first_name?: unknown; last_name?: unknown; company_name?: unknown },
+): FieldError[] {
+  const names = type === "individual" ? (["first_name", "last_name"] as const) : (["company_name"] as const);
+  return names.filter((name) => typeof fields[name] !== "string").map(required);
+}
+
+function required(field: string): FieldError {
+  return { pointer: `#/${field}`, code: "required", detail: "is required" };
+}
+
+function fieldCount(errors: readonly FieldError[]): string {
+  return errors.length === 1 ? "1 field failed validation." : `${errors.length} fields failed validation.`;
+}
+
+function refuseMove(field: string, from: string, to: string, allowed: readonly string[]) {
+  return refuse("illegal_transition", `${field} cannot go from ${from} to ${to}.`, { extra: { from, to, allowed } });
+}
+
+function refuseAge() {
+  const years = limits.client.min_age_years;
+  return refuseField("client_underage", "date_of_birth", `A client must be ${years} years or older.`, "too_young");
+}
+
+/** Whether the birthday that makes 18 years lies after `now`; someone born on 29 February comes of age on 1 March. */
+export function isUnderage(dateOfBirth: string, now: string): boolean {
+  const [year = 0, month = 1, day = 1] = dateOfBirth.split("-").map(Number);
+  return Date.UTC(year + limits.client.min_age_years, month - 1, day) > Date.parse(now);
+}
+
+/** The later of two moments: a clock that goes back never lets `updated_at` go back. */
+export function later(a: string, b: string): string {
+  return a > b ? a : b;
+}

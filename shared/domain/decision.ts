@@ -1,0 +1,144 @@
+import type { EventType } from "../schema/event.ts";
+import type { ProblemCode } from "../schema/problem.ts";
+import type { Scope } from "../schema/scope.ts";
+
+/** Who causes a change: an application of the tenant, or the service itself. */
+export interface Actor {
+  readonly type: "api_application" | "system";
+  readonly id: string;
+}
+
+/** What a decision may know of the world besides its state and the request. */
+export interface Context {
+  readonly tenant_id: string;
+  readonly environment: "sandbox" | "production";
+  readonly actor: Actor;
+  readonly request_id: string | null;
+  readonly scopes: readonly Scope[];
+  /** The moment of the decision, RFC 3339 UTC with milliseconds. */
+  readonly now: string;
+  /** A fresh identifier `<prefix>_<ULID>`. */
+  readonly newId: (prefix: string) => string;
+  /** A fresh number of `digits` decimal digits, the first one not zero. */
+  readonly newNumber: (digits: number) => string;
+}
+
+/** One field that broke a rule. `pointer` is a JSON Pointer as a URI fragment (RFC 9457 3). */
+export interface FieldError {
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** Why a request was refused; `code` decides the status, `extra` are further members of the problem document. */
+export interface Refusal {
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly errors?: readonly FieldError[];
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+/** A condition on one attribute of the item that a change adjusts. */
+export interface Requirement {
+  readonly attribute: string;
+  readonly is: "equal" | "not" | "at_least" | "below";
+  readonly value: string | number | bigint;
+}
+
+/** Uniqueness markers: a value of this kind belongs to one resource of the tenant. */
+export type UniqueKind =
+  | "client_email"
+  | "client_external_id"
+  | "account_number"
+  | "platform_login"
+  | "transaction_external_id"
+  | "provider_reference";
+
+/** Names of the stored kinds that a decision may write. */
+export type EntityName = "client" | "account" | "balance" | "transaction" | "ledger" | "contra";
+
+/** An item of a stored kind: its own fields, without keys. */
+export type StoredItem = object;
+
+/**
+ * One change of a decision. `create` fails when the item exists; `update` writes what differs between `before` and
+ * `after` on the condition that the version is still that of `before`; `adjust` adds and sets on stated requirements
+ * without comparing a version (ADR 0004); `claim` and `release` are uniqueness markers.
+ */
+export type Change =
+  | { readonly op: "create"; readonly entity: EntityName; readonly item: StoredItem }
+  | {
+      readonly op: "update";
+      readonly entity: EntityName;
+      readonly before: StoredItem & { readonly version: number };
+      readonly after: StoredItem & { readonly version: number };
+      readonly require?: readonly Requirement[];
+    }
+  | {
+      readonly op: "adjust";
+      readonly entity: "balance" | "client";
+      readonly id: string;
+      readonly set?: Readonly<Record<string, string | number | bigint>>;
+      readonly add?: Readonly<Record<string, number | bigint>>;
+      readonly require: readonly Requirement[];
+    }
+  | {
+      readonly op: "claim";
+      readonly kind: UniqueKind;
+      readonly value: string;
+      readonly owner: string;
+      readonly refusal: Refusal;
+      /** The value was drawn by us: when it is taken, decide again with another one. */
+      readonly drawn?: boolean;
+    }
+  | { readonly op: "release"; readonly kind: UniqueKind; readonly value: string; readonly owner: string };
+
+/** An event of a decision, before it has a number. */
+export interface DomainEvent {
+  readonly type: EventType;
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
+  readonly client_id: string | null;
+  readonly account_id: string | null;
+  /** The resource after the change, exactly as GET shows it. */
+  readonly object: object;
+  readonly previous?: Readonly<Record<string, unknown>>;
+}
+
+/** What a decision comes to: the result with its changes and events, or a refusal that changes nothing. */
+export type Decision<R> =
+  | {
+      readonly ok: true;
+      readonly result: R;
+      readonly changes: readonly Change[];
+      readonly events: readonly DomainEvent[];
+    }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** A refusal as a decision. */
+export function refuse(
+  code: ProblemCode,
+  detail: string,
+  more: Pick<Refusal, "errors" | "extra"> = {},
+): { readonly ok: false; readonly refusal: Refusal } {
+  return { ok: false, refusal: { code, detail, ...more } };
+}
+
+/** A refusal that names one field of the body. */
+export function refuseField(
+  code: ProblemCode,
+  field: string,
+  detail: string,
+  fieldCode: string = code,
+): { readonly ok: false; readonly refusal: Refusal } {
+  return refuse(code, detail, { errors: [{ pointer: `#/${field}`, code: fieldCode, detail }] });
+}
+
+/** A refusal because the caller's token lacks a scope that this very change needs. */
+export function refuseScope(scope: Scope): { readonly ok: false; readonly refusal: Refusal } {
+  return refuse("insufficient_scope", `This change needs the scope ${scope}.`, { extra: { scope } });
+}
+
+/** A decision that changes nothing: the request asked for what is already so. */
+export function unchanged<R>(result: R): Decision<R> {
+  return { ok: true, result, changes: [], events: [] };
+}

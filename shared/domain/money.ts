@@ -1,0 +1,46 @@
+import { limits } from "../limits.ts";
+import type { CurrencyCode } from "../schema/fields.ts";
+
+/** Digits after the decimal point of each currency (ISO 4217 exponent). */
+export const minorDigits: Readonly<Record<CurrencyCode, number>> = { USD: 2, EUR: 2, GBP: 2, CHF: 2, JPY: 0, AUD: 2 };
+
+/** Why a text is no amount of a currency. */
+export type AmountFault = "amount_precision" | "amount_too_large";
+
+/**
+ * Minor units of a decimal text such as `"100.5"`. Never rounds: more digits than the currency has is
+ * `amount_precision`, more than 10^18 minor units is `amount_too_large`.
+ */
+export function parseAmount(text: string, currency: CurrencyCode): bigint | AmountFault {
+  const digits = minorDigits[currency];
+  const [whole = "0", fraction = ""] = text.split(".");
+  if (fraction.length > digits) return "amount_precision";
+  const minor = BigInt(whole + fraction.padEnd(digits, "0"));
+  return minor > limits.money.max_minor ? "amount_too_large" : minor;
+}
+
+/** Decimal string with exactly the digits of the currency: 125000n USD is `"1250.00"`. */
+export function formatAmount(minor: bigint, currency: CurrencyCode): string {
+  const digits = minorDigits[currency];
+  const sign = minor < 0n ? "-" : "";
+  const text = (minor < 0n ? -minor : minor).toString().padStart(digits + 1, "0");
+  return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
+
+/** `part * 100 / whole` with two digits, truncated toward zero so that a level never looks better than it is. */
+export function formatPercent(part: bigint, whole: bigint): string {
+  const hundredths = (part * 10_000n) / whole;
+  const sign = hundredths < 0n ? "-" : "";
+  const text = (hundredths < 0n ? -hundredths : hundredths).toString().padStart(3, "0");
+  return `${sign}${text.slice(0, -2)}.${text.slice(-2)}`;
+}
+
+/** The smaller of two amounts. */
+export function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+/** The larger of two amounts. */
+export function greatest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
