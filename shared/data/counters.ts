@@ -1,0 +1,104 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { limits } from "../limits.ts";
+import { env } from "../runtime/env.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { rateCounters } from "./entities.ts";
+import { readRawItem } from "./table.ts";
+
+/** Which limits a request counts against. */
+export type RateClass = "standard" | "quotes";
+
+/** What the counter says of one request. `reset_seconds` is the start of the next window in epoch seconds. */
+export interface RateVerdict {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset_seconds: number;
+  /** Policies that refused it; empty when allowed. */
+  readonly violated: readonly ("minute" | "burst" | "quotes")[];
+  /** Whole seconds after which the refused request may be tried again. */
+  readonly retry_after_seconds: number;
+}
+
+// No retry: a counter that is asked twice for one request would count it twice.
+const counterTable = DynamoDBDocumentClient.from(
+  new DynamoDBClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 500, requestTimeout: 1000 } }),
+);
+
+type Counts = Readonly<Record<string, number>>;
+
+/**
+ * Counts one request of an application exactly, in one conditional write: refused requests do not count (ADR 0007).
+ * When the counter cannot be asked the request passes and an alarm metric is written.
+ */
+export async function countRequest(
+  caller: { readonly tenant_id: string; readonly application_id: string },
+  rateClass: RateClass,
+  requestTimeMs: number,
+): Promise<RateVerdict> {
+  const seconds = Math.floor(requestTimeMs / 1000);
+  const minute = Math.floor(seconds / 60);
+  const second = seconds % 60;
+  const standard = rateClass === "standard";
+  const perSecond = standard ? limits.rate.burst_per_second : limits.rate.quotes_per_second;
+  const slot = `${standard ? "s" : "q"}${second}`;
+  const free = "(attribute_not_exists(#slot) OR #slot < :per_second)";
+  try {
+    const { Attributes: counts } = await counterTable.send(
+      new UpdateCommand({
+        TableName: env.volatileTableName,
+        Key: rateCounters.key(caller.tenant_id, caller.application_id, minute),
+        UpdateExpression: `SET et = :et, expires_at = :expires ADD #slot :one${standard ? ", n :one" : ""}`,
+        ConditionExpression: standard ? `${free} AND (attribute_not_exists(n) OR n < :per_minute)` : free,
+        ExpressionAttributeNames: { "#slot": slot },
+        ExpressionAttributeValues: {
+          ":et": rateCounters.et,
+          ":expires": (minute + 1) * 60 + limits.rate.counter_kept_seconds,
+          ":one": 1,
+          ":per_second": perSecond,
+          ...(standard ? { ":per_minute": limits.rate.per_minute } : {}),
+        },
+        ReturnValues: "UPDATED_NEW",
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      }),
+    );
+    return verdict(counts as Counts, standard, slot, seconds, []);
+  } catch (error) {
+    const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
+    if (name !== "ConditionalCheckFailedException") return failOpen(error, standard, slot, seconds);
+    const counts = readRawItem<Counts>(item ?? {});
+    const minuteFull = standard && (counts["n"] ?? 0) >= limits.rate.per_minute;
+    const secondFull = (counts[slot] ?? 0) >= perSecond;
+    return verdict(counts, standard, slot, seconds, [
+      ...(minuteFull ? (["minute"] as const) : []),
+      ...(secondFull || !minuteFull ? ([standard ? "burst" : "quotes"] as const) : []),
+    ]);
+  }
+}
+
+function verdict(
+  counts: Counts,
+  standard: boolean,
+  slot: string,
+  seconds: number,
+  violated: RateVerdict["violated"],
+): RateVerdict {
+  const limit = standard ? limits.rate.per_minute : limits.rate.quotes_per_second;
+  const used = counts[standard ? "n" : slot] ?? 0;
+  const nextMinute = (Math.floor(seconds / 60) + 1) * 60;
+  return {
+    allowed: violated.length === 0,
+    limit,
+    remaining: Math.max(0, limit - used),
+    reset_seconds: standard ? nextMinute : seconds + 1,
+    violated,
+    retry_after_seconds: violated.includes("minute") ? nextMinute - seconds : 1,
+  };
+}
+
+function failOpen(error: unknown, standard: boolean, slot: string, seconds: number): RateVerdict {
+  countMetric("RateCounterFailedOpen");
+  log.error("The rate counter could not be asked; the request passes.", { error: (error as Error).name });
+  return verdict({}, standard, slot, seconds, []);
+}

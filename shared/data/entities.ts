@@ -1,0 +1,323 @@
+import { createHash } from "node:crypto";
+import type { Account, Balance, Contra, Ledger } from "../domain/account.ts";
+import type { Application } from "../domain/application.ts";
+import type { Client } from "../domain/client.ts";
+import type { UniqueKind } from "../domain/decision.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { limits } from "../limits.ts";
+import { outboxType } from "./table-shape.ts";
+
+/** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+/** Index keys of an item; an index that is not named does not hold it. */
+export interface IndexKeys {
+  readonly list_pk?: string;
+  readonly list_sk?: string;
+  readonly state_pk?: string;
+  readonly state_sk?: string;
+  readonly owner_pk?: string;
+  readonly owner_sk?: string;
+  readonly due_pk?: string;
+  readonly due_sk?: string;
+}
+
+/** A stored kind: its type tag, where an item lives, and the index partitions it is found in. */
+export interface Entity<T> {
+  readonly et: string;
+  readonly keyOf: (item: T) => Key;
+  readonly indexesOf?: (item: T) => IndexKeys;
+}
+
+/** The ULID of an identifier: the part that sorts by time. */
+export function ulidOf(id: string): string {
+  return id.slice(id.indexOf("_") + 1);
+}
+
+/** Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`). */
+export const clients = {
+  et: "CLIENT",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "CLIENT" }),
+  keyOf: (item: Client): Key => clients.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|CLI`,
+  indexesOf: (item: Client): IndexKeys => ({
+    list_pk: clients.all(item.tenant_id),
+    list_sk: ulidOf(item.id),
+    state_pk: `${item.tenant_id}|CLI|${item.verification_status}|${item.status}`,
+    state_sk: ulidOf(item.id),
+  }),
+} satisfies Entity<Client> & Record<string, unknown>;
+
+/** Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`). */
+export const accounts = {
+  et: "ACCOUNT",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ACCOUNT" }),
+  keyOf: (item: Account): Key => accounts.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|ACC`,
+  indexesOf: (item: Account): IndexKeys => ({
+    list_pk: accounts.all(item.tenant_id),
+    list_sk: ulidOf(item.id),
+    state_pk: `${item.tenant_id}|ACC|${item.status}|${item.type}`,
+    state_sk: ulidOf(item.id),
+    owner_pk: `${item.tenant_id}|${item.client_id}|ACC`,
+    owner_sk: ulidOf(item.id),
+  }),
+} satisfies Entity<Account> & Record<string, unknown>;
+
+/** The money of an account, beside its profile: a PATCH and a posting never meet (ADR 0004). */
+export const balances = {
+  et: "BALANCE",
+  key: (tenant: string, accountId: string): Key => ({ pk: `${tenant}#${accountId}`, sk: "BALANCE" }),
+  keyOf: (item: Balance): Key => balances.key(item.tenant_id, item.account_id),
+} satisfies Entity<Balance> & Record<string, unknown>;
+
+/**
+ * Postings of an account in a partition of their own, because IAM sees leading keys only: nobody may update or delete
+ * there.
+ */
+export const ledgers = {
+  et: "LEDGER",
+  partition: (tenant: string, accountId: string) => `${tenant}#${accountId}|LED`,
+  sortOf: (seq: number) => String(seq).padStart(12, "0"),
+  keyOf: (item: Ledger): Key => ({
+    pk: ledgers.partition(item.tenant_id, item.account_id),
+    sk: ledgers.sortOf(item.balance_version),
+  }),
+} satisfies Entity<Ledger> & Record<string, unknown>;
+
+/**
+ * Legs on control accounts: append-only and spread over 32 partitions a month, so no posting meets another one here.
+ */
+export const contras = {
+  et: "CONTRA",
+  keyOf: (item: Contra): Key => {
+    const month = item.created_at.slice(0, 7).replace("-", "");
+    return {
+      pk: `${item.tenant_id}|CTL|${item.control_account}:${item.currency}|${month}|${item.id.slice(-1)}`,
+      sk: ulidOf(item.id),
+    };
+  },
+} satisfies Entity<Contra> & Record<string, unknown>;
+
+/**
+ * Transactions. Lists: all of a tenant (`list`); by status and kind (`state`); of an account (`owner`); expiring
+ * (`due`).
+ */
+export const transactions = {
+  et: "TXN",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "TXN" }),
+  keyOf: (item: Transaction): Key => transactions.key(item.tenant_id, item.id),
+  indexesOf: (item: Transaction): IndexKeys => ({
+    list_pk: `${item.tenant_id}|TXN`,
+    list_sk: ulidOf(item.id),
+    state_pk: `${item.tenant_id}|TXN|${item.status}|${item.kind}`,
+    state_sk: ulidOf(item.id),
+    owner_pk: `${item.tenant_id}|${item.account_id}|TXN`,
+    owner_sk: ulidOf(item.id),
+  }),
+} satisfies Entity<Transaction> & Record<string, unknown>;
+
+/** A value that belongs to one resource of the tenant. The value is hashed: personal data stays out of keys. */
+export const uniques = {
+  et: "UQ",
+  key: (tenant: string, kind: UniqueKind, value: string): Key => ({ pk: `${tenant}|UQ|${kind}`, sk: digest(value) }),
+};
+
+/** The stored answer of a request with an Idempotency-Key. */
+export interface StoredReply {
+  readonly tenant_id: string;
+  readonly application_id: string;
+  readonly key_hash: string;
+  readonly fingerprint: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Epoch seconds; compared on every use, because DynamoDB deletes late. */
+  readonly expires_at: number;
+}
+
+/** Stored answers, by application and hashed key. */
+export const storedReplies = {
+  et: "IDEM",
+  key: (tenant: string, application: string, keyHash: string): Key => ({
+    pk: `${tenant}|IDEM|${application}|${keyHash}`,
+    sk: "IDEM",
+  }),
+  keyOf: (item: StoredReply): Key => storedReplies.key(item.tenant_id, item.application_id, item.key_hash),
+} satisfies Entity<StoredReply> & Record<string, unknown>;
+
+/** The events of one commit, in order, until they are published. Inserted and deleted, never updated. */
+export interface Outbox {
+  readonly id: string;
+  readonly tenant_id: string;
+  /** Resource that the commit is about; its partition holds the item. */
+  readonly root_id: string;
+  /** JSON of each event without id and sequence. */
+  readonly events: readonly string[];
+  readonly created_at: string;
+  /** When the sweep looks for it, RFC 3339. */
+  readonly wake_at: string;
+}
+
+/** Outbox items: beside the resource they are about, and in the due index until they are published. */
+export const outboxes = {
+  et: outboxType,
+  keyOf: (item: Outbox): Key => ({ pk: `${item.tenant_id}#${item.root_id}`, sk: `OUTBOX#${ulidOf(item.id)}` }),
+  indexesOf: (item: Outbox): IndexKeys => dueKeys("OUTBOX", item.id, item.wake_at),
+} satisfies Entity<Outbox> & Record<string, unknown>;
+
+/** A published event: its number and the bytes that everyone is shown. */
+export interface PublishedEvent {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly resource_id: string;
+  readonly account_id: string | null;
+  readonly client_id: string | null;
+  readonly created_at: string;
+  /** The event as JSON, made once at publication. */
+  readonly payload: string;
+  readonly expires_at: number;
+}
+
+/** Events of a tenant by sequence, a million to a partition. Lists: by type, by resource, by account or client. */
+export const events = {
+  et: "EVENT",
+  per_partition: 1_000_000,
+  partition: (tenant: string, sequence: number) => `${tenant}|EVT|${Math.floor(sequence / events.per_partition)}`,
+  sortOf: (sequence: number) => String(sequence).padStart(16, "0"),
+  key: (tenant: string, sequence: number): Key => ({
+    pk: events.partition(tenant, sequence),
+    sk: events.sortOf(sequence),
+  }),
+  keyOf: (item: PublishedEvent): Key => events.key(item.tenant_id, item.sequence),
+  indexesOf: (item: PublishedEvent): IndexKeys => ({
+    list_pk: `${item.tenant_id}|EVT|type|${item.type}`,
+    list_sk: events.sortOf(item.sequence),
+    state_pk: `${item.tenant_id}|EVT|resource|${item.resource_id}`,
+    state_sk: events.sortOf(item.sequence),
+    owner_pk: `${item.tenant_id}|EVT|owner|${item.account_id ?? item.client_id ?? item.resource_id}`,
+    owner_sk: events.sortOf(item.sequence),
+  }),
+} satisfies Entity<PublishedEvent> & Record<string, unknown>;
+
+/** The number of the last published event of a tenant; taken by the publisher only. */
+export const sequences = {
+  et: "SEQ",
+  key: (tenant: string): Key => ({ pk: `${tenant}|SEQ`, sk: "SEQ" }),
+};
+
+/** A brokerage. */
+export interface Tenant {
+  readonly id: string;
+  readonly created_at: string;
+}
+
+/** Tenants. */
+export const tenants = {
+  et: "TENANT",
+  keyOf: (item: Tenant): Key => ({ pk: item.id, sk: "TENANT" }),
+} satisfies Entity<Tenant> & Record<string, unknown>;
+
+/** Applications of a tenant (`list`); those whose API key is not settled (`due`). */
+export const applications = {
+  et: "APP",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "APP" }),
+  keyOf: (item: Application): Key => applications.key(item.tenant_id, item.id),
+  indexesOf: (item: Application): IndexKeys => ({
+    list_pk: `${item.tenant_id}|APP`,
+    list_sk: ulidOf(item.id),
+    ...(item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
+  }),
+} satisfies Entity<Application> & Record<string, unknown>;
+
+/** Where the application of a client id is: a token request knows no tenant yet. */
+export interface ApplicationRef {
+  readonly client_id: string;
+  readonly application_id: string;
+  readonly owner_tenant_id: string;
+}
+
+/** References by client id: one of the few partitions that no tenant owns. */
+export const applicationRefs = {
+  et: "APPREF",
+  key: (clientId: string): Key => ({ pk: "GLOBAL|CLIENTID", sk: clientId }),
+  keyOf: (item: ApplicationRef): Key => applicationRefs.key(item.client_id),
+} satisfies Entity<ApplicationRef> & Record<string, unknown>;
+
+/** A public signing key (RFC 7517), kept until its last token has expired. */
+export interface PublicKey {
+  readonly kid: string;
+  /** The public key as JSON Web Key. */
+  readonly jwk: Readonly<Record<string, string>>;
+  readonly published_at: string;
+  /** Epoch seconds; absent for the key that signs now. */
+  readonly expires_at?: number;
+}
+
+/** Public keys of the stage, in a global partition. */
+export const publicKeys = {
+  et: "KEY",
+  partition: "GLOBAL|KEYS",
+  key: (kid: string): Key => ({ pk: "GLOBAL|KEYS", sk: kid }),
+  keyOf: (item: PublicKey): Key => publicKeys.key(item.kid),
+} satisfies Entity<PublicKey> & Record<string, unknown>;
+
+/** Request counter of an application for one clock minute, in the volatile table. */
+export const rateCounters = {
+  et: "RATE",
+  key: (tenant: string, application: string, minute: number): Key => ({
+    pk: `${tenant}|RATE|${application}`,
+    sk: String(minute),
+  }),
+};
+
+/** Partition of the due index that an item is found in, and its place there: the time, then the kind and id. */
+export function dueKeys(kind: string, id: string, wakeAt: string): IndexKeys {
+  return { due_pk: duePartition(shardOf(id)), due_sk: `${wakeAt}|${kind}|${id}` };
+}
+
+/** Name of one shard of the due index. */
+export function duePartition(shard: number): string {
+  return `DUE|${String(shard).padStart(2, "0")}`;
+}
+
+function shardOf(id: string): number {
+  return Number.parseInt(digest(id).slice(0, 4), 16) % limits.events.due_shards;
+}
+
+/** SHA-256 in hexadecimal. */
+export function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/**
+ * Identifier of an event: a ULID whose random part carries six random characters and the sequence in ten, so that a
+ * read by id needs no index. It stays opaque to callers.
+ */
+export function eventId(timeMs: number, randomPart: string, sequence: number): string {
+  return `evt_${inBase32(timeMs, 10)}${randomPart.slice(-6)}${inBase32(sequence, 10)}`;
+}
+
+/** The sequence that an event identifier carries. */
+export function sequenceOfEvent(id: string): number {
+  let value = 0;
+  for (const character of id.slice(-10)) value = value * 32 + crockford.indexOf(character);
+  return value;
+}
+
+function inBase32(value: number, length: number): string {
+  let rest = value;
+  let text = "";
+  for (let index = 0; index < length; index += 1) {
+    text = crockford.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}

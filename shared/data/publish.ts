@@ -1,0 +1,179 @@
+import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import { limits } from "../limits.ts";
+import { nowMs, pause } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { newId } from "../runtime/ids.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { overdueKeys } from "./due.ts";
+import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
+import type { WaitingEvent } from "./outbox.ts";
+import { backoffMs, readKeys } from "./store.ts";
+import { table } from "./table.ts";
+import { putNew, type TransactItem } from "./write.ts";
+
+/**
+ * Publishes outbox items: each event gets the tenant's next number and its final bytes. One transaction moves the
+ * counter on, puts the events and deletes their outbox items, so numbers become visible in order and without gaps, and
+ * what is published already is recognised by its missing outbox item. Returns the ids that could not be published.
+ */
+export async function publishOutbox(items: readonly Outbox[]): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  const ordered = inCommitOrder(items);
+  for (const tenant of new Set(ordered.map((item) => item.tenant_id))) {
+    const own = ordered.filter((item) => item.tenant_id === tenant);
+    for (const batch of batches(own)) for (const id of await publishIsolated(tenant, batch)) failed.add(id);
+  }
+  return failed;
+}
+
+/** One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone. */
+async function publishIsolated(tenant: string, batch: readonly Outbox[]): Promise<readonly string[]> {
+  try {
+    await publishBatch(tenant, batch);
+    return [];
+  } catch (error) {
+    if (batch.length > 1) {
+      const middle = Math.ceil(batch.length / 2);
+      const first = await publishIsolated(tenant, batch.slice(0, middle));
+      return [...first, ...(await publishIsolated(tenant, batch.slice(middle)))];
+    }
+    countMetric("EventPublishFailed");
+    const [only] = batch;
+    log.error("An outbox item could not be published.", { outbox_id: only?.id, error: (error as Error).name });
+    return only === undefined ? [] : [only.id];
+  }
+}
+
+async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<void> {
+  let waiting = batch;
+  for (let attempt = 1; waiting.length > 0; attempt += 1) {
+    const [counter] = await readKeys([sequences.key(tenant)]);
+    const last = (counter as { n?: number } | undefined)?.n ?? 0;
+    const gone = await tryPublish(tenant, waiting, last);
+    if (gone === "published") return;
+    if (gone !== "again") waiting = waiting.filter((_, index) => !gone.has(index));
+    if (attempt === limits.commit.conflict_tries) throw new Error("The event counter is too contended.");
+    await pause(backoffMs(attempt));
+  }
+}
+
+/** One try; tells which outbox items were gone already, or to try again from a new counter. */
+async function tryPublish(
+  tenant: string,
+  batch: readonly Outbox[],
+  last: number,
+): Promise<"published" | "again" | ReadonlySet<number>> {
+  const texts = batch.flatMap((item) => item.events);
+  const published = texts.map((text, index) => publishedEvent(tenant, text, last + index + 1));
+  const items: TransactItem[] = [
+    advance(tenant, last, last + published.length),
+    ...batch.map((item) => ({
+      Delete: { TableName: env.tableName, Key: outboxes.keyOf(item), ConditionExpression: "attribute_exists(pk)" },
+    })),
+    ...published.map((event) => putNew(events, event)),
+  ];
+  try {
+    await table.send(new TransactWriteCommand({ TransactItems: items }));
+    return "published";
+  } catch (error) {
+    const { name, CancellationReasons: reasons } = error as {
+      name?: string;
+      CancellationReasons?: { Code?: string }[];
+    };
+    if (name !== "TransactionCanceledException" || reasons === undefined) throw error;
+    const gone = batch.flatMap((_, index) => (reasons[index + 1]?.Code === "ConditionalCheckFailed" ? [index] : []));
+    if (gone.length > 0) return new Set(gone);
+    const known = reasons.every(({ Code }) => Code === undefined || retried.has(Code));
+    if (known) return "again";
+    throw error;
+  }
+}
+
+const retried = new Set([
+  "None",
+  "ConditionalCheckFailed",
+  "TransactionConflict",
+  "ThrottlingError",
+  "ProvisionedThroughputExceeded",
+]);
+
+function advance(tenant: string, from: number, to: number): TransactItem {
+  return {
+    Update: {
+      TableName: env.tableName,
+      Key: sequences.key(tenant),
+      UpdateExpression: "SET n = :to, et = :et",
+      ConditionExpression: from === 0 ? "attribute_not_exists(pk) OR n = :from" : "n = :from",
+      ExpressionAttributeValues: { ":from": from, ":to": to, ":et": sequences.et },
+    },
+  };
+}
+
+function publishedEvent(tenant: string, text: string, sequence: number): PublishedEvent {
+  const { body, account_id, client_id } = JSON.parse(text) as WaitingEvent;
+  const id = eventId(Date.parse(body.created_at), newId("evt"), sequence);
+  const { object, ...rest } = body;
+  const shown = {
+    id,
+    object,
+    ...rest,
+    sequence: String(sequence),
+    _links: {
+      self: { href: `/v2/events/${id}` },
+      resource: { href: `/v2/${body.resource.type}s/${body.resource.id}` },
+    },
+  };
+  return {
+    id,
+    tenant_id: tenant,
+    sequence,
+    type: body.type,
+    resource_id: body.resource.id,
+    account_id,
+    client_id,
+    created_at: body.created_at,
+    payload: JSON.stringify(shown),
+    expires_at: Math.floor(nowMs() / 1000) + limits.events.kept_seconds,
+  };
+}
+
+/**
+ * The order of the commits: by time, but never against the order in which the stream brought two commits of one
+ * resource, whatever the clocks of two machines say.
+ */
+function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
+  const latest = new Map<string, string>();
+  const timed = items.map((item) => {
+    const before = latest.get(item.root_id) ?? "";
+    const at = before > item.created_at ? before : item.created_at;
+    latest.set(item.root_id, at);
+    return { item, at };
+  });
+  return timed.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)).map(({ item }) => item);
+}
+
+/** Runs of items whose events fit one transaction. */
+function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
+  const runs: Outbox[][] = [];
+  let count = Number.POSITIVE_INFINITY;
+  for (const item of items) {
+    if (count + item.events.length > limits.events.max_per_commit) {
+      runs.push([]);
+      count = 0;
+    }
+    count += item.events.length;
+    runs.at(-1)?.push(item);
+  }
+  return runs;
+}
+
+/**
+ * Finds outbox items that are past their time, in every shard of the due index, and publishes them: whatever the stream
+ * lost is found here. Returns how many were published and how many could not be.
+ */
+export async function publishOverdue(): Promise<{ readonly published: number; readonly failed: number }> {
+  const keys = await overdueKeys("OUTBOX");
+  const items = (await readKeys(keys)).filter((item) => item !== undefined) as Outbox[];
+  const failed = await publishOutbox(items);
+  return { published: items.length - failed.size, failed: failed.size };
+}

@@ -1,0 +1,314 @@
+import { BatchGetCommand, PutCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { Account, Balance } from "../domain/account.ts";
+import type { Application } from "../domain/application.ts";
+import type { Client } from "../domain/client.ts";
+import type { Change, Context, Decision, DomainEvent, Refusal } from "../domain/decision.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowMs, pause } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { chance } from "../runtime/ids.ts";
+import {
+  accounts,
+  applications,
+  balances,
+  clients,
+  events,
+  type Key,
+  outboxes,
+  type PublishedEvent,
+  type StoredReply,
+  storedReplies,
+  transactions,
+} from "./entities.ts";
+import { outboxOf } from "./outbox.ts";
+import { readItem, readRawItem, table } from "./table.ts";
+import { putNew, putReply, type TransactItem, writeOf } from "./write.ts";
+
+/**
+ * A stored item that a handler asks for, typed by its kind. The tenant is filled in from the token, never from the
+ * request.
+ */
+export interface Ref<T> {
+  readonly keyIn: (tenant: string) => Key;
+  readonly kind?: T;
+}
+
+/** References by identifier, one per stored kind. */
+export const ref = {
+  application: (id: string): Ref<Application> => ({ keyIn: (tenant) => applications.key(tenant, id) }),
+  client: (id: string): Ref<Client> => ({ keyIn: (tenant) => clients.key(tenant, id) }),
+  account: (id: string): Ref<Account> => ({ keyIn: (tenant) => accounts.key(tenant, id) }),
+  balance: (accountId: string): Ref<Balance> => ({ keyIn: (tenant) => balances.key(tenant, accountId) }),
+  transaction: (id: string): Ref<Transaction> => ({ keyIn: (tenant) => transactions.key(tenant, id) }),
+  event: (sequence: number): Ref<PublishedEvent> => ({ keyIn: (tenant) => events.key(tenant, sequence) }),
+};
+
+type Loaded<R extends Readonly<Record<string, Ref<unknown>>>> = {
+  -readonly [K in keyof R]: R[K] extends Ref<infer T> ? T | undefined : never;
+};
+
+/** Reads several items at once, strongly consistent. What does not exist is undefined. */
+export type Load = <R extends Readonly<Record<string, Ref<unknown>>>>(refs: R) => Promise<Loaded<R>>;
+
+/** How a request's answer is stored under its Idempotency-Key. */
+export interface IdempotencyScope {
+  readonly application_id: string;
+  readonly key_hash: string;
+  /** SHA-256 over method, path and the raw bytes of the body. */
+  readonly fingerprint: string;
+}
+
+/** An answer as it is stored and given again. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * What came of a command: a fresh answer, a stored one given again, a key used for another request, or no decision in
+ * time.
+ */
+export type Outcome =
+  | { readonly kind: "fresh"; readonly reply: Reply }
+  | { readonly kind: "replayed"; readonly reply: Reply }
+  | { readonly kind: "key_reused" }
+  | { readonly kind: "undecided" };
+
+/** A command to run: `decide` may run several times, each time from new reads. */
+export interface Command<R> {
+  readonly tenant_id: string;
+  readonly idempotency?: IdempotencyScope | undefined;
+  readonly newContext: () => Context;
+  readonly decide: (load: Load, context: Context) => Promise<Decision<R>>;
+  readonly show: (result: R) => Reply;
+  readonly showRefusal: (refusal: Refusal) => { readonly reply: Reply; readonly stored: boolean };
+  /** Milliseconds left until the function is ended. */
+  readonly remainingMs: () => number;
+}
+
+/** Thrown by a load that finds a stored answer: the decision ends there. */
+class StoredReplyFound extends Error {
+  readonly stored: StoredReply;
+  constructor(stored: StoredReply) {
+    super("A stored answer was found.");
+    this.stored = stored;
+  }
+}
+
+/** Reads items of a tenant in one BatchGetItem, unprocessed keys again until all are there. */
+export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>>(
+  tenant: string,
+  refs: R,
+): Promise<Loaded<R>> {
+  const keys = Object.values(refs).map((each) => each.keyIn(tenant));
+  const found = await readKeys(keys);
+  const names = Object.keys(refs).map((name, index) => [name, found[index]]);
+  return Object.fromEntries(names) as Loaded<R>;
+}
+
+const keysPerCall = 100;
+
+/**
+ * Items by key, in the order of the keys; strongly consistent unless told otherwise. A hundred keys to a call, side by
+ * side.
+ */
+export async function readKeys(keys: readonly Key[], consistent = true): Promise<(unknown | undefined)[]> {
+  const distinct = [...new Map(keys.map((key) => [identityOf(key), key])).values()];
+  const found = new Map<string, unknown>();
+  const calls: Promise<void>[] = [];
+  for (let start = 0; start < distinct.length; start += keysPerCall) {
+    calls.push(readInto(found, distinct.slice(start, start + keysPerCall), consistent));
+  }
+  await Promise.all(calls);
+  return keys.map((key) => found.get(identityOf(key)));
+}
+
+async function readInto(found: Map<string, unknown>, keys: readonly Key[], consistent: boolean): Promise<void> {
+  let wanted = keys.map(({ pk, sk }) => ({ pk, sk }));
+  for (let attempt = 0; wanted.length > 0; attempt += 1) {
+    if (attempt === limits.commit.conflict_tries) throw new Error("The table did not answer all keys.");
+    if (attempt > 0) await pause(backoffMs(attempt));
+    const answer = await table.send(
+      new BatchGetCommand({ RequestItems: { [env.tableName]: { Keys: wanted, ConsistentRead: consistent } } }),
+    );
+    for (const item of answer.Responses?.[env.tableName] ?? []) {
+      found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]) }), readItem(item));
+    }
+    wanted = (answer.UnprocessedKeys?.[env.tableName]?.Keys ?? []).map(({ pk, sk }) => ({ pk, sk }));
+  }
+}
+
+function identityOf(key: Key): string {
+  return `${key.pk}\n${key.sk}`;
+}
+
+/**
+ * Runs a command to its end: load, decide, commit. A conflict means "not decided" and a failed condition means "decide
+ * again"; both start over from new reads with full jitter, until the tries or the time are used up (ADR 0004). A stored
+ * answer of the same key is looked for in the first read of every try, before any decision.
+ */
+export async function execute<R>(command: Command<R>): Promise<Outcome> {
+  let conflicts = 0;
+  let decisions = 0;
+  while (command.remainingMs() > limits.commit.reserve_ms) {
+    const attempt = await attemptOnce(command);
+    if (attempt.kind !== "again") return attempt;
+    if (attempt.conflict) conflicts += 1;
+    else decisions += 1;
+    if (conflicts >= limits.commit.conflict_tries || decisions >= limits.commit.decision_tries) break;
+    await pause(
+      Math.min(backoffMs(conflicts + decisions), Math.max(0, command.remainingMs() - limits.commit.reserve_ms)),
+    );
+  }
+  return { kind: "undecided" };
+}
+
+type Attempt = Outcome | { readonly kind: "again"; readonly conflict: boolean };
+
+async function attemptOnce<R>(command: Command<R>): Promise<Attempt> {
+  const context = command.newContext();
+  let decision: Decision<R>;
+  try {
+    decision = await command.decide(loaderOf(command), context);
+  } catch (error) {
+    if (error instanceof StoredReplyFound) return replayOf(error.stored, command.idempotency);
+    throw error;
+  }
+  if (!decision.ok) return settleRefusal(command, decision.refusal);
+  const reply = command.show(decision.result);
+  if (decision.changes.length === 0) return settleUnchanged(command, reply);
+  return commit(command, decision, reply, context);
+}
+
+/** The first read of a decision carries the stored answer along, so looking for it costs no round trip. */
+function loaderOf<R>(command: Command<R>): Load {
+  let first = true;
+  return async (refs) => {
+    const scope = command.idempotency;
+    if (!first || scope === undefined) return loadItems(command.tenant_id, refs);
+    first = false;
+    const stored: Ref<StoredReply> = {
+      keyIn: (tenant) => storedReplies.key(tenant, scope.application_id, scope.key_hash),
+    };
+    const { stored_reply, ...found } = await loadItems(command.tenant_id, { ...refs, stored_reply: stored });
+    const reply = stored_reply as StoredReply | undefined;
+    if (reply !== undefined && reply.expires_at >= nowMs() / 1000) throw new StoredReplyFound(reply);
+    return found as never;
+  };
+}
+
+async function commit<R>(
+  command: Command<R>,
+  decision: { readonly changes: readonly Change[]; readonly events: readonly DomainEvent[] },
+  reply: Reply,
+  context: Context,
+): Promise<Attempt> {
+  const tenant = command.tenant_id;
+  const stored = command.idempotency && storedReplyOf(command.idempotency, tenant, reply);
+  const [first, ...more] = decision.events;
+  const items: TransactItem[] = [
+    ...decision.changes.map((change) => writeOf(change, tenant)),
+    ...(first === undefined ? [] : [putNew(outboxes, outboxOf([first, ...more], context, delayMs))]),
+    ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
+  ];
+  try {
+    await table.send(new TransactWriteCommand({ TransactItems: items }));
+    return { kind: "fresh", reply };
+  } catch (error) {
+    return afterCancellation(error, command, decision.changes, stored === undefined ? -1 : items.length - 1);
+  }
+}
+
+interface Reason {
+  readonly Code?: string;
+  readonly Item?: Record<string, unknown>;
+}
+
+/**
+ * What a cancelled transaction means, most telling reason first: a stored answer, a conflict, a stale decision, a taken
+ * value.
+ */
+async function afterCancellation<R>(
+  error: unknown,
+  command: Command<R>,
+  changes: readonly Change[],
+  replyIndex: number,
+): Promise<Attempt> {
+  const { name, CancellationReasons: reasons = [] } = error as { name?: string; CancellationReasons?: Reason[] };
+  if (isThrottle(name)) return { kind: "again", conflict: true };
+  if (name !== "TransactionCanceledException") throw error;
+  const failed = (index: number) => reasons[index]?.Code === "ConditionalCheckFailed";
+  if (replyIndex >= 0 && failed(replyIndex)) {
+    const item = reasons[replyIndex]?.Item;
+    if (item === undefined) return { kind: "again", conflict: true };
+    return replayOf(readRawItem<StoredReply>(item), command.idempotency);
+  }
+  if (reasons.some(({ Code }) => Code === "TransactionConflict" || isThrottle(Code)))
+    return { kind: "again", conflict: true };
+  const taken = changes.findIndex((change, index) => change.op === "claim" && failed(index));
+  const stale = changes.some((change, index) => change.op !== "claim" && failed(index));
+  const claim = changes[taken];
+  if (!stale && claim?.op === "claim" && claim.drawn !== true) return settleRefusal(command, claim.refusal);
+  if (stale || claim !== undefined) return { kind: "again", conflict: false };
+  throw error;
+}
+
+function isThrottle(code: string | undefined): boolean {
+  return (
+    code === "TransactionInProgressException" ||
+    code === "ProvisionedThroughputExceededException" ||
+    code === "ProvisionedThroughputExceeded" ||
+    code === "ThrottlingException" ||
+    code === "ThrottlingError" ||
+    code === "RequestLimitExceeded"
+  );
+}
+
+async function settleRefusal<R>(command: Command<R>, refusal: Refusal): Promise<Attempt> {
+  const { reply, stored } = command.showRefusal(refusal);
+  return stored ? settleUnchanged(command, reply) : { kind: "fresh", reply };
+}
+
+/**
+ * Keeps the answer of a request that changed nothing; who comes second under the same key gets the first one's answer.
+ */
+async function settleUnchanged<R>(command: Command<R>, reply: Reply): Promise<Attempt> {
+  if (command.idempotency === undefined) return { kind: "fresh", reply };
+  const stored = storedReplyOf(command.idempotency, command.tenant_id, reply);
+  const { Put: put } = putReply(stored, Math.floor(nowMs() / 1000));
+  try {
+    await table.send(new PutCommand(put as never));
+    return { kind: "fresh", reply };
+  } catch (error) {
+    const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
+    if (name === "TransactionConflictException" || isThrottle(name)) return { kind: "again", conflict: true };
+    if (name !== "ConditionalCheckFailedException" || item === undefined) throw error;
+    return replayOf(readRawItem<StoredReply>(item), command.idempotency);
+  }
+}
+
+function replayOf(stored: StoredReply, scope: IdempotencyScope | undefined): Outcome {
+  if (stored.fingerprint !== scope?.fingerprint) return { kind: "key_reused" };
+  return { kind: "replayed", reply: { status: stored.status, headers: stored.headers, body: stored.body } };
+}
+
+function storedReplyOf(scope: IdempotencyScope, tenant: string, reply: Reply): StoredReply {
+  return {
+    tenant_id: tenant,
+    application_id: scope.application_id,
+    key_hash: scope.key_hash,
+    fingerprint: scope.fingerprint,
+    status: reply.status,
+    headers: reply.headers,
+    body: reply.body,
+    expires_at: Math.floor(nowMs() / 1000) + limits.idempotency.kept_seconds,
+  };
+}
+
+/** Full jitter between the smallest and the doubling largest delay. */
+export function backoffMs(attempt: number): number {
+  const { conflict_delay_min_ms: min, conflict_delay_max_ms: max } = limits.commit;
+  return chance() * Math.min(max, min * 2 ** attempt);
+}

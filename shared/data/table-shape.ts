@@ -1,0 +1,49 @@
+/**
+ * The shape of the two tables: attribute and index names, and what the indexes carry beside their keys.
+ * The stacks build the tables from it and the data layer reads them by it, so the two cannot drift.
+ */
+export const keyAttributes = { partition: "pk", sort: "sk" } as const;
+
+/** Time to live in both tables: epoch seconds. DynamoDB deletes late, so readers compare it as well. */
+export const ttlAttribute = "expires_at";
+
+/** The four indexes of the main table, each with its two key attributes. */
+export const indexes = {
+  /** Everything of one kind in a tenant, in its own order. */
+  list: { name: "list", partition: "list_pk", sort: "list_sk" },
+  /** One selective facet: status and kind of a transaction, status and type of an account. */
+  state: { name: "state", partition: "state_pk", sort: "state_sk" },
+  /** What belongs to a parent: accounts of a client, transactions of an account. */
+  owner: { name: "owner", partition: "owner_pk", sort: "owner_sk" },
+  /** What must be woken at a time; global and sharded, read by the sweep alone. */
+  due: { name: "due", partition: "due_pk", sort: "due_sk" },
+} as const;
+
+/** Name of an index of the main table. */
+export type IndexName = keyof typeof indexes;
+
+/**
+ * What `list`, `state` and `owner` carry for filters, so that a filter costs no read of the item itself.
+ * A page shows base items; these attributes only choose them.
+ */
+export const slimAttributes = [
+  "et",
+  "id",
+  "status",
+  "verification_status",
+  "type",
+  "kind",
+  "country",
+  "currency",
+  "group_id",
+  "client_id",
+  "account_id",
+  "method",
+  "symbol",
+  "side",
+  "created_at",
+  "resource_id",
+] as const;
+
+/** Item type of an outbox item, the only one that the publisher's stream filter matches. */
+export const outboxType = "OUTBOX";

@@ -1,0 +1,42 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { unmarshall } from "@aws-sdk/util-dynamodb";
+
+/**
+ * The one connection of a function to its tables. A number that a double cannot hold exactly becomes a bigint; money is
+ * made a bigint always, see {@link readItem}.
+ */
+export const table = DynamoDBDocumentClient.from(
+  new DynamoDBClient({ maxAttempts: 3, requestHandler: { connectionTimeout: 1000, requestTimeout: 3000 } }),
+  {
+    marshallOptions: { removeUndefinedValues: true },
+    unmarshallOptions: { wrapNumbers: exactNumber },
+  },
+);
+
+function exactNumber(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) || !/^-?\d+$/.test(text) ? value : BigInt(text);
+}
+
+const keyNames = new Set([
+  "pk",
+  "sk",
+  "et",
+  ...["list", "state", "owner", "due"].flatMap((index) => [`${index}_pk`, `${index}_sk`]),
+]);
+
+/** An item as its kind knows it: no key attributes, and every `_minor` amount a bigint, however small it is. */
+export function readItem<T>(item: Record<string, unknown>): T {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(item)) {
+    if (keyNames.has(name)) continue;
+    fields[name] = name.endsWith("_minor") && typeof value === "number" ? BigInt(value) : value;
+  }
+  return fields as T;
+}
+
+/** An item in DynamoDB's own notation, as errors and streams bring it. */
+export function readRawItem<T>(item: Record<string, unknown>): T {
+  return readItem<T>(unmarshall(item as Parameters<typeof unmarshall>[0], { wrapNumbers: exactNumber }));
+}

@@ -1,0 +1,44 @@
+/**
+ * The environment of a function, read once and typed. The stacks set exactly these variables; a missing one is named at
+ * the first use, at start, and never in the middle of a request.
+ */
+function required(name: string): string {
+  const value = process.env[name];
+  if (value === undefined || value === "") throw new Error(`The environment variable ${name} is not set.`);
+  return value;
+}
+
+/** Variables of every function; each is read when first asked for, so a function needs only those it uses. */
+export const env = {
+  get stage(): "sandbox" | "production" {
+    return required("STAGE") === "production" ? "production" : "sandbox";
+  },
+  /** The main table. */
+  get tableName(): string {
+    return required("TABLE_NAME");
+  },
+  /** The table for rate counters and quotes. */
+  get volatileTableName(): string {
+    return required("VOLATILE_TABLE_NAME");
+  },
+  /** Address that links are built from, ends with the version: `https://…/v2`. */
+  get publicBaseUrl(): string {
+    return required("PUBLIC_BASE_URL");
+  },
+  get tokenIssuer(): string {
+    return required("TOKEN_ISSUER");
+  },
+  get tokenAudience(): string {
+    return required("TOKEN_AUDIENCE");
+  },
+  get signingKeySecretId(): string {
+    return required("SIGNING_KEY_SECRET_ID");
+  },
+  get usagePlanId(): string {
+    return required("USAGE_PLAN_ID");
+  },
+  /** How much faster business delays pass; 1 everywhere but on a local runner that was asked for more. */
+  get timeScale(): number {
+    return Number(process.env["TIME_SCALE"] ?? "1");
+  },
+};
