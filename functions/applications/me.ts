@@ -1,0 +1,10 @@
+import { ref } from "../../shared/data/store.ts";
+import { callerBody } from "../../shared/domain/application.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getMe } from "../../shared/routes/service.ts";
+
+/** `GET /me` */
+export const handler = read(getMe, async ({ caller, load }) => {
+  const { application } = await load({ application: ref.application(caller.application_id) });
+  return application && callerBody(application, caller);
+});

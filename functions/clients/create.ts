@@ -1,0 +1,6 @@
+import { clientBody, openClient } from "../../shared/domain/client.ts";
+import { command } from "../../shared/http/operations.ts";
+import { createClient } from "../../shared/routes/clients.ts";
+
+/** `POST /clients` */
+export const handler = command(createClient, async ({ body, context }) => openClient(body, context), clientBody);

@@ -1,0 +1,10 @@
+import { ref } from "../../shared/data/store.ts";
+import { clientBody } from "../../shared/domain/client.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getClient } from "../../shared/routes/clients.ts";
+
+/** `GET /clients/{id}` */
+export const handler = read(getClient, async ({ path, load }) => {
+  const { client } = await load({ client: ref.client(path["id"] ?? "") });
+  return client && clientBody(client);
+});

@@ -1,0 +1,17 @@
+import { ref } from "../../shared/data/store.ts";
+import { amendClient, clientBody } from "../../shared/domain/client.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { command } from "../../shared/http/operations.ts";
+import { updateClient } from "../../shared/routes/clients.ts";
+
+/** `PATCH /clients/{id}` */
+export const handler = command(
+  updateClient,
+  async ({ path, body, load, context, expectVersion }) => {
+    const { client } = await load({ client: ref.client(path["id"] ?? "") });
+    if (client === undefined) return refuse("not_found", "There is nothing here.");
+    expectVersion(client.version);
+    return amendClient(client, body, context);
+  },
+  clientBody,
+);

@@ -1,0 +1,10 @@
+import { ref } from "../../shared/data/store.ts";
+import { transactionBody } from "../../shared/domain/transaction.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getTransaction } from "../../shared/routes/transactions.ts";
+
+/** `GET /transactions/{id}` */
+export const handler = read(getTransaction, async ({ path, load }) => {
+  const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });
+  return transaction && transactionBody(transaction);
+});

@@ -1,0 +1,19 @@
+import { ref } from "../../shared/data/store.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { moveTransaction, transactionBody } from "../../shared/domain/transaction.ts";
+import { command } from "../../shared/http/operations.ts";
+import { updateTransaction } from "../../shared/routes/transactions.ts";
+
+/** `PATCH /transactions/{id}` */
+export const handler = command(
+  updateTransaction,
+  async ({ path, body, load, context, expectVersion }) => {
+    const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });
+    if (transaction === undefined) return refuse("not_found", "There is nothing here.");
+    expectVersion(transaction.version);
+    const { balance } = await load({ balance: ref.balance(transaction.account_id) });
+    if (balance === undefined) return refuse("not_found", "There is nothing here.");
+    return moveTransaction(transaction, balance, body, context);
+  },
+  transactionBody,
+);

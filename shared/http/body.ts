@@ -1,0 +1,54 @@
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { limits } from "../limits.ts";
+import { HttpProblem } from "./problem.ts";
+import { scanJson } from "./strict-json.ts";
+
+/** A header of the request, whatever its case; undefined when it is not there. */
+export function headerOf(event: APIGatewayProxyEvent, name: string): string | undefined {
+  const headers = event.headers ?? {};
+  if (headers[name] !== undefined) return headers[name];
+  const wanted = name.toLowerCase();
+  for (const [given, value] of Object.entries(headers)) if (given.toLowerCase() === wanted) return value;
+  return undefined;
+}
+
+const mediaTypes = {
+  json: ["application/json"],
+  merge_patch: ["application/merge-patch+json", "application/json"],
+} as const;
+
+/**
+ * Checks that the body is JSON of the row's media type, within bounds, and strictly well formed, before anything parses
+ * it.
+ * @returns the exact text of the body, and the source text of the numbers at its top
+ * @throws HttpProblem `unsupported_media_type`, `payload_too_large`, `malformed_json`, `duplicate_key`
+ */
+export function readBody(
+  event: APIGatewayProxyEvent,
+  media: "json" | "merge_patch",
+): { readonly text: string; readonly numbers: ReadonlyMap<string, string> } {
+  const accepted: readonly string[] = mediaTypes[media];
+  const [type = "", ...parameters] = (headerOf(event, "Content-Type") ?? "").toLowerCase().split(";");
+  const charset = parameters.map((each) => each.trim()).find((each) => each.startsWith("charset="));
+  const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  if (!accepted.includes(type.trim()) || !utf8) {
+    throw new HttpProblem("unsupported_media_type", `The content type must be ${accepted.join(" or ")} in UTF-8.`, {
+      headers: media === "merge_patch" ? { "Accept-Patch": accepted.join(", ") } : {},
+    });
+  }
+  const bytes = Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8");
+  if (bytes.length > limits.body.max_bytes) {
+    throw new HttpProblem("payload_too_large", `The body may have ${limits.body.max_bytes} bytes.`);
+  }
+  const text = decodeUtf8(bytes);
+  if (text === "") throw new HttpProblem("malformed_json", "The body is empty.");
+  return { text, numbers: scanJson(text) };
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new HttpProblem("malformed_json", "The body is not valid UTF-8.");
+  }
+}

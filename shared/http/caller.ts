@@ -1,0 +1,36 @@
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { Scope } from "../schema/scope.ts";
+import { HttpProblem } from "./problem.ts";
+
+/** Who calls: what the authorizer found in the token and in the application it belongs to. */
+export interface Caller {
+  readonly tenant_id: string;
+  readonly application_id: string;
+  readonly client_id: string;
+  readonly scopes: readonly Scope[];
+  /** Address ranges that the application may call from; empty when from anywhere. */
+  readonly allowed_ips: readonly string[];
+}
+
+/**
+ * The caller from the authorizer's context (strings only, as API Gateway passes them). A function that runs without an
+ * authorizer in front refuses: a mistake in the stacks must not open the data.
+ */
+export function callerOf(event: APIGatewayProxyEvent): Caller {
+  const context = event.requestContext.authorizer as Record<string, string> | null | undefined;
+  const text = (name: string) => context?.[name] ?? "";
+  if (!/^brk_[0-9A-Z]{26}$/.test(text("tenant_id")) || text("application_id") === "") {
+    throw new HttpProblem("unauthenticated", "A valid access token is required.");
+  }
+  const words = (name: string) =>
+    text(name)
+      .split(" ")
+      .filter((word) => word !== "");
+  return {
+    tenant_id: text("tenant_id"),
+    application_id: text("application_id"),
+    client_id: text("client_id"),
+    scopes: words("scopes") as Scope[],
+    allowed_ips: words("allowed_ips"),
+  };
+}

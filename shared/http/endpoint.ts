@@ -1,0 +1,112 @@
+import middy from "@middy/core";
+import httpJsonBodyParser from "@middy/http-json-body-parser";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from "aws-lambda";
+import type { Route } from "../routes/route.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { moneyMembersOf } from "../schema/money.ts";
+import { admit, countRate, requireRate } from "./admission.ts";
+import { readBody } from "./body.ts";
+import type { Answer, Exchange } from "./exchange.ts";
+import { idempotencyScope } from "./idempotency.ts";
+import { HttpProblem } from "./problem.ts";
+import { finish, problemAnswer } from "./response.ts";
+import { validBody, validQuery } from "./validate.ts";
+
+/** A function behind API Gateway. */
+export type Handler = (event: APIGatewayProxyEvent, context: LambdaContext) => Promise<APIGatewayProxyResult>;
+
+/** Each stage of the pipeline gets the exchange of its request and fills in what it finds. */
+type Stage = (exchange: Exchange) => void | Promise<void>;
+
+/**
+ * The one pipeline around every endpoint, in this order: request id, caller, scope, address, rate, query, body, schema,
+ * idempotency, handler, reply. Every answer of it, a failure included, has the common headers and is JSON or a problem
+ * document.
+ */
+export function endpoint(row: Route, work: (exchange: Exchange) => Promise<Answer>): Handler {
+  // Middy hands the same context to every hook and to the handler, so the exchange of a request hangs on it.
+  const exchanges = new WeakMap<object, Exchange>();
+  const exchangeOf = (context: object) => {
+    const exchange = exchanges.get(context);
+    if (exchange === undefined) throw new Error("The request was not begun.");
+    return exchange;
+  };
+  const chain = middy<APIGatewayProxyEvent, APIGatewayProxyResult>({ timeoutEarlyInMillis: 0 });
+  const stage = (run: Stage) => chain.before(({ context }) => run(exchangeOf(context)));
+  chain.before(({ event, context }) => {
+    exchanges.set(context, newExchange(row, event, context));
+  });
+  stage(function admitCaller(exchange) {
+    if (row.auth === "token") exchange.caller = admit(exchange);
+  });
+  stage(countRate);
+  stage(function checkAddress(exchange) {
+    // The token endpoint looks at its own parameters: its errors have a shape of their own (RFC 6749 5.2).
+    if (row.media === "form_or_json") return;
+    exchange.query = validQuery(
+      row.query,
+      exchange.event.multiValueQueryStringParameters as Parameters<typeof validQuery>[1],
+    );
+    checkPath(exchange.event.pathParameters);
+  });
+  if (row.body !== undefined && row.media !== "form_or_json") {
+    stage(function scanBody(exchange) {
+      const { text, numbers } = readBody(exchange.event, row.media === "merge_patch" ? "merge_patch" : "json");
+      exchange.body_text = text;
+      exchange.body_numbers = numbers;
+      // The parser looks for this header in two spellings only; the type itself has just been checked.
+      exchange.event.headers["content-type"] = "application/json";
+    });
+    chain.use(httpJsonBodyParser() as middy.MiddlewareObj);
+    stage(checkedBody(row));
+  }
+  stage(function readIdempotencyKey(exchange) {
+    if (row.method === "GET" || exchange.caller === undefined) return;
+    exchange.idempotency = idempotencyScope(exchange.event, exchange.caller.application_id, exchange.body_text);
+  });
+  chain.handler((_event, context) => work(exchangeOf(context)) as never);
+  chain.after(async (request) => {
+    const exchange = exchangeOf(request.context);
+    await requireRate(exchange);
+    request.response = await finish(exchange, request.response as unknown as Answer);
+  });
+  chain.onError(async (request) => {
+    const exchange = exchangeOf(request.context);
+    request.response = await finish(exchange, problemAnswer(exchange, request.error));
+  });
+  return chain as unknown as Handler;
+}
+
+function newExchange(row: Route, event: APIGatewayProxyEvent, lambda: LambdaContext): Exchange {
+  return {
+    row,
+    event,
+    lambda,
+    request_id: event.requestContext.requestId,
+    started_ms: nowMs(),
+    query: {},
+    body: undefined,
+    body_text: "",
+    body_numbers: new Map(),
+  };
+}
+
+/** The body against the schema of its row; money keeps the digits of its source text. */
+function checkedBody(row: Route): Stage {
+  const moneyMembers = moneyMembersOf(row.body);
+  const reply = row.reply as { _zod?: { def?: { shape?: object } } };
+  const immutable = new Set(row.media === "merge_patch" ? Object.keys(reply._zod?.def?.shape ?? {}) : []);
+  return function checkBody(exchange) {
+    if (row.body === undefined) return;
+    const parsed = exchange.event.body as unknown as Record<string, unknown>;
+    for (const [name, source] of exchange.body_numbers) if (moneyMembers.has(name)) parsed[name] = source;
+    exchange.body = validBody(row.body, parsed, immutable);
+  };
+}
+
+/** An identifier of the wrong form belongs to nobody: the same answer as for one that does not exist. */
+function checkPath(parameters: APIGatewayProxyEvent["pathParameters"]): void {
+  const id = parameters?.["id"];
+  if (id !== undefined && !/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/.test(id))
+    throw new HttpProblem("not_found", "There is nothing here.");
+}

@@ -1,0 +1,45 @@
+import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
+import type { RateVerdict } from "../data/counters.ts";
+import type { IdempotencyScope, Load, Reply } from "../data/store.ts";
+import type { Context } from "../domain/decision.ts";
+import type { Route } from "../routes/route.ts";
+import type { Caller } from "./caller.ts";
+
+/** One request on its way through the pipeline: each stage fills in what it finds. */
+export interface Exchange {
+  readonly row: Route;
+  readonly event: APIGatewayProxyEvent;
+  readonly lambda: LambdaContext;
+  readonly request_id: string;
+  readonly started_ms: number;
+  caller?: Caller;
+  /** The answer of the rate counter; beside the handler's own read for a GET. */
+  verdict?: Promise<RateVerdict>;
+  query: Record<string, string>;
+  body: unknown;
+  body_text: string;
+  /** Source text of the numbers at the top of the body. */
+  body_numbers: ReadonlyMap<string, string>;
+  idempotency?: IdempotencyScope | undefined;
+}
+
+/** What a handler sees of a request: validated input, and no way to reach another tenant. */
+export interface Request<Body> {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly body: Body;
+  readonly caller: Caller;
+  /** Where a list is asked for; {@link ListPlace} of its links. */
+  readonly place: { readonly path: string; readonly query: Readonly<Record<string, string | undefined>> };
+  readonly load: Load;
+}
+
+/** What the handler of a command sees besides: the context of this decision and the caller's precondition. */
+export interface CommandRequest<Body> extends Request<Body> {
+  readonly context: Context;
+  /** Ends the request with 412 when the caller's If-Match does not name this version. */
+  readonly expectVersion: (version: number) => void;
+}
+
+/** The answer of the innermost stage, before the common headers. */
+export type Answer = Reply & { readonly replayed?: boolean };

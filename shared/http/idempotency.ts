@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { IdempotencyScope } from "../data/store.ts";
+import { limits } from "../limits.ts";
+import { headerOf } from "./body.ts";
+import { HttpProblem } from "./problem.ts";
+
+/**
+ * The idempotency scope of a request, or undefined without the header. The key is taken quoted
+ * (draft-ietf-httpapi-idempotency-key) or bare, and only its hash is kept. The fingerprint is over method, path and the
+ * bytes of the body: any difference is another request.
+ * @throws HttpProblem `idempotency_key_invalid`
+ */
+export function idempotencyScope(
+  event: APIGatewayProxyEvent,
+  applicationId: string,
+  bodyText: string,
+): IdempotencyScope | undefined {
+  const given = headerOf(event, "Idempotency-Key");
+  if (given === undefined) return undefined;
+  const key = /^".*"$/.test(given) ? given.slice(1, -1) : given;
+  if (!/^[\x21-\x7e]+$/.test(key) || key.length > limits.idempotency.max_key_characters) {
+    const detail = `must be 1 to ${limits.idempotency.max_key_characters} visible ASCII characters`;
+    throw new HttpProblem("idempotency_key_invalid", `The Idempotency-Key ${detail}.`, {
+      errors: [{ header: "Idempotency-Key", code: "invalid_format", detail }],
+    });
+  }
+  return {
+    application_id: applicationId,
+    key_hash: sha256(key),
+    fingerprint: sha256(`${event.httpMethod}\n${event.path}\n${bodyText}`),
+  };
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

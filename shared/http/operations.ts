@@ -1,0 +1,144 @@
+import type { output as Output } from "zod/v4/core";
+import { execute, type Load, loadItems } from "../data/store.ts";
+import type { Context, Decision } from "../domain/decision.ts";
+import type { Route } from "../routes/route.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { newId, newNumber } from "../runtime/ids.ts";
+import { headerOf } from "./body.ts";
+import type { Caller } from "./caller.ts";
+import { endpoint, type Handler } from "./endpoint.ts";
+import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
+import { HttpProblem } from "./problem.ts";
+import { matchesVersion, noneMatch, type ResourceBody, resourceReply } from "./reply.ts";
+import { refusalAnswer } from "./response.ts";
+
+/** The validated body of a row. */
+type BodyOf<R extends Route> = R extends { readonly body: infer S } ? Output<S> : undefined;
+
+/** An endpoint that reads one resource: `work` returns what to show, or undefined when there is nothing (404). */
+export function read<R extends Route>(
+  row: R,
+  work: (request: Request<undefined>) => Promise<object | undefined>,
+): Handler {
+  return endpoint(row, async (exchange) => {
+    const found = await work(requestOf<undefined>(exchange, loaderFor(exchange)));
+    if (found === undefined) throw nothingHere();
+    return notModified(exchange, resourceReply(row.status, found as ResourceBody));
+  });
+}
+
+/**
+ * An endpoint that reads a page: `work` returns the ready answer, or undefined when what the list belongs to is not
+ * there (404).
+ */
+export function list<R extends Route>(
+  row: R,
+  work: (request: Request<undefined>) => Promise<Answer | undefined>,
+): Handler {
+  return endpoint(row, async (exchange) => {
+    const page = await work(requestOf<undefined>(exchange, loaderFor(exchange)));
+    if (page === undefined) throw nothingHere();
+    return page;
+  });
+}
+
+/**
+ * An endpoint that changes something: `decide` loads and decides, and may run several times; its changes, events and
+ * stored answer are committed in one transaction. `show` is what the caller sees of the result.
+ */
+export function command<R extends Route, T>(
+  row: R,
+  decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
+  show: (result: T) => object,
+): Handler {
+  return endpoint(row, async (exchange) => {
+    const outcome = await execute<T>({
+      tenant_id: callerIn(exchange).tenant_id,
+      idempotency: exchange.idempotency,
+      newContext: () => contextOf(exchange),
+      decide: (load, context) =>
+        decide({
+          ...requestOf<BodyOf<R>>(exchange, load),
+          context,
+          expectVersion: (version) => expectVersion(exchange, version),
+        }),
+      show: (result) => resourceReply(row.status, show(result) as ResourceBody),
+      showRefusal: (refusal) => refusalAnswer(exchange, refusal),
+      remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
+    });
+    if (outcome.kind === "key_reused") {
+      throw new HttpProblem("idempotency_key_reused", "This Idempotency-Key was used with another request.");
+    }
+    if (outcome.kind === "undecided") {
+      throw new HttpProblem(
+        "service_unavailable",
+        "Too many requests change this resource at once; nothing was changed.",
+        {
+          headers: { "Retry-After": "1" },
+        },
+      );
+    }
+    return { ...outcome.reply, replayed: outcome.kind === "replayed" };
+  });
+}
+
+/** An endpoint without a caller: health and the published documents. */
+export function open(row: Route, work: (exchange: Exchange) => Promise<Answer>): Handler {
+  return endpoint(row, async (exchange) => notModified(exchange, await work(exchange)));
+}
+
+function requestOf<B>(exchange: Exchange, load: Load): Request<B> {
+  return {
+    path: (exchange.event.pathParameters ?? {}) as Record<string, string>,
+    query: exchange.query,
+    body: exchange.body as B,
+    caller: callerIn(exchange),
+    place: { path: exchange.event.requestContext.path, query: exchange.query },
+    load,
+  };
+}
+
+function loaderFor(exchange: Exchange): Load {
+  const { tenant_id } = callerIn(exchange);
+  return (refs) => loadItems(tenant_id, refs);
+}
+
+function callerIn(exchange: Exchange): Caller {
+  if (exchange.caller === undefined) throw new HttpProblem("unauthenticated", "A valid access token is required.");
+  return exchange.caller;
+}
+
+function contextOf(exchange: Exchange): Context {
+  const caller = callerIn(exchange);
+  return {
+    tenant_id: caller.tenant_id,
+    environment: env.stage,
+    actor: { type: "api_application", id: caller.application_id },
+    request_id: exchange.request_id,
+    scopes: caller.scopes,
+    now: nowIso(),
+    newId,
+    newNumber,
+  };
+}
+
+function expectVersion(exchange: Exchange, version: number): void {
+  const header = headerOf(exchange.event, "If-Match");
+  if (header === undefined || matchesVersion(header, version)) return;
+  throw new HttpProblem("precondition_failed", "The resource has another version than If-Match names.", {
+    errors: [{ header: "If-Match", code: "precondition_failed", detail: "does not name the current version" }],
+    headers: { ETag: `"${version}"` },
+  });
+}
+
+function notModified(exchange: Exchange, answer: Answer): Answer {
+  const wanted = headerOf(exchange.event, "If-None-Match");
+  const tag = answer.headers["ETag"];
+  if (wanted === undefined || tag === undefined || !noneMatch(wanted, tag)) return answer;
+  return { status: 304, headers: { ETag: tag }, body: "" };
+}
+
+function nothingHere(): HttpProblem {
+  return new HttpProblem("not_found", "There is nothing here.");
+}

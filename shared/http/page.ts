@@ -1,0 +1,74 @@
+import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../data/cursor.ts";
+import type { Page, PageRequest } from "../data/list.ts";
+import type { Reply } from "../data/store.ts";
+import { limits } from "../limits.ts";
+import { HttpProblem } from "./problem.ts";
+import { absolute } from "./reply.ts";
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** Where a list is asked for: its path with the version, and its query. */
+export interface ListPlace {
+  readonly path: string;
+  readonly query: Query;
+}
+
+/**
+ * What page a request asks for. `sort` begins with a hyphen for descending; without it the list's own default counts.
+ * @throws HttpProblem `invalid_cursor`
+ */
+export function pageRequest({ path, query }: ListPlace, defaultSort: string): PageRequest {
+  return {
+    limit: Number(query["limit"] ?? limits.page.default_items),
+    descending: (query["sort"] ?? defaultSort).startsWith("-"),
+    cursor: query["cursor"] === undefined ? undefined : knownCursor(query["cursor"], listFingerprint(path, query)),
+  };
+}
+
+function knownCursor(text: string, fingerprint: string): Cursor {
+  const cursor = decodeCursor(text, fingerprint);
+  if (cursor !== undefined) return cursor;
+  const detail = "is malformed or was made for another list";
+  throw new HttpProblem("invalid_cursor", `The cursor ${detail}. Follow the links of a page.`, {
+    errors: [{ parameter: "cursor", code: "invalid_cursor", detail }],
+  });
+}
+
+/**
+ * A page as the API shows it: the items, links that carry every filter, and the same links in a Link header (RFC 8288).
+ */
+export function pageReply<T>({ path, query }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
+  const fingerprint = listFingerprint(path, query);
+  const { cursor: _cursor, ...filters } = query;
+  const address = (cursor?: Cursor) => {
+    const parameters = { ...filters, ...(cursor === undefined ? {} : { cursor: encodeCursor(cursor, fingerprint) }) };
+    const text = new URLSearchParams(Object.entries(parameters) as [string, string][]).toString();
+    return absolute(path) + (text === "" ? "" : `?${text}`);
+  };
+  const next = page.next === undefined ? undefined : address({ direction: "next", position: page.next });
+  const prev = page.prev === undefined ? undefined : address({ direction: "prev", position: page.prev });
+  const self =
+    query["cursor"] === undefined
+      ? address()
+      : `${address()}${address().includes("?") ? "&" : "?"}cursor=${query["cursor"]}`;
+  const body = {
+    object: "list",
+    data: page.items.map(show),
+    page: { limit: Number(query["limit"] ?? limits.page.default_items), has_more: next !== undefined },
+    _links: {
+      self: { href: self },
+      first: { href: address() },
+      ...(next === undefined ? {} : { next: { href: next } }),
+      ...(prev === undefined ? {} : { prev: { href: prev } }),
+    },
+  };
+  const links = Object.entries({ first: address(), next, prev }).filter(([, href]) => href !== undefined);
+  return {
+    status: 200,
+    headers: {
+      "Content-Type": "application/json",
+      Link: links.map(([relation, href]) => `<${href}>; rel="${relation}"`).join(", "),
+    },
+    body: JSON.stringify(body),
+  };
+}

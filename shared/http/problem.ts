@@ -1,0 +1,53 @@
+import type { FieldError } from "../domain/decision.ts";
+import { type ProblemCode, problems, problemType } from "../schema/problem.ts";
+
+/** One entry of `errors`: a field of the body, a query parameter or a header, with the rule that it broke. */
+export type ProblemEntry =
+  | FieldError
+  | { readonly parameter: string; readonly code: string; readonly detail: string }
+  | { readonly header: string; readonly code: string; readonly detail: string };
+
+/** What a problem says beside its code. `extra` are extension members, `headers` go on the reply. */
+export interface ProblemDetails {
+  readonly errors?: readonly ProblemEntry[];
+  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that ends in a problem document (RFC 9457). Its text is for the caller; internals never go in here. */
+export class HttpProblem extends Error {
+  readonly code: ProblemCode;
+  readonly details: ProblemDetails;
+
+  constructor(code: ProblemCode, detail: string, details: ProblemDetails = {}) {
+    super(detail);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The problem document of a code, as an object in the order that it is shown. */
+export function problemDocument(
+  code: ProblemCode,
+  detail: string,
+  where: { readonly path: string; readonly request_id: string },
+  details: Pick<ProblemDetails, "errors" | "extra"> = {},
+): Record<string, unknown> {
+  const { status, title } = problems[code];
+  return {
+    type: problemType(code),
+    title,
+    status,
+    detail,
+    instance: where.path,
+    code,
+    request_id: where.request_id,
+    ...(details.errors ? { errors: details.errors } : {}),
+    ...details.extra,
+  };
+}
+
+/** Text for the number of fields that failed. */
+export function failedFields(count: number): string {
+  return count === 1 ? "1 field failed validation." : `${count} fields failed validation.`;
+}

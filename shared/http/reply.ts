@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import type { Reply } from "../data/store.ts";
+import { env } from "../runtime/env.ts";
+
+/** A resource as it is shown: its links begin with the version path. */
+export interface ResourceBody {
+  readonly object?: string;
+  readonly version?: number;
+  readonly _links?: Readonly<Record<string, { readonly href: string }>>;
+}
+
+/** Resources with fields that move without a write of the resource itself, so that the version alone would lie. */
+const computed = new Set(["client", "account", "position"]);
+
+/** Strong entity tag (RFC 9110 8.8.3): the version, and a hash of the body where the body can change without it. */
+export function entityTag(body: ResourceBody, text: string): string | undefined {
+  if (body.version === undefined) return undefined;
+  if (!computed.has(body.object ?? "")) return `"${body.version}"`;
+  return `"${body.version}-${createHash("sha256").update(text).digest("hex").slice(0, 8)}"`;
+}
+
+/** The reply that shows a resource, with its entity tag and, when it was just made, its address. */
+export function resourceReply(status: number, body: ResourceBody): Reply {
+  const text = JSON.stringify(body);
+  const tag = entityTag(body, text);
+  const self = body._links?.["self"]?.href;
+  return {
+    status,
+    headers: {
+      "Content-Type": "application/json",
+      ...(tag === undefined ? {} : { ETag: tag }),
+      ...(status === 201 && self !== undefined ? { Location: absolute(self) } : {}),
+    },
+    body: text,
+  };
+}
+
+/**
+ * Absolute address of a path that begins with the version, built from the configured address and never from the Host
+ * header.
+ */
+export function absolute(path: string): string {
+  return env.publicBaseUrl + path.slice("/v2".length);
+}
+
+/** Whether an If-None-Match names this tag; weak comparison (RFC 9110 13.1.2). */
+export function noneMatch(header: string, tag: string): boolean {
+  return header.trim() === "*" || tags(header).some((each) => each.replace(/^W\//, "") === tag);
+}
+
+/**
+ * Whether an If-Match allows this version; strong comparison (RFC 9110 13.1.1), the version part of the tag decides.
+ */
+export function matchesVersion(header: string, version: number): boolean {
+  return (
+    header.trim() === "*" ||
+    tags(header).some((each) => /^"(\d+)(?:-[0-9a-f]{8})?"$/.exec(each)?.[1] === String(version))
+  );
+}
+
+function tags(header: string): string[] {
+  return header.split(",").map((each) => each.trim());
+}

@@ -1,0 +1,85 @@
+import type { APIGatewayProxyResult } from "aws-lambda";
+import type { Refusal } from "../domain/decision.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
+import { problems } from "../schema/problem.ts";
+import { rateHeaders } from "./admission.ts";
+import { headerOf } from "./body.ts";
+import type { Answer, Exchange } from "./exchange.ts";
+import { HttpProblem, type ProblemDetails, problemDocument } from "./problem.ts";
+
+/** The answer of a failed request. What is no problem of ours to tell is logged by name and answered as a plain 500. */
+export function problemAnswer(exchange: Exchange, error: unknown): Answer {
+  if (error instanceof HttpProblem) return problem(exchange, error.code, error.message, error.details);
+  const { name, message, stack } = error as Error;
+  log.error("The request failed.", { operation: exchange.row.id, error: name, message, stack });
+  return problem(
+    exchange,
+    "internal_error",
+    "The service failed. Nothing was changed, or the same key tells what was.",
+  );
+}
+
+/**
+ * The answer of a refused decision; a business refusal is stored under the caller's key, a fault of the request is not.
+ */
+export function refusalAnswer(
+  exchange: Exchange,
+  refusal: Refusal,
+): { readonly reply: Answer; readonly stored: boolean } {
+  const { status } = problems[refusal.code];
+  const fault = refusal.code === "validation_failed" || refusal.code === "immutable_field";
+  return {
+    reply: problem(exchange, refusal.code, refusal.detail, refusal),
+    stored: status === 409 || (status === 422 && !fault),
+  };
+}
+
+function problem(
+  exchange: Exchange,
+  code: keyof typeof problems,
+  detail: string,
+  { errors, extra, headers }: ProblemDetails = {},
+): Answer {
+  const where = { path: exchange.event.requestContext.path, request_id: exchange.request_id };
+  const document = problemDocument(code, detail, where, {
+    ...(errors === undefined ? {} : { errors }),
+    ...(extra === undefined ? {} : { extra }),
+  });
+  return {
+    status: problems[code].status,
+    headers: { "Content-Type": "application/problem+json", ...headers },
+    body: JSON.stringify(document),
+  };
+}
+
+/**
+ * The reply of the function: the answer with the headers that every answer has. Writes the one log line of the request.
+ */
+export async function finish(exchange: Exchange, answer: Answer): Promise<APIGatewayProxyResult> {
+  const correlation = headerOf(exchange.event, "X-Correlation-Id");
+  const echoed = correlation !== undefined && /^[A-Za-z0-9._-]{1,64}$/.test(correlation) ? correlation : undefined;
+  log.info("request", {
+    operation: exchange.row.id,
+    status: answer.status,
+    duration_ms: nowMs() - exchange.started_ms,
+    request_id: exchange.request_id,
+    application_id: exchange.caller?.application_id,
+    ...(echoed === undefined ? {} : { correlation_id: echoed }),
+    ...(answer.replayed ? { replayed: true } : {}),
+  });
+  return {
+    statusCode: answer.status,
+    headers: {
+      "Cache-Control": answer.status < 400 ? "private, no-store" : "no-store",
+      "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
+      "X-Content-Type-Options": "nosniff",
+      "X-Request-Id": exchange.request_id,
+      ...(echoed === undefined ? {} : { "X-Correlation-Id": echoed }),
+      ...(await rateHeaders(exchange)),
+      ...(answer.replayed ? { "Idempotent-Replayed": "true" } : {}),
+      ...answer.headers,
+    },
+    body: answer.body,
+  };
+}

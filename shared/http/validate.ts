@@ -1,0 +1,139 @@
+import type { $ZodIssue, $ZodType } from "zod/v4/core";
+import { safeParse } from "zod/v4/core";
+import { failedFields, HttpProblem, type ProblemEntry } from "./problem.ts";
+
+/** What each named rule of the schemas says to the caller. */
+const rules: Readonly<Record<string, string>> = {
+  account_number: "must be 8 to 10 digits",
+  amount:
+    "must be a plain decimal such as 1000.00: no sign, exponent or leading zero, at most 15 digits before the point",
+  card_last4: "must be 4 digits",
+  country: "must be a country code of two capital letters (ISO 3166-1)",
+  date: "must be a date such as 1990-12-31",
+  email: "must be an email address",
+  iban: "must be an IBAN without spaces",
+  language: "must be a language tag (BCP 47)",
+  limit: "must be a whole number from 1 to 100",
+  metadata_key: "must be 1 to 40 letters, digits, dots, hyphens or underscores",
+  metadata_keys: "must not hold more than 50 keys",
+  percent: "must be a percentage such as 100.00",
+  phone: "must be a phone number in E.164 form such as +351912345678",
+  reason_code: "must be a lower-case word with underscores",
+  sequence: "must be a whole number",
+  text: "must be text without control characters and not blank",
+  time_zone: "must be a time zone name (IANA)",
+  timestamp: "must be a moment in RFC 3339 form such as 2026-11-21T06:30:00Z",
+  wallet: "must be a wallet address",
+};
+
+/**
+ * A value checked against the schema of its row; every fault is reported at once.
+ * @throws HttpProblem `validation_failed`, or `immutable_field` when that is all that is wrong
+ */
+export function validBody(schema: $ZodType, body: unknown, immutable: ReadonlySet<string>): unknown {
+  const result = safeParse(schema, body);
+  if (result.success) return result.data;
+  const errors = result.error.issues.flatMap((issue) => bodyErrors(issue, immutable));
+  const code = errors.every((error) => error.code === "immutable_field") ? "immutable_field" : "validation_failed";
+  throw new HttpProblem(code, failedFields(errors.length), { errors });
+}
+
+function bodyErrors(
+  issue: $ZodIssue,
+  immutable: ReadonlySet<string>,
+): { pointer: string; code: string; detail: string }[] {
+  const base = `#${issue.path.map((part) => `/${escapePart(String(part))}`).join("")}`;
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => {
+      const pointer = `${base}/${escapePart(key)}`;
+      return issue.path.length === 0 && immutable.has(key)
+        ? { pointer, code: "immutable_field", detail: "cannot be changed" }
+        : { pointer, code: "unknown_field", detail: "is not known" };
+    });
+  }
+  return [{ pointer: base, ...explain(issue) }];
+}
+
+/** The query of a request checked against the schema of its row. A typo must not silently return everything. */
+export function validQuery(
+  schema: $ZodType | undefined,
+  query: Readonly<Record<string, readonly string[] | undefined>> | null,
+): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const [name, values] of Object.entries(query ?? {})) {
+    if ((values?.length ?? 0) > 1) throw badParameters([parameterError(name, "repeated", "is given more than once")]);
+    given[name] = values?.[0] ?? "";
+  }
+  if (schema === undefined) {
+    const names = Object.keys(given);
+    if (names.length > 0) throw unknownParameters(names);
+    return {};
+  }
+  const result = safeParse(schema, given);
+  if (result.success) return given;
+  const unknown = result.error.issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
+  if (unknown.length > 0) throw unknownParameters(unknown);
+  throw badParameters(
+    result.error.issues.map((issue) => {
+      const { code, detail } = explain(issue);
+      return parameterError(String(issue.path[0] ?? ""), code, detail);
+    }),
+  );
+}
+
+function parameterError(parameter: string, code: string, detail: string): ProblemEntry {
+  return { parameter: parameter.slice(0, 100), code, detail };
+}
+
+function badParameters(errors: readonly ProblemEntry[]): HttpProblem {
+  return new HttpProblem("invalid_parameter", "A query parameter is not valid.", { errors });
+}
+
+function unknownParameters(names: readonly string[]): HttpProblem {
+  const errors = names.slice(0, 20).map((name) => parameterError(name, "unknown_parameter", "is not known"));
+  return new HttpProblem("unknown_parameter", "A query parameter is not known.", { errors });
+}
+
+function explain(issue: $ZodIssue): { code: string; detail: string } {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.input === undefined
+        ? { code: "required", detail: "is required" }
+        : { code: "invalid_type", detail: `must be ${withArticle(issue.expected)}` };
+    case "invalid_value":
+      return { code: "invalid_value", detail: `must be one of ${issue.values.map(String).join(", ")}` };
+    case "too_small":
+      return { code: "too_small", detail: `must ${sized(issue.origin, "at least", Number(issue.minimum))}` };
+    case "too_big":
+      return { code: "too_big", detail: `must ${sized(issue.origin, "at most", Number(issue.maximum))}` };
+    case "invalid_key":
+      return { code: "invalid_key", detail: `has a name that ${rules["metadata_key"]}` };
+    default:
+      return { code: "invalid_format", detail: ruleText(issue.message) };
+  }
+}
+
+function ruleText(message: string): string {
+  if (message.startsWith("id ")) return `must be an identifier that begins with ${message.slice(3)}`;
+  return rules[message] ?? "is not valid";
+}
+
+function withArticle(type: string): string {
+  const names: Record<string, string> = {
+    int: "a whole number",
+    object: "an object",
+    array: "a list",
+    record: "an object",
+  };
+  return names[type] ?? `a ${type}`;
+}
+
+function sized(origin: string, bound: string, size: number): string {
+  if (origin === "string") return `have ${bound} ${size} characters`;
+  if (origin === "array") return `have ${bound} ${size} entries`;
+  return `be ${bound} ${size}`;
+}
+
+function escapePart(part: string): string {
+  return part.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1");
+}
