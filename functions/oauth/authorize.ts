@@ -1,0 +1,32 @@
+import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from "aws-lambda";
+import { authorizeBearer, liveScopes } from "../../shared/oauth/authorize.ts";
+
+/**
+ * Lambda authorizer of the API. Its answer is cached, so it allows the whole stage; scopes are checked per endpoint.
+ */
+export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> {
+  const headers = Object.entries(event.multiValueHeaders ?? {});
+  const given = headers
+    .filter(([name]) => name.toLowerCase() === "authorization")
+    .flatMap(([, values]) => values ?? []);
+  const authorized = await authorizeBearer(given);
+  // API Gateway takes exactly this text for "answer 401".
+  if (authorized === undefined) throw new Error("Unauthorized");
+  const { application } = authorized;
+  const stage = event.methodArn.split("/").slice(0, 2).join("/");
+  return {
+    principalId: application.id,
+    policyDocument: {
+      Version: "2012-10-17",
+      Statement: [{ Action: "execute-api:Invoke", Effect: "Allow", Resource: `${stage}/*` }],
+    },
+    usageIdentifierKey: application.api_key,
+    context: {
+      tenant_id: application.tenant_id,
+      application_id: application.id,
+      client_id: application.client_id,
+      scopes: liveScopes(authorized),
+      allowed_ips: application.allowed_ips.join(" "),
+    },
+  };
+}

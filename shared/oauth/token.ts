@@ -1,0 +1,82 @@
+import jwt from "jsonwebtoken";
+import { limits } from "../limits.ts";
+
+/** Claims of an access token (RFC 9068 2.2), with ours: tenant, application, environment. Times are epoch seconds. */
+export interface AccessClaims {
+  readonly iss: string;
+  readonly aud: string;
+  /** The client id. */
+  readonly sub: string;
+  readonly client_id: string;
+  readonly exp: number;
+  readonly iat: number;
+  readonly jti: string;
+  readonly scope: string;
+  readonly tenant: string;
+  readonly app: string;
+  readonly env: string;
+}
+
+/** What this stage expects of its own tokens. */
+export interface Expectation {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly environment: string;
+  readonly nowSeconds: number;
+}
+
+/** Signs an access token with ES256; `kid` names the public key (RFC 7515 4.1.4). */
+export function signAccessToken(claims: AccessClaims, key: { readonly kid: string; readonly pem: string }): string {
+  return jwt.sign({ ...claims }, key.pem, {
+    algorithm: "ES256",
+    keyid: key.kid,
+    header: { alg: "ES256", typ: "at+jwt", kid: key.kid },
+  });
+}
+
+/**
+ * What an unverified token says of the key that it was signed with and of the application that it speaks for: where to
+ * look, and nothing to trust. Undefined when it is no token of ours by its form.
+ */
+export function peekToken(token: string): { kid: string; tenant: string; application: string } | undefined {
+  if (token.length > limits.token.max_bytes) return undefined;
+  let decoded: jwt.Jwt | null;
+  try {
+    decoded = jwt.decode(token, { complete: true });
+  } catch {
+    return undefined;
+  }
+  const { header, payload } = decoded ?? {};
+  if (header === undefined || typeof payload !== "object") return undefined;
+  if (header.alg !== "ES256" || header.typ !== "at+jwt") return undefined;
+  const { kid } = header;
+  const { tenant, app } = payload as { tenant?: unknown; app?: unknown };
+  if (typeof kid !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(kid)) return undefined;
+  if (typeof tenant !== "string" || !/^brk_[0-9A-HJKMNP-TV-Z]{26}$/.test(tenant)) return undefined;
+  if (typeof app !== "string" || !/^app_[0-9A-HJKMNP-TV-Z]{26}$/.test(app)) return undefined;
+  return { kid, tenant, application: app };
+}
+
+/**
+ * The claims of a token whose signature, algorithm, type, issuer, audience, environment and times are right; undefined
+ * otherwise. The key is ours, looked up by `kid` in our own set: never `jku` or `x5u` (RFC 8725 3.10).
+ */
+export function verifyAccessToken(token: string, publicKeyPem: string, expect: Expectation): AccessClaims | undefined {
+  let payload: unknown;
+  try {
+    payload = jwt.verify(token, publicKeyPem, {
+      algorithms: ["ES256"],
+      issuer: expect.issuer,
+      audience: expect.audience,
+      clockTolerance: limits.token.clock_skew_seconds,
+      clockTimestamp: expect.nowSeconds,
+    });
+  } catch {
+    return undefined;
+  }
+  const claims = payload as AccessClaims;
+  const texts = [claims.sub, claims.client_id, claims.jti, claims.scope, claims.tenant, claims.app];
+  const complete = texts.every((text) => typeof text === "string") && typeof claims.iat === "number";
+  const timely = typeof claims.exp === "number" && claims.iat <= expect.nowSeconds + limits.token.clock_skew_seconds;
+  return complete && timely && claims.env === expect.environment && claims.aud === expect.audience ? claims : undefined;
+}
