@@ -1,0 +1,196 @@
+import * as z from "zod/mini";
+import type { $ZodType } from "zod/v4/core";
+import { limits } from "../limits.ts";
+import * as account from "../schema/account.ts";
+import * as client from "../schema/client.ts";
+import * as event from "../schema/event.ts";
+import * as fields from "../schema/fields.ts";
+import * as money from "../schema/money.ts";
+import * as oauth from "../schema/oauth.ts";
+import * as service from "../schema/service.ts";
+import * as transaction from "../schema/transaction.ts";
+import type { JsonObject } from "./document.ts";
+
+/** Files whose exported schemas become components, named as they are exported; a new file is added here. */
+const modules: readonly object[] = [account, client, event, fields, money, oauth, service, transaction];
+
+/** Kinds of schema worth a component. Strings stay inline: OpenAPI 3.0 allows no `nullable` beside a reference. */
+const componentKinds = new Set(["object", "record", "enum"]);
+
+const referencePrefix = "#/components/schemas/";
+
+/** Where a component stands: `#/components/schemas/<name>`. */
+export function referenceTo(name: string): string {
+  return `${referencePrefix}${name}`;
+}
+
+interface Definition {
+  readonly type: string;
+  readonly shape?: Readonly<Record<string, $ZodType>>;
+  readonly element?: $ZodType;
+  readonly innerType?: $ZodType;
+}
+
+function definitionOf(schema: $ZodType): Definition {
+  return schema._zod.def as unknown as Definition;
+}
+
+/** The schema inside `optional` and `nullable`. */
+function innermost(schema: $ZodType | undefined): $ZodType | undefined {
+  const inner = schema === undefined ? undefined : definitionOf(schema).innerType;
+  return inner === undefined ? schema : innermost(inner);
+}
+
+/** Members of an object schema by name; none when the schema is no object. */
+export function membersOf(schema: $ZodType | undefined): Readonly<Record<string, $ZodType>> {
+  return schema === undefined ? {} : (definitionOf(schema).shape ?? {});
+}
+
+/** What a page schema holds one page of; undefined when the schema is no page. */
+export function itemOf(schema: $ZodType): $ZodType | undefined {
+  const { data, page, _links } = membersOf(schema);
+  return data && page && _links ? definitionOf(data).element : undefined;
+}
+
+/** Exported schemas by the name of their component: `EventTypeSchema` is `EventType`, beside a type of its name. */
+function exportedSchemas(): Map<$ZodType, string> {
+  const names = new Map<$ZodType, string>();
+  for (const module of modules) {
+    for (const [name, value] of Object.entries(module)) {
+      if (typeof value !== "object" || value === null || !("_zod" in value)) continue;
+      const schema = value as $ZodType;
+      if (componentKinds.has(definitionOf(schema).type)) names.set(schema, name.replace(/Schema$/, ""));
+    }
+  }
+  return names;
+}
+
+const names = exportedSchemas();
+
+/**
+ * Name of the component of a body or a reply; a page is named after what it lists.
+ * @throws when the schema is not exported from `shared/schema/`, since generated clients would get a name nobody chose.
+ */
+export function componentName(schema: $ZodType, where: string): string {
+  const item = itemOf(schema);
+  const name = names.get(item ?? schema);
+  if (name === undefined) throw new Error(`${where}: its schema is no exported object of shared/schema/.`);
+  return item === undefined ? name : `${name}List`;
+}
+
+/**
+ * Component schemas for the given bodies and replies and all they refer to, sorted by name. Bodies stay closed where
+ * their schema is; replies are open, because a later version may add members.
+ */
+export function componentSchemas(
+  bodies: readonly $ZodType[],
+  replies: readonly $ZodType[],
+): Record<string, JsonObject> {
+  const converted = convert([...bodies, ...replies]);
+  const closed = reachable(namesOf(bodies), converted);
+  const used = reachable([...namesOf(bodies), ...namesOf(replies)], converted);
+  const chosen = Object.entries(converted).filter(([name]) => used.has(name));
+  const finished = chosen.map(
+    ([name, json]) => [name, closed.has(name) ? json : (opened(json) as JsonObject)] as const,
+  );
+  return Object.fromEntries(finished.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** JSON Schema of one query parameter. */
+export function parameterSchema(schema: $ZodType): JsonObject {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    target: "openapi-3.0",
+    io: "input",
+    override,
+  }) as JsonObject;
+  return json;
+}
+
+function namesOf(schemas: readonly $ZodType[]): string[] {
+  return schemas.map((schema) => componentName(schema, "shared/routes"));
+}
+
+function convert(roots: readonly $ZodType[]): Record<string, JsonObject> {
+  const registry = z.registry<{ id: string }>();
+  for (const [schema, name] of names) registry.add(schema, { id: name });
+  const pages = new Set<string>();
+  for (const root of roots) {
+    if (itemOf(root) === undefined || pages.has(componentName(root, "page"))) continue;
+    pages.add(componentName(root, "page"));
+    registry.add(root, { id: componentName(root, "page") });
+  }
+  const { schemas } = z.toJSONSchema(registry, { target: "openapi-3.0", io: "input", uri: referenceTo, override });
+  const plain = schemas as unknown as Record<string, JsonObject>;
+  return Object.fromEntries(
+    Object.entries(plain).map(([name, { $id, $schema, id, ...json }]) => [
+      name,
+      inlineNullable(json, plain) as JsonObject,
+    ]),
+  );
+}
+
+/** Where OpenAPI has a word of its own for what a schema says by a pattern or by code. */
+function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: JsonObject }): void {
+  const json = jsonSchema;
+  if (zodSchema === fields.Timestamp) json["format"] = "date-time";
+  if (json["format"] === "date" || json["format"] === "date-time") delete json["pattern"];
+  if (zodSchema === fields.Metadata) json["maxProperties"] = limits.metadata.max_keys;
+  if (zodSchema === innermost(fields.pageParameters.limit)) {
+    const { min_items: minimum, max_items: maximum, default_items } = limits.page;
+    delete json["pattern"];
+    Object.assign(json, { type: "integer", minimum, maximum, default: default_items });
+  }
+  // Every integer of the wire fits a double; saying so with two bounds in each place would only hide the real bounds.
+  if (json["minimum"] === Number.MIN_SAFE_INTEGER) delete json["minimum"];
+  if (json["maximum"] === Number.MAX_SAFE_INTEGER) delete json["maximum"];
+  // OpenAPI 3.0.3, clarified semantics of nullable: an enumeration admits null only by listing it.
+  if (json["nullable"] === true && Array.isArray(json["enum"]) && !json["enum"].includes(null)) {
+    json["enum"] = [...json["enum"], null];
+  }
+}
+
+/** Puts a copy of the component where a reference is nullable: beside `allOf`, `nullable` admits nothing in 3.0.3. */
+function inlineNullable(node: unknown, components: Record<string, JsonObject>): unknown {
+  return mapObjects(node, (json) => {
+    const [only] = Array.isArray(json["allOf"]) ? (json["allOf"] as JsonObject[]) : [];
+    const target = String(only?.["$ref"] ?? "").slice(referencePrefix.length);
+    if (json["nullable"] !== true || components[target] === undefined) return json;
+    const { $id, $schema, id, ...component } = components[target];
+    const { allOf, ...rest } = json;
+    const copy: JsonObject = { ...component, ...rest };
+    if (Array.isArray(copy["enum"])) copy["enum"] = [...copy["enum"], null];
+    return inlineNullable(copy, components) as JsonObject;
+  });
+}
+
+function opened(node: unknown): unknown {
+  return mapObjects(node, (json) => {
+    if (json["additionalProperties"] !== false) return json;
+    const { additionalProperties, ...rest } = json;
+    return rest;
+  });
+}
+
+/** Rebuilds a JSON value; every object is given to `change` before its members are visited. */
+function mapObjects(node: unknown, change: (json: JsonObject) => JsonObject): unknown {
+  if (Array.isArray(node)) return node.map((one) => mapObjects(one, change));
+  if (typeof node !== "object" || node === null) return node;
+  const entries = Object.entries(change(node as JsonObject));
+  return Object.fromEntries(entries.map(([name, value]) => [name, mapObjects(value, change)]));
+}
+
+/** Names of components that the given ones refer to, directly or through others, with themselves. */
+function reachable(roots: readonly string[], components: Record<string, JsonObject>): Set<string> {
+  const found = new Set<string>();
+  const waiting = [...roots];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (found.has(name)) continue;
+    found.add(name);
+    for (const [, target] of JSON.stringify(components[name] ?? {}).matchAll(
+      /"\$ref":"#\/components\/schemas\/(\w+)"/g,
+    )) {
+      if (target !== undefined) waiting.push(target);
+    }
+  }
+  return found;
+}

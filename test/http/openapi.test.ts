@@ -1,0 +1,178 @@
+import { readFileSync } from "node:fs";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, it } from "vitest";
+import { safeParse } from "zod/v4/core";
+import { buildOpenApi, operationIdOf, printOpenApi } from "../../shared/openapi/build.ts";
+import { type JsonObject, narrow, type OpenApi, type Operation } from "../../shared/openapi/document.ts";
+import { routes } from "../../shared/routes/index.ts";
+import { type Route, stages } from "../../shared/routes/route.ts";
+import { problems } from "../../shared/schema/problem.ts";
+import { scopes } from "../../shared/schema/scope.ts";
+
+const committed = readFileSync(new URL("../../shared/openapi/openapi.json", import.meta.url), "utf8");
+const document = JSON.parse(committed) as OpenApi;
+
+/** Names that a generated client already uses for itself or its language. */
+const takenNames = new Set(
+  (
+    "ApiClient Array BigInt Boolean Client Configuration Date Dict Error Event Exception File Function HttpClient " +
+    "List Map Model Number Object Option Promise Record Request Response Result Set String Symbol"
+  ).split(" "),
+);
+
+function operationOf(row: Route): Operation | undefined {
+  return document.paths[row.path]?.[row.method.toLowerCase()];
+}
+
+/** What a JSON pointer in the document leads to, undefined when nothing is there. */
+function resolve(reference: string): unknown {
+  const steps = reference.replace(/^#\//, "").split("/");
+  return steps.reduce<unknown>((node, step) => (node as JsonObject | undefined)?.[step], document);
+}
+
+/** A copy for the validator, which takes plain data and may change it. */
+function asData(one: OpenApi): Record<string, unknown> {
+  return structuredClone(one) as unknown as Record<string, unknown>;
+}
+
+function referencesIn(node: unknown): string[] {
+  if (typeof node !== "object" || node === null) return [];
+  return Object.entries(node).flatMap(([name, value]) =>
+    name === "$ref" && typeof value === "string" ? [value] : referencesIn(value),
+  );
+}
+
+/** A response of an operation with its reference followed. */
+function responsesOf(operation: Operation | undefined): [status: string, response: JsonObject][] {
+  const responses = Object.entries((operation?.["responses"] ?? {}) as Record<string, JsonObject>);
+  return responses.map(([status, response]) => {
+    const reference = response["$ref"];
+    return [status, typeof reference === "string" ? (resolve(reference) as JsonObject) : response];
+  });
+}
+
+function statusesOf(row: Route): string[] {
+  return responsesOf(operationOf(row)).map(([status]) => status);
+}
+
+describe("the OpenAPI document", () => {
+  it("is committed as the routes and schemas make it (npm run openapi)", () => {
+    expect(committed).toBe(printOpenApi(buildOpenApi()));
+  });
+
+  it("is a valid OpenAPI 3.0 document in the eyes of an outside validator, whole and for each stage", async () => {
+    for (const one of [document, ...stages.map((stage) => narrow(document, { stage }))]) {
+      const validator = new Validator();
+      const result = await validator.validate(asData(one));
+      expect(result.errors ?? []).toEqual([]);
+      expect(result.valid).toBe(true);
+      expect(validator.version).toBe("3.0");
+    }
+  });
+
+  it("fails that validator when an operation loses its responses", async () => {
+    const broken = structuredClone(document);
+    for (const operation of Object.values(Object.values(broken.paths)[0] ?? {})) delete operation["responses"];
+    expect((await new Validator().validate(asData(broken))).valid).toBe(false);
+  });
+
+  it("has only references that lead somewhere", () => {
+    const dangling = referencesIn(document).filter((reference) => resolve(reference) === undefined);
+    expect(dangling).toEqual([]);
+  });
+
+  it("has no component schema that nothing refers to, and none whose name a generated client may own", () => {
+    const used = new Set(referencesIn(document));
+    const names = Object.keys(document.components.schemas);
+    expect(names.filter((name) => !used.has(`#/components/schemas/${name}`))).toEqual([]);
+    expect(names.filter((name) => takenNames.has(name))).toEqual([]);
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
+  });
+
+  it("gives every operation an id of its own", () => {
+    const ids = routes.map(operationIdOf);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it("names no scope that applications cannot hold, and describes each", () => {
+    const described = document.components.securitySchemes.oauth2.flows.clientCredentials.scopes;
+    expect(Object.keys(described)).toEqual([...scopes]);
+  });
+});
+
+describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))("%s in the document", (_, row) => {
+  const operation = operationOf(row);
+
+  it("stands there with its id and its security", () => {
+    expect(operation?.operationId).toBe(operationIdOf(row));
+    const security = row.auth === "none" ? [] : [{ oauth2: row.scope === null ? [] : [row.scope] }];
+    expect(operation?.["security"]).toEqual(security);
+  });
+
+  it("has a schema for every answer that has a body", () => {
+    for (const [status, response] of responsesOf(operation)) {
+      if (status === "304") continue;
+      const contents = Object.values((response["content"] ?? {}) as Record<string, { schema?: JsonObject }>);
+      expect(contents.length, status).toBeGreaterThan(0);
+      for (const { schema } of contents) expect(Object.keys(schema ?? {}), status).toEqual(["$ref"]);
+    }
+  });
+
+  it("lists every refusal of the row under the status it has", () => {
+    const responses = new Map(responsesOf(operation));
+    for (const code of row.refusals) {
+      expect(responses.get(String(problems[code].status))?.["x-codes"], code).toContain(code);
+    }
+    for (const status of ["400", "405", "429", "500", "502", "503", "504"]) expect(statusesOf(row)).toContain(status);
+    if (row.auth === "token") expect(statusesOf(row)).toEqual(expect.arrayContaining(["401", "403"]));
+    if (row.path.includes("{")) expect(statusesOf(row)).toContain("404");
+    if (row.body !== undefined) expect(statusesOf(row)).toContain("413");
+    if (row.body !== undefined && row.auth === "token")
+      expect(statusesOf(row)).toEqual(expect.arrayContaining(["415", "422"]));
+  });
+});
+
+const rowsWithBody = routes.flatMap((row) =>
+  row.body === undefined ? [] : [[`${row.method} ${row.path}`, row, row.body] as const],
+);
+
+describe.each(rowsWithBody)("the example of %s", (_, row, body) => {
+  it("is accepted by the schema of its row", () => {
+    expect(row.example).toBeDefined();
+    expect(safeParse(body, row.example).error?.issues ?? []).toEqual([]);
+  });
+
+  it("is shown under every media type that the row takes", () => {
+    const requestBody = operationOf(row)?.["requestBody"] as
+      | { content: Record<string, { example: unknown }> }
+      | undefined;
+    const examples = Object.values(requestBody?.content ?? {}).map((media) => media.example);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) expect(example).toEqual(row.example);
+  });
+});
+
+describe("the document of one stage", () => {
+  it("has the operations of that stage only, and the given address as its only server", () => {
+    const serverUrl = "http://127.0.0.1:3000/v2";
+    for (const stage of stages) {
+      const narrowed = buildOpenApi({ stage, serverUrl });
+      const ids = Object.values(narrowed.paths).flatMap((one) => Object.values(one).map((each) => each.operationId));
+      const expected = routes.filter((row) => row.stages.includes(stage)).map(operationIdOf);
+      expect(ids.toSorted()).toEqual(expected.toSorted());
+      expect(narrowed.servers.map((one) => one.url)).toEqual([serverUrl]);
+      const { tokenUrl } = narrowed.components.securitySchemes.oauth2.flows.clientCredentials;
+      expect(tokenUrl).toBe(`${serverUrl}/oauth/token`);
+    }
+  });
+
+  it("leaves out an operation that is marked for the other stage", () => {
+    const marked = structuredClone(document);
+    const health = marked.paths["/health"]?.["get"];
+    if (health === undefined) throw new Error("The document has no GET /health.");
+    health["x-stages"] = ["sandbox"];
+    expect(narrow(marked, { stage: "sandbox" }).paths["/health"]).toBeDefined();
+    expect(narrow(marked, { stage: "production" }).paths["/health"]).toBeUndefined();
+    expect(marked.paths["/health"]).toBeDefined();
+  });
+});
