@@ -1,0 +1,441 @@
+import type { Route, Stage } from "../shared/routes/route.ts";
+import { ledgerKeys } from "./constructs/grants.ts";
+import { volatileTag } from "./constructs/table.ts";
+
+/** A resource of a synthesized template. */
+export interface TemplateResource {
+  readonly Type: string;
+  readonly Properties?: Readonly<Record<string, unknown>>;
+  readonly DependsOn?: string | readonly string[];
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+}
+
+/** A synthesized template: the part that the rules read. */
+export interface Template {
+  readonly Resources: Readonly<Record<string, TemplateResource>>;
+}
+
+/** A template and the name of its file. */
+export interface NamedTemplate {
+  readonly name: string;
+  readonly template: Template;
+}
+
+/** What the rules compare the templates with. */
+export interface CheckOptions {
+  readonly stage: Stage;
+  readonly routes: readonly Pick<Route, "method" | "path" | "auth">[];
+}
+
+/** A defect: which rule, in which template, at which resource. */
+export interface Finding {
+  readonly rule: string;
+  readonly template: string;
+  readonly logicalId: string;
+  readonly message: string;
+}
+
+/** One template holds 500 resources; the rest is left for the next endpoints. */
+export const maxResources = 450;
+
+/** CloudFormation takes templates of 1 MB; a page below that is left for the upload's own additions. */
+export const maxTemplateBytes = 1_000_000;
+
+/** Settings that exist for one machine only and open what is closed in the cloud. */
+const localSettings = ["BROKERAGE_LOCAL", "WEBHOOK_ALLOW_CIDRS"] as const;
+
+/** AWS asks for a visibility timeout of six function timeouts, so that a retried batch is not delivered twice. */
+const visibilityTimeouts = 6;
+
+type Json = unknown;
+type JsonObject = Readonly<Record<string, Json>>;
+
+/** A resource with its place. */
+interface Entry {
+  readonly template: string;
+  readonly logicalId: string;
+  readonly resource: TemplateResource;
+  readonly properties: JsonObject;
+}
+
+/** All resources of an assembly, and what the parameters of nested stacks stand for. */
+interface Assembly {
+  readonly entries: readonly Entry[];
+  readonly byType: ReadonlyMap<string, Entry[]>;
+  readonly parameters: ReadonlyMap<string, Json>;
+}
+
+type Rule = (assembly: Assembly, options: CheckOptions) => Finding[];
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function objectOf(value: Json): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function listOf(value: Json): readonly Json[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+function indexAssembly(templates: readonly NamedTemplate[]): Assembly {
+  const entries = templates.flatMap(({ name, template }) =>
+    Object.entries(template.Resources).map(([logicalId, resource]) => ({
+      template: name,
+      logicalId,
+      resource,
+      properties: resource.Properties ?? {},
+    })),
+  );
+  const nested = entries.filter(({ resource }) => resource.Type === "AWS::CloudFormation::Stack");
+  // The library names a parameter after what it refers to, so one name means the same in every nested stack.
+  const parameters = new Map(nested.flatMap(({ properties }) => Object.entries(objectOf(properties["Parameters"]))));
+  return { entries, byType: groupBy(entries, ({ resource }) => resource.Type), parameters };
+}
+
+function groupBy<T>(values: readonly T[], keyOf: (value: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
+function ofType(assembly: Assembly, type: string): readonly Entry[] {
+  return assembly.byType.get(type) ?? [];
+}
+
+function finding(rule: string, entry: Entry, message: string): Finding {
+  return { rule, template: entry.template, logicalId: entry.logicalId, message };
+}
+
+/** Logical id that a `Ref` or `GetAtt` leads to, through the parameter of a nested stack where there is one. */
+function targetOf(assembly: Assembly, value: Json): string | undefined {
+  const expression = objectOf(value);
+  const ref = expression["Ref"];
+  if (typeof ref === "string") {
+    const parameter = assembly.parameters.get(ref);
+    return parameter === undefined ? ref : targetOf(assembly, parameter);
+  }
+  const [logicalId] = listOf(expression["Fn::GetAtt"]);
+  return typeof logicalId === "string" ? logicalId : undefined;
+}
+
+/** The resource of a type that an expression leads to. */
+function resourceOf(assembly: Assembly, type: string, value: Json): Entry | undefined {
+  const target = targetOf(assembly, value);
+  return ofType(assembly, type).find(({ logicalId }) => logicalId === target);
+}
+
+interface Statement {
+  readonly entry: Entry;
+  readonly effect: Json;
+  readonly actions: readonly string[];
+  readonly resources: readonly Json[];
+  readonly condition: JsonObject;
+}
+
+/** Statements of a role's own policies, or of a policy that is attached to roles. */
+function statementsOf(entry: Entry): Statement[] {
+  const inline = listOf(entry.properties["Policies"]).map((policy) => objectOf(policy)["PolicyDocument"]);
+  const documents = entry.resource.Type === "AWS::IAM::Role" ? inline : [entry.properties["PolicyDocument"]];
+  return documents
+    .flatMap((document) => listOf(objectOf(document)["Statement"]))
+    .map(objectOf)
+    .map((statement) => ({
+      entry,
+      effect: statement["Effect"],
+      actions: listOf(statement["Action"]).map(String),
+      resources: listOf(statement["Resource"]),
+      condition: objectOf(statement["Condition"]),
+    }));
+}
+
+const policyTypes = ["AWS::IAM::Role", "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"];
+
+function allStatements(assembly: Assembly): Statement[] {
+  return assembly.entries.filter(({ resource }) => policyTypes.includes(resource.Type)).flatMap(statementsOf);
+}
+
+/** Path of a REST resource: its own part behind that of its parent. */
+function pathOf(assembly: Assembly, resourceId: Json): string {
+  const resource = resourceOf(assembly, "AWS::ApiGateway::Resource", resourceId);
+  if (resource === undefined) return "";
+  return `${pathOf(assembly, resource.properties["ParentId"])}/${String(resource.properties["PathPart"])}`;
+}
+
+interface ApiMethod {
+  readonly entry: Entry;
+  readonly method: string;
+  readonly path: string;
+  readonly mock: boolean;
+}
+
+function methodsOf(assembly: Assembly): ApiMethod[] {
+  return ofType(assembly, "AWS::ApiGateway::Method").map((entry) => ({
+    entry,
+    method: String(entry.properties["HttpMethod"]),
+    path: pathOf(assembly, entry.properties["ResourceId"]) || "/",
+    mock: objectOf(entry.properties["Integration"])["Type"] === "MOCK",
+  }));
+}
+
+/** Only rows that are open on purpose, and the 405 of a path, go without an authorizer and an API key. */
+const openMethods: Rule = (assembly, { routes }) =>
+  methodsOf(assembly).flatMap(({ entry, method, path, mock }) => {
+    if (mock && method === "ANY") return [];
+    const row = routes.find((route) => route.method === method && route.path === path);
+    if (row === undefined) return [finding("unknown-method", entry, `No row has ${method} ${path}.`)];
+    if (row.auth === "none") return [];
+    const { AuthorizationType: type, AuthorizerId: authorizer, ApiKeyRequired: key } = entry.properties;
+    const known = resourceOf(assembly, "AWS::ApiGateway::Authorizer", authorizer) !== undefined;
+    return [
+      ...(type === "CUSTOM" && known ? [] : [finding("open-method", entry, `${method} ${path} has no authorizer.`)]),
+      ...(key === true ? [] : [finding("unmetered-method", entry, `${method} ${path} asks for no API key.`)]),
+    ];
+  });
+
+/** Every path that has methods answers the others with 405, and `Allow` lists exactly those it has. */
+const methodNotAllowed: Rule = (assembly) => {
+  const byPath = groupBy(methodsOf(assembly), ({ path }) => path);
+  return [...byPath].flatMap(([path, methods]) => {
+    const allowed = methods.filter(({ mock }) => !mock).map(({ method }) => method);
+    const any = methods.find(({ method, mock }) => mock && method === "ANY");
+    const first = methods[0];
+    if (first === undefined) return [];
+    if (any === undefined) return [finding("no-405", first.entry, `${path} has no method that answers 405.`)];
+    const response = objectOf(listOf(objectOf(any.entry.properties["Integration"])["IntegrationResponses"])[0]);
+    const allow = objectOf(response["ResponseParameters"])["method.response.header.Allow"];
+    const expected = `'${allowed.sort().join(", ")}'`;
+    if (response["StatusCode"] === "405" && allow === expected) return [];
+    return [finding("no-405", any.entry, `${path} must answer 405 with Allow ${expected}.`)];
+  });
+};
+
+/** A plan that names a stage or a method which does not exist throttles nothing. */
+const danglingPlans: Rule = (assembly) =>
+  ofType(assembly, "AWS::ApiGateway::UsagePlan").flatMap((entry) => {
+    const stages = listOf(entry.properties["ApiStages"]).map(objectOf);
+    if (stages.length === 0) return [finding("dangling-plan", entry, "The plan has no stage.")];
+    const known = new Set(methodsOf(assembly).map(({ method, path }) => `${path}/${method}`));
+    return stages.flatMap((stage) => {
+      const exists = resourceOf(assembly, "AWS::ApiGateway::Stage", stage["Stage"]) !== undefined;
+      const unknown = Object.keys(objectOf(stage["Throttle"])).filter((key) => !known.has(key));
+      return [
+        ...(exists ? [] : [finding("dangling-plan", entry, "The plan names a stage that does not exist.")]),
+        ...unknown.map((key) => finding("dangling-plan", entry, `The plan throttles ${key}, which does not exist.`)),
+      ];
+    });
+  });
+
+/** Actions on DynamoDB that read the stream; they know no leading keys. */
+const streamActions = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((a) => `dynamodb:${a}`);
+
+function mayTouchTables(action: string): boolean {
+  return action === "*" || (action.startsWith("dynamodb:") && !streamActions.includes(action));
+}
+
+/** No role reads a table from one end to the other, by whatever name: Scan, PartiQL, exports, or a wildcard. */
+const scans: Rule = (assembly) =>
+  allStatements(assembly)
+    .filter(({ effect }) => effect === "Allow")
+    .flatMap(({ entry, actions }) =>
+      actions
+        .filter((action) => mayTouchTables(action) && /\*|Scan|PartiQL|Export/.test(action))
+        .map((action) => finding("scan-grant", entry, `The role may ${action}.`)),
+    );
+
+/** Every right on a table is bound to partitions. */
+const leadingKeys: Rule = (assembly) =>
+  allStatements(assembly)
+    .filter(({ effect, actions }) => effect === "Allow" && actions.some(mayTouchTables))
+    .filter(({ condition }) => {
+      const patterns = listOf(objectOf(condition["ForAllValues:StringLike"])["dynamodb:LeadingKeys"]).map(String);
+      return patterns.length === 0 || patterns.some((pattern) => pattern.startsWith("*"));
+    })
+    .map(({ entry, actions }) => finding("leading-keys", entry, `${actions.join(", ")} on any partition.`));
+
+function isVolatile(table: Entry): boolean {
+  const tags = listOf(table.properties["Tags"]).map(objectOf);
+  return tags.some((tag) => tag["Key"] === volatileTag.key && tag["Value"] === volatileTag.value);
+}
+
+/** Whoever may change or delete items of a kept table is denied the ledger. */
+const ledgerDenials: Rule = (assembly) =>
+  assembly.entries.flatMap((entry) => {
+    if (!policyTypes.includes(entry.resource.Type)) return [];
+    const statements = statementsOf(entry);
+    const changes = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"];
+    const tables = statements
+      .filter(({ effect, actions }) => effect === "Allow" && actions.some((action) => changes.includes(action)))
+      .flatMap(({ resources }) => resources.map((resource) => targetOf(assembly, resource)));
+    const kept = [...new Set(tables)].filter((id) => {
+      const table = ofType(assembly, "AWS::DynamoDB::Table").find(({ logicalId }) => logicalId === id);
+      return table === undefined || !isVolatile(table);
+    });
+    return kept.flatMap((id) => {
+      const denied = statements.some(
+        ({ effect, actions, resources, condition }) =>
+          effect === "Deny" &&
+          changes.every((action) => actions.includes(action)) &&
+          resources.some((resource) => targetOf(assembly, resource) === id) &&
+          ledgerKeys.every((key) =>
+            listOf(objectOf(condition["ForAnyValue:StringLike"])["dynamodb:LeadingKeys"]).includes(key),
+          ),
+      );
+      return denied ? [] : [finding("ledger-denial", entry, `The role may change the ledger in ${id}.`)];
+    });
+  });
+
+function mappingsOf(assembly: Assembly, lambda: Entry): Entry[] {
+  return ofType(assembly, "AWS::Lambda::EventSourceMapping").filter(
+    ({ properties }) => targetOf(assembly, properties["FunctionName"]) === lambda.logicalId,
+  );
+}
+
+/** A queue hides a message for six timeouts of the function that reads it. */
+const queueVisibility: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::Function").flatMap((lambda) =>
+    mappingsOf(assembly, lambda).flatMap(({ properties }) => {
+      const queue = resourceOf(assembly, "AWS::SQS::Queue", properties["EventSourceArn"]);
+      if (queue === undefined) return [];
+      const needed = visibilityTimeouts * Number(lambda.properties["Timeout"] ?? 3);
+      const visible = Number(queue.properties["VisibilityTimeout"] ?? 30);
+      if (visible >= needed) return [];
+      return [finding("queue-visibility", queue, `Visible again after ${visible} s; ${needed} s are needed.`)];
+    }),
+  );
+
+/** Reserved concurrency below what the event sources send at once only makes throttles. */
+const reservedConcurrency: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::Function").flatMap((lambda) => {
+    const reserved = lambda.properties["ReservedConcurrentExecutions"];
+    if (reserved === undefined) return [];
+    const needed = mappingsOf(assembly, lambda)
+      .map(({ properties }) => Number(objectOf(properties["ScalingConfig"])["MaximumConcurrency"] ?? 0))
+      .reduce((sum, maximum) => sum + maximum, 0);
+    if (Number(reserved) >= needed) return [];
+    return [finding("reserved-concurrency", lambda, `Reserved are ${reserved}; its event sources need ${needed}.`)];
+  });
+
+/** No log is kept forever, and none is made by Lambda itself, which would keep it forever. */
+const logRetention: Rule = (assembly) => [
+  ...ofType(assembly, "AWS::Logs::LogGroup")
+    .filter(({ properties }) => properties["RetentionInDays"] === undefined)
+    .map((entry) => finding("log-retention", entry, "The log is kept forever.")),
+  ...ofType(assembly, "AWS::Lambda::Function")
+    .filter(({ properties }) => {
+      const group = objectOf(properties["LoggingConfig"])["LogGroup"];
+      return resourceOf(assembly, "AWS::Logs::LogGroup", group) === undefined;
+    })
+    .map((entry) => finding("log-retention", entry, "The function has no log group of its own.")),
+];
+
+/** Production keeps its business tables whatever happens to the stack; the sandbox leaves nothing behind. */
+const tableRetention: Rule = (assembly, { stage }) =>
+  ofType(assembly, "AWS::DynamoDB::Table").flatMap((entry) => {
+    const { DeletionPolicy: deletion, UpdateReplacePolicy: replace } = entry.resource;
+    if (stage !== "production") {
+      return deletion === "Delete" ? [] : [finding("table-retention", entry, "The sandbox would leave the table.")];
+    }
+    if (isVolatile(entry)) return [];
+    const recovery = objectOf(entry.properties["PointInTimeRecoverySpecification"])["PointInTimeRecoveryEnabled"];
+    const problems = [
+      ...(deletion === "Retain" && replace === "Retain" ? [] : ["is not retained"]),
+      ...(recovery === true ? [] : ["has no point-in-time recovery"]),
+      ...(entry.properties["DeletionProtectionEnabled"] === true ? [] : ["has no deletion protection"]),
+    ];
+    return problems.map((problem) => finding("table-retention", entry, `The table ${problem}.`));
+  });
+
+/** Switches for one machine stay there; production also calls nothing without TLS. */
+const localSwitches: Rule = (assembly, { stage }) =>
+  assembly.entries.flatMap((entry) => {
+    const text = JSON.stringify(entry.resource);
+    const named = localSettings.filter((setting) => text.includes(setting));
+    const variables = JSON.stringify(objectOf(entry.properties["Environment"])["Variables"] ?? {});
+    const plain = stage === "production" && variables.includes("http://");
+    return [
+      ...named.map((setting) => finding("local-setting", entry, `${setting} is for one machine only.`)),
+      ...(plain ? [finding("local-setting", entry, "An address in the environment goes without TLS.")] : []),
+    ];
+  });
+
+/** Logical ids that a value of a template depends on. */
+function references(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(references);
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (key === "Ref" && typeof inner === "string") return [inner];
+    if (key === "Fn::GetAtt") return listOf(inner).slice(0, 1).map(String);
+    if (key === "Fn::Sub") {
+      const [text] = listOf(inner);
+      return [...String(text).matchAll(/\$\{([A-Za-z0-9]+)[.}]/g)].map((match) => match[1] ?? "");
+    }
+    return references(inner);
+  });
+}
+
+/** CloudFormation refuses a template in which resources wait for each other in a circle. */
+const cycles: Rule = (assembly) =>
+  [...groupBy(assembly.entries, ({ template }) => template).values()].flatMap((entries) => {
+    const waiting = new Map(
+      entries.map((entry) => {
+        const needs = [...references(entry.properties), ...listOf(entry.resource.DependsOn).map(String)];
+        return [entry.logicalId, new Set(needs.filter((id) => id !== entry.logicalId))] as const;
+      }),
+    );
+    let progress = true;
+    while (progress) {
+      const ready = [...waiting].filter(([, needs]) => ![...needs].some((id) => waiting.has(id)));
+      for (const [logicalId] of ready) waiting.delete(logicalId);
+      progress = ready.length > 0;
+    }
+    return entries
+      .filter(({ logicalId }) => waiting.has(logicalId))
+      .map((entry) => finding("cycle", entry, "The resource is in a circle of dependencies, or waits for one."));
+  });
+
+const rules: readonly Rule[] = [
+  openMethods,
+  methodNotAllowed,
+  danglingPlans,
+  scans,
+  leadingKeys,
+  ledgerDenials,
+  queueVisibility,
+  reservedConcurrency,
+  logRetention,
+  tableRetention,
+  localSwitches,
+  cycles,
+];
+
+function sizes(templates: readonly NamedTemplate[]): Finding[] {
+  return templates.flatMap(({ name, template }) => {
+    const count = Object.keys(template.Resources).length;
+    const bytes = Buffer.byteLength(JSON.stringify(template));
+    const problems = [
+      ...(count < maxResources ? [] : [`${count} resources; fewer than ${maxResources} are allowed`]),
+      ...(bytes < maxTemplateBytes ? [] : [`${bytes} bytes; fewer than ${maxTemplateBytes} are allowed`]),
+    ];
+    return problems.map((problem) => ({
+      rule: "template-size",
+      template: name,
+      logicalId: "",
+      message: `The template has ${problem}.`,
+    }));
+  });
+}
+
+/** Every defect of the templates of one stage that neither CloudFormation's rules nor cdk-nag see. */
+export function checkTemplates(templates: readonly NamedTemplate[], options: CheckOptions): Finding[] {
+  const assembly = indexAssembly(templates);
+  return [...rules.flatMap((rule) => rule(assembly, options)), ...sizes(templates)];
+}

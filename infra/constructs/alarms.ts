@@ -1,0 +1,267 @@
+import { Aws, Duration } from "aws-cdk-lib";
+import {
+  Alarm,
+  ComparisonOperator,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from "aws-cdk-lib/aws-cloudwatch";
+import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Topic } from "aws-cdk-lib/aws-sns";
+import type { Queue } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { apiVersion, functionName, type StageConfig, serviceName } from "../stages.ts";
+import { allow } from "./grants.ts";
+
+/** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
+const ownNamespace = "Brokerage";
+
+/** What is watched. */
+export interface AlarmsProps {
+  readonly config: StageConfig;
+  readonly tables: readonly Table[];
+  readonly failureQueues: readonly Queue[];
+  /** Ids of the functions that no caller waits for, so that nobody would complain. */
+  readonly backgroundIds: readonly string[];
+  /** Id of the function that reads the stream. */
+  readonly streamReaderId: string;
+}
+
+interface Rule {
+  readonly id: string;
+  readonly description: string;
+  readonly metric: IMetric;
+  readonly threshold: number;
+  readonly evaluationPeriods?: number;
+  readonly datapointsToAlarm?: number;
+}
+
+const fiveMinutes = Duration.minutes(5);
+const halfHour = Duration.minutes(30);
+
+/** Share of requests that may fail: the objective is 99.9 % over 30 days. */
+const errorBudgetPercent = 0.1;
+/** Burning 14.4 times the budget uses up 2 % of a month's in an hour; 6 times uses up 5 % in six hours. */
+const fastBurn = 14.4;
+const slowBurn = 6;
+
+/** The alarms of a stage, one topic that they call, and one dashboard with what they look at. */
+export class Alarms extends Construct {
+  readonly topic: Topic;
+  private readonly props: AlarmsProps;
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
+    super(scope, id);
+    this.props = props;
+    this.topic = this.makeTopic();
+    const rules = [...this.apiRules(), ...this.backgroundRules(), ...this.queueRules(), ...this.throttleRules()];
+    for (const rule of rules) this.addAlarm(rule);
+    this.addDashboard(rules);
+  }
+
+  private makeTopic(): Topic {
+    const topic = new Topic(this, "Topic", {
+      topicName: `${serviceName}-${this.props.config.stage}-alarms`,
+      enforceSSL: true,
+    });
+    // A topic with a policy of its own no longer admits the services of the same account by default.
+    for (const service of ["cloudwatch", "budgets"]) {
+      topic.addToResourcePolicy(
+        allow(`Publish${service}`, ["sns:Publish"], [topic.topicArn], {
+          principals: [new ServicePrincipal(`${service}.amazonaws.com`)],
+          conditions: { StringEquals: { "aws:SourceAccount": Aws.ACCOUNT_ID } },
+        }),
+      );
+    }
+    return topic;
+  }
+
+  private addAlarm(rule: Rule): void {
+    const alarm = new Alarm(this, rule.id, {
+      alarmName: `${serviceName}-${this.props.config.stage}-${rule.id}`,
+      alarmDescription: rule.description,
+      metric: rule.metric,
+      threshold: rule.threshold,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      evaluationPeriods: rule.evaluationPeriods ?? 1,
+      datapointsToAlarm: rule.datapointsToAlarm ?? rule.evaluationPeriods ?? 1,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+    alarm.addAlarmAction(new SnsAction(this.topic));
+  }
+
+  private apiMetric(metricName: string, statistic: string, period: Duration): Metric {
+    const dimensionsMap = { ApiName: `${serviceName}-${this.props.config.stage}`, Stage: apiVersion };
+    return new Metric({ namespace: "AWS/ApiGateway", metricName, dimensionsMap, statistic, period });
+  }
+
+  private lambdaMetric(id: string, metricName: string, statistic: string): Metric {
+    const dimensionsMap = { FunctionName: functionName(this.props.config.stage, id) };
+    return new Metric({ namespace: "AWS/Lambda", metricName, dimensionsMap, statistic, period: fiveMinutes });
+  }
+
+  private ownMetric(metricName: string): Metric {
+    const dimensionsMap = { stage: this.props.config.stage };
+    return new Metric({ namespace: ownNamespace, metricName, dimensionsMap, statistic: "Sum", period: fiveMinutes });
+  }
+
+  /** Percent of requests answered 5xx; too few requests to tell count as none. */
+  private failedPercent(period: Duration): IMetric {
+    return new MathExpression({
+      expression: "IF(requests > 20, 100 * errors / requests, 0)",
+      usingMetrics: {
+        errors: this.apiMetric("5XXError", "Sum", period),
+        requests: this.apiMetric("Count", "Sum", period),
+      },
+      label: "5xx %",
+      period,
+    });
+  }
+
+  private apiRules(): Rule[] {
+    const { latencyP99Ms } = this.props.config.alarms;
+    return [
+      {
+        id: "errors-fast-burn",
+        description: "5xx burn the error budget of 99.9 % so fast that 2 % of a month's is gone within an hour.",
+        metric: this.failedPercent(fiveMinutes),
+        threshold: fastBurn * errorBudgetPercent,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 2,
+      },
+      {
+        id: "errors-slow-burn",
+        description: "5xx burn the error budget of 99.9 % so fast that 5 % of a month's is gone within six hours.",
+        metric: this.failedPercent(halfHour),
+        threshold: slowBurn * errorBudgetPercent,
+        evaluationPeriods: 12,
+        datapointsToAlarm: 6,
+      },
+      {
+        id: "latency",
+        description: `One request in a hundred takes longer than ${latencyP99Ms} ms.`,
+        metric: this.apiMetric("Latency", "p99", fiveMinutes),
+        threshold: latencyP99Ms,
+        evaluationPeriods: 5,
+        datapointsToAlarm: 3,
+      },
+      {
+        id: "counter-failed-open",
+        description: "Requests passed uncounted because the request counter could not be asked.",
+        metric: this.ownMetric("RateCounterFailedOpen"),
+        threshold: 0,
+      },
+    ];
+  }
+
+  private backgroundRules(): Rule[] {
+    const { config, backgroundIds, streamReaderId } = this.props;
+    const metrics = backgroundIds.map((id, n) => [`f${n}`, this.lambdaMetric(id, "Errors", "Sum")] as const);
+    return [
+      {
+        id: "background-errors",
+        description: `One of ${backgroundIds.join(", ")} fails again and again.`,
+        metric: new MathExpression({
+          expression: metrics.map(([name]) => name).join(" + "),
+          usingMetrics: Object.fromEntries(metrics),
+          label: "errors",
+          period: fiveMinutes,
+        }),
+        threshold: 0,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 2,
+      },
+      {
+        id: "publish-failed",
+        description: "Events of a commit could not be published; they wait in the table and are tried again.",
+        metric: this.ownMetric("EventPublishFailed"),
+        threshold: 0,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 2,
+      },
+      {
+        id: "iterator-age",
+        description: "Commits wait in the table's stream: events are published late.",
+        metric: this.lambdaMetric(streamReaderId, "IteratorAge", "Maximum"),
+        threshold: config.alarms.iteratorAgeMs,
+        evaluationPeriods: 2,
+      },
+    ];
+  }
+
+  private queueRules(): Rule[] {
+    return this.props.failureQueues.map((queue) => ({
+      id: queue.node.id,
+      description: "Something failed for good and waits for a person.",
+      metric: queue.metricApproximateNumberOfMessagesVisible({ period: fiveMinutes, statistic: "Maximum" }),
+      threshold: 0,
+    }));
+  }
+
+  private throttleRules(): Rule[] {
+    const tableMetrics = this.props.tables.flatMap((table, n) =>
+      ["ReadThrottleEvents", "WriteThrottleEvents"].map(
+        (metricName, m) => [`t${n}${m}`, table.metric(metricName, { statistic: "Sum", period: fiveMinutes })] as const,
+      ),
+    );
+    return [
+      {
+        id: "function-throttles",
+        description: "Functions were refused: the account's concurrency in this region is used up.",
+        // Without a dimension, since concurrency belongs to the account and not to one function.
+        metric: new Metric({
+          namespace: "AWS/Lambda",
+          metricName: "Throttles",
+          statistic: "Sum",
+          period: fiveMinutes,
+        }),
+        threshold: 0,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 2,
+      },
+      {
+        id: "table-throttles",
+        description: "DynamoDB throttles: a partition is hot.",
+        metric: new MathExpression({
+          expression: tableMetrics.map(([name]) => `FILL(${name}, 0)`).join(" + "),
+          usingMetrics: Object.fromEntries(tableMetrics),
+          label: "throttled",
+          period: fiveMinutes,
+        }),
+        threshold: 0,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 2,
+      },
+    ];
+  }
+
+  private addDashboard(rules: readonly Rule[]): void {
+    const requests = new GraphWidget({
+      title: "Requests",
+      left: [
+        this.apiMetric("Count", "Sum", fiveMinutes),
+        this.apiMetric("4XXError", "Sum", fiveMinutes),
+        this.apiMetric("5XXError", "Sum", fiveMinutes),
+      ],
+      width: 12,
+    });
+    const latency = new GraphWidget({
+      title: "Latency",
+      left: ["p50", "p95", "p99"].map((statistic) => this.apiMetric("Latency", statistic, fiveMinutes)),
+      width: 12,
+    });
+    const widgets = rules.map(
+      ({ id, metric, threshold }) =>
+        new GraphWidget({ title: id, left: [metric], leftAnnotations: [{ value: threshold }], width: 8 }),
+    );
+    new Dashboard(this, "Dashboard", {
+      dashboardName: `${serviceName}-${this.props.config.stage}`,
+      widgets: [[requests, latency], widgets],
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import { Effect, PolicyStatement, type PolicyStatementProps } from "aws-cdk-lib/aws-iam";
+import { type IndexName, indexes } from "../../shared/data/table-shape.ts";
+import type { Grant, Route } from "../../shared/routes/route.ts";
+
+/** Partitions of the tenants: every partition key starts with the tenant's id. */
+export const tenantKeys = ["brk_*"] as const;
+/** Partitions that belong to no tenant: applications by client id, and public keys. */
+export const globalKeys = ["GLOBAL|*"] as const;
+/** Partitions of the index that wakes things. */
+export const dueKeys = ["DUE|*"] as const;
+/** Partitions of the ledger, which is only ever appended to. */
+export const ledgerKeys = ["*|LED", "*|CTL|*"] as const;
+
+const leadingKeys = "dynamodb:LeadingKeys";
+
+/** What a statement about a table needs to know. */
+export interface TableAccess {
+  readonly tableArn: string;
+  /** Patterns of the partition keys that may be touched. */
+  readonly keys: readonly string[];
+}
+
+/** A statement with an id, so that tests and readers can name it. */
+export function allow(sid: string, actions: string[], resources: string[], more: PolicyStatementProps = {}) {
+  return new PolicyStatement({ sid, effect: Effect.ALLOW, actions, resources, ...more });
+}
+
+function onTable(sid: string, action: string, resource: string, keys: readonly string[]): PolicyStatement {
+  return allow(sid, [`dynamodb:${action}`], [resource], {
+    conditions: { "ForAllValues:StringLike": { [leadingKeys]: [...keys] } },
+  });
+}
+
+/** One statement per grant, so that each can be taken away alone. */
+function tableStatement(grant: Grant | "query:due", access: TableAccess): PolicyStatement {
+  const { tableArn, keys } = access;
+  switch (grant) {
+    case "read":
+      return onTable("Read", "BatchGetItem", tableArn, keys);
+    case "query":
+      return onTable("Query", "Query", tableArn, keys);
+    case "put":
+      return onTable("Put", "PutItem", tableArn, keys);
+    case "update":
+      return onTable("Update", "UpdateItem", tableArn, keys);
+    case "delete":
+      return onTable("Delete", "DeleteItem", tableArn, keys);
+    case "check":
+      return onTable("Check", "ConditionCheckItem", tableArn, keys);
+    case "query:list":
+      return onIndex("QueryList", "list", access);
+    case "query:state":
+      return onIndex("QueryState", "state", access);
+    case "query:owner":
+      return onIndex("QueryOwner", "owner", access);
+    case "query:due":
+      return onIndex("QueryDue", "due", access);
+  }
+}
+
+function onIndex(sid: string, index: IndexName, { tableArn, keys }: TableAccess): PolicyStatement {
+  return onTable(sid, "Query", `${tableArn}/index/${indexes[index].name}`, keys);
+}
+
+/** Nobody rewrites money: an explicit denial holds whatever else a role is given. */
+function denyLedgerChanges(tableArn: string): PolicyStatement {
+  return new PolicyStatement({
+    sid: "KeepLedger",
+    effect: Effect.DENY,
+    actions: ["dynamodb:UpdateItem", "dynamodb:DeleteItem"],
+    resources: [tableArn],
+    conditions: { "ForAnyValue:StringLike": { [leadingKeys]: [...ledgerKeys] } },
+  });
+}
+
+/** Statements for grants on the main table, and the denial that goes with a role which may change items. */
+export function tableStatements(grants: readonly (Grant | "query:due")[], access: TableAccess): PolicyStatement[] {
+  const statements = grants.map((grant) => tableStatement(grant, access));
+  const changes = grants.includes("update") || grants.includes("delete");
+  return changes ? [...statements, denyLedgerChanges(access.tableArn)] : statements;
+}
+
+/** The request counter: one conditional update in the table of volatile items. */
+function countStatement(volatileArn: string): PolicyStatement {
+  return onTable("Count", "UpdateItem", volatileArn, tenantKeys);
+}
+
+/** May read a secret's value and nothing else of it. */
+export function readSecretStatement(secretArn: string): PolicyStatement {
+  return allow("ReadSecret", ["secretsmanager:GetSecretValue"], [secretArn]);
+}
+
+/** Exactly what a row of the route table says its handler does. */
+export function routeStatements(
+  route: Route,
+  arns: { readonly table: string; readonly volatile: string; readonly signingKey: string },
+): PolicyStatement[] {
+  const keys = route.globals === true ? [...tenantKeys, ...globalKeys] : tenantKeys;
+  const statements = tableStatements(route.grants, { tableArn: arns.table, keys });
+  if (route.rate !== "none") statements.push(countStatement(arns.volatile));
+  if (route.secrets?.includes("signing_key") === true) statements.push(readSecretStatement(arns.signingKey));
+  return statements;
+}

@@ -1,0 +1,65 @@
+import { Duration } from "aws-cdk-lib";
+import { PolicyDocument, type PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { limits } from "../../shared/limits.ts";
+import { functionName, type StageConfig } from "../stages.ts";
+import { acknowledge } from "./acknowledge.ts";
+import { allow } from "./grants.ts";
+
+/** What one function is made of. */
+export interface ServiceFunctionProps {
+  readonly config: StageConfig;
+  /** Operation id, snake_case or with hyphens; it becomes the function's name. */
+  readonly id: string;
+  readonly description: string;
+  /** Folder that holds `index.mjs`. */
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** What the function may do beside writing its log and its traces. */
+  readonly statements: readonly PolicyStatement[];
+  readonly timeoutSeconds?: number;
+}
+
+/**
+ * The one place where a function is made: its role with exactly the statements given, its log group with the stage's
+ * retention, and its settings. The policy is part of the role, so a function never runs before it may.
+ */
+export class ServiceFunction extends Construct {
+  readonly lambda: LambdaFunction;
+  readonly role: Role;
+
+  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
+    super(scope, id);
+    const { config } = props;
+    const name = functionName(config.stage, props.id);
+    const logGroup = new LogGroup(this, "Logs", {
+      logGroupName: `/aws/lambda/${name}`,
+      retention: config.logRetention,
+      removalPolicy: config.removalPolicy,
+    });
+    const logging = allow("Log", ["logs:CreateLogStream", "logs:PutLogEvents"], [logGroup.logGroupArn]);
+    const tracing = allow("Trace", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]);
+    this.role = new Role(this, "Role", {
+      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+      inlinePolicies: { function: new PolicyDocument({ statements: [...props.statements, logging, tracing] }) },
+    });
+    acknowledge(this.role, "AwsSolutions-IAM5[Resource::*]", "The X-Ray actions know no resource but *.");
+    this.lambda = new LambdaFunction(this, "Function", {
+      functionName: name,
+      description: props.description,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      memorySize: limits.functions.memory_mb,
+      timeout: Duration.seconds(props.timeoutSeconds ?? limits.functions.timeout_seconds),
+      handler: "index.handler",
+      code: Code.fromAsset(props.directory),
+      // The role above is complete; without this the library would add a policy of its own for what it switches on.
+      role: this.role.withoutPolicyUpdates(),
+      logGroup,
+      tracing: Tracing.ACTIVE,
+      environment: { ...props.environment },
+    });
+  }
+}

@@ -1,0 +1,66 @@
+import { RemovalPolicy, Tags } from "aws-cdk-lib";
+import { AttributeType, BillingMode, ProjectionType, StreamViewType, Table } from "aws-cdk-lib/aws-dynamodb";
+import { Construct } from "constructs";
+import { indexes, keyAttributes, slimAttributes, ttlAttribute } from "../../shared/data/table-shape.ts";
+import type { StageConfig } from "../stages.ts";
+import { acknowledge } from "./acknowledge.ts";
+
+/** Tag of a table whose items are worthless after a minute, so that losing them is no loss. */
+export const volatileTag = { key: "data", value: "volatile" } as const;
+
+function text(name: string) {
+  return { name, type: AttributeType.STRING };
+}
+
+/** The two tables: the business with its four indexes, and what is overwritten all the time. */
+export class Tables extends Construct {
+  readonly main: Table;
+  readonly volatile: Table;
+
+  constructor(scope: Construct, id: string, config: StageConfig) {
+    super(scope, id);
+    const shape = {
+      partitionKey: text(keyAttributes.partition),
+      sortKey: text(keyAttributes.sort),
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      timeToLiveAttribute: ttlAttribute,
+      stream: StreamViewType.NEW_AND_OLD_IMAGES,
+    };
+    this.main = new Table(this, "Main", {
+      ...shape,
+      removalPolicy: config.removalPolicy,
+      deletionProtection: config.deletionProtection,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: config.pointInTimeRecovery },
+    });
+    this.addIndexes();
+    this.volatile = new Table(this, "Volatile", { ...shape, removalPolicy: RemovalPolicy.DESTROY });
+    Tags.of(this.volatile).add(volatileTag.key, volatileTag.value);
+    acknowledge(
+      this.volatile,
+      "AwsSolutions-DDB3",
+      "Request counters and quotes are overwritten all the time and worthless a minute later; a backup has no use.",
+    );
+    if (!config.pointInTimeRecovery) {
+      acknowledge(this.main, "AwsSolutions-DDB3", "The sandbox holds test data, which its users can make again.");
+    }
+  }
+
+  private addIndexes(): void {
+    const { list, state, owner, due } = indexes;
+    for (const index of [list, state, owner]) {
+      this.main.addGlobalSecondaryIndex({
+        indexName: index.name,
+        partitionKey: text(index.partition),
+        sortKey: text(index.sort),
+        projectionType: ProjectionType.INCLUDE,
+        nonKeyAttributes: [...slimAttributes],
+      });
+    }
+    this.main.addGlobalSecondaryIndex({
+      indexName: due.name,
+      partitionKey: text(due.partition),
+      sortKey: text(due.sort),
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import { Aws } from "aws-cdk-lib";
+import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { allow, dueKeys, globalKeys, readSecretStatement, tableStatements, tenantKeys } from "../constructs/grants.ts";
+
+/** ARNs that the functions without a route are granted something on. */
+export interface BackgroundArns {
+  readonly table: string;
+  readonly stream: string;
+  readonly signingKey: string;
+  readonly publishFailures: string;
+  readonly usagePlanId: string;
+}
+
+/** A function that no row of the route table names. */
+export interface BackgroundFunction {
+  readonly id: string;
+  readonly file: string;
+  readonly description: string;
+  readonly timeoutSeconds: number;
+  /** Nested stack, when not the folder's. */
+  readonly nestedStack?: string;
+  readonly statements: (arns: BackgroundArns) => PolicyStatement[];
+}
+
+const { PARTITION, REGION } = Aws;
+
+function gateway(path: string): string {
+  return `arn:${PARTITION}:apigateway:${REGION}::${path}`;
+}
+
+/** Verifies tokens: reads the application and the public keys. API Gateway waits for it, so it fails early. */
+const authorize: BackgroundFunction = {
+  id: "authorize",
+  file: "oauth/authorize",
+  description: "Authorizer: verifies access tokens",
+  timeoutSeconds: 10,
+  statements: ({ table }) => tableStatements(["read"], { tableArn: table, keys: [...tenantKeys, ...globalKeys] }),
+};
+
+/** Makes key pairs; of the table it knows the public keys only. */
+const rotateSigningKey: BackgroundFunction = {
+  id: "rotate-signing-key",
+  file: "oauth/rotate-signing-key",
+  description: "Makes the next signing key and publishes its public half",
+  timeoutSeconds: 30,
+  statements: ({ table, signingKey }) => [
+    ...tableStatements(["put", "query", "update"], { tableArn: table, keys: ["GLOBAL|KEYS"] }),
+    readSecretStatement(signingKey),
+    allow(
+      "RotateSecret",
+      ["secretsmanager:DescribeSecret", "secretsmanager:PutSecretValue", "secretsmanager:UpdateSecretVersionStage"],
+      [signingKey],
+    ),
+  ],
+};
+
+/**
+ * Makes and deletes applications with their API keys. Behind a route it could not know the plan: the plan hangs on
+ * the stage, the deployment, every method and so on every function behind one.
+ */
+const provision: BackgroundFunction = {
+  id: "provision",
+  file: "applications/provision",
+  description: "Makes applications and their API keys, and takes them away",
+  timeoutSeconds: 30,
+  nestedStack: "provision",
+  statements: ({ table, usagePlanId }) => {
+    const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
+    return [
+      ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
+      ...tableStatements(["read", "put", "update"], { tableArn: table, keys: [...tenantKeys, ...globalKeys] }),
+      allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")]),
+      allow("JoinPlan", ["apigateway:POST"], [planKeys]),
+      allow("FindKeys", ["apigateway:GET"], [gateway("/apikeys")]),
+    ];
+  },
+};
+
+/** Numbers events: from the stream of the table back into the table. */
+const publish: BackgroundFunction = {
+  id: "publish",
+  file: "events/publish",
+  description: "Publishes the events of a commit in order",
+  timeoutSeconds: 60,
+  statements: ({ table, stream, publishFailures }) => [
+    ...tableStatements(["read", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+    allow(
+      "ReadStream",
+      ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"],
+      [stream],
+    ),
+    allow("ReportFailure", ["sqs:SendMessage"], [publishFailures]),
+  ],
+};
+
+/** Wakes what is due. */
+const promote: BackgroundFunction = {
+  id: "promote",
+  file: "events/promote",
+  description: "Does what is due by now and was not done",
+  timeoutSeconds: 60,
+  statements: ({ table }) => [
+    ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
+    ...tableStatements(["read", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+  ],
+};
+
+/** The functions without a route, by what they do. */
+export const background = { authorize, rotateSigningKey, provision, publish, promote } as const;

@@ -1,0 +1,244 @@
+import { CfnOutput, Duration, Names, Stack } from "aws-cdk-lib";
+import type { UsagePlan } from "aws-cdk-lib/aws-apigateway";
+import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { CfnEventSourceMapping, CfnPermission, type IFunction } from "aws-cdk-lib/aws-lambda";
+import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
+import type { Queue } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+import { outboxType } from "../../shared/data/table-shape.ts";
+import type { Route } from "../../shared/routes/route.ts";
+import { acknowledge } from "../constructs/acknowledge.ts";
+import { Alarms } from "../constructs/alarms.ts";
+import { Api } from "../constructs/api.ts";
+import { Budget, tagCosts } from "../constructs/cost.ts";
+import { failureQueue } from "../constructs/failure-queue.ts";
+import { routeStatements } from "../constructs/grants.ts";
+import { Schedules } from "../constructs/schedules.ts";
+import type { ServiceFunction } from "../constructs/service-function.ts";
+import { Tables } from "../constructs/table.ts";
+import { type StageConfig, serviceName } from "../stages.ts";
+import { type BackgroundFunction, background } from "./background.ts";
+import { describeRoute, FunctionStacks } from "./functions.ts";
+
+/** What a stage is made from. */
+export interface ServiceStackProps {
+  readonly config: StageConfig;
+  /** Rows of this stage. */
+  readonly routes: readonly Route[];
+  /** Folder of each file's bundle. */
+  readonly bundles: ReadonlyMap<string, string>;
+}
+
+/** Days between two signing keys. */
+const rotationDays = 90;
+
+/** One stage of the service: API, methods, tables, queues and alarms here, functions in nested stacks. */
+export class ServiceStack extends Stack {
+  private readonly config: StageConfig;
+  private readonly tables: Tables;
+  private readonly signingKey: Secret;
+  private readonly publishFailures: Queue;
+  private readonly scheduleFailures: Queue;
+  private readonly functions: FunctionStacks;
+
+  constructor(scope: Construct, id: string, props: ServiceStackProps) {
+    const { config, routes } = props;
+    super(scope, id, {
+      description: `Brokerage service, ${config.stage}`,
+      terminationProtection: config.deletionProtection,
+    });
+    this.config = config;
+    tagCosts(this, config);
+    this.tables = new Tables(this, "Tables", config);
+    this.signingKey = this.makeSigningKey();
+    this.publishFailures = failureQueue(this, "publish-failures", config, "publish-failures");
+    this.scheduleFailures = failureQueue(this, "schedule-failures", config, "schedule-failures");
+    const api = new Api(this, "Api", config);
+    this.functions = new FunctionStacks(this, {
+      config,
+      bundles: props.bundles,
+      environment: this.environmentOf(api.baseUrl),
+    });
+    const handlers = new Map(routes.map((route) => [route.id, this.addRouteFunction(route)]));
+    const authorizer = this.addBackground(background.authorize);
+    const plan = api.connect({ routes, handler: (route) => handlerOf(handlers, route), authorizer: authorizer.lambda });
+    const provision = this.addBackground(background.provision, plan.usagePlanId);
+    acknowledgeKeys(provision, plan);
+    this.addRotation(this.addBackground(background.rotateSigningKey));
+    this.addStreamReader(this.addBackground(background.publish));
+    this.addSchedules(provision, this.addBackground(background.promote));
+    this.addWatch();
+    this.addOutputs(api.baseUrl, plan.usagePlanId, provision);
+  }
+
+  /** The key pair is made by its rotation function; what is generated here only fills the place until then. */
+  private makeSigningKey(): Secret {
+    return new Secret(this, "SigningKey", {
+      secretName: `${serviceName}/${this.config.stage}/signing-key`,
+      description: "Key pair that signs access tokens, made by its rotation",
+      generateSecretString: { secretStringTemplate: "{}", generateStringKey: "placeholder" },
+      removalPolicy: this.config.removalPolicy,
+    });
+  }
+
+  private environmentOf(baseUrl: string): Record<string, string> {
+    const { stage, tokenIssuer, tokenAudience, logLevel } = this.config;
+    return {
+      STAGE: stage,
+      TABLE_NAME: this.tables.main.tableName,
+      VOLATILE_TABLE_NAME: this.tables.volatile.tableName,
+      PUBLIC_BASE_URL: baseUrl,
+      TOKEN_ISSUER: tokenIssuer,
+      TOKEN_AUDIENCE: tokenAudience,
+      LOG_LEVEL: logLevel,
+      POWERTOOLS_SERVICE_NAME: serviceName,
+    };
+  }
+
+  private addRouteFunction(route: Route): ServiceFunction {
+    const arns = {
+      table: this.tables.main.tableArn,
+      volatile: this.tables.volatile.tableArn,
+      signingKey: this.signingKey.secretArn,
+    };
+    const needsKey = route.secrets?.includes("signing_key") === true;
+    return this.functions.add({
+      file: route.file,
+      id: route.id,
+      description: describeRoute(route),
+      statements: routeStatements(route, arns),
+      environment: needsKey ? { SIGNING_KEY_SECRET_ID: this.signingKey.secretArn } : {},
+    });
+  }
+
+  private addBackground(row: BackgroundFunction, usagePlanId = ""): ServiceFunction {
+    const { file, id, description, timeoutSeconds, nestedStack } = row;
+    const environment = {
+      ...(row === background.rotateSigningKey && { SIGNING_KEY_SECRET_ID: this.signingKey.secretArn }),
+      ...(row === background.provision && { USAGE_PLAN_ID: usagePlanId }),
+    };
+    const statements = row.statements({
+      table: this.tables.main.tableArn,
+      stream: streamOf(this.tables),
+      signingKey: this.signingKey.secretArn,
+      publishFailures: this.publishFailures.queueArn,
+      usagePlanId,
+    });
+    return this.functions.add({
+      file,
+      id,
+      description,
+      timeoutSeconds,
+      statements,
+      environment,
+      ...(nestedStack !== undefined && { nestedStack }),
+    });
+  }
+
+  private addRotation(rotate: ServiceFunction): void {
+    const permission = new CfnPermission(rotate, "Rotation", {
+      action: "lambda:InvokeFunction",
+      functionName: rotate.lambda.functionName,
+      principal: new ServicePrincipal("secretsmanager.amazonaws.com").service,
+      sourceArn: this.signingKey.secretArn,
+      sourceAccount: this.account,
+    });
+    const schedule = new CfnRotationSchedule(this, "SigningKeyRotation", {
+      secretId: this.signingKey.secretArn,
+      rotationLambdaArn: rotate.lambda.functionArn,
+      rotationRules: { automaticallyAfterDays: rotationDays },
+      rotateImmediatelyOnUpdate: true,
+    });
+    schedule.node.addDependency(permission);
+  }
+
+  /** The publisher wakes for new outbox items alone, and it never changes one, so it cannot wake itself. */
+  private addStreamReader(publish: ServiceFunction): void {
+    const pattern = { dynamodb: { NewImage: { et: { S: [outboxType] } } } };
+    new CfnEventSourceMapping(publish, "Stream", {
+      functionName: publish.lambda.functionName,
+      eventSourceArn: streamOf(this.tables),
+      // From the oldest record: what was committed before the mapping existed is published as well.
+      startingPosition: "TRIM_HORIZON",
+      batchSize: 25,
+      maximumBatchingWindowInSeconds: 0,
+      parallelizationFactor: 1,
+      bisectBatchOnFunctionError: true,
+      functionResponseTypes: ["ReportBatchItemFailures"],
+      maximumRecordAgeInSeconds: Duration.hours(23).toSeconds(),
+      maximumRetryAttempts: 5,
+      filterCriteria: { filters: [{ pattern: JSON.stringify(pattern) }] },
+      destinationConfig: { onFailure: { destination: this.publishFailures.queueArn } },
+    });
+  }
+
+  private addSchedules(provision: ServiceFunction, promote: ServiceFunction): void {
+    new Schedules(this, "Schedules", {
+      config: this.config,
+      deadLetters: this.scheduleFailures,
+      rows: [
+        {
+          name: "reconcile",
+          description: "Makes the API keys that are missing and deletes those of revoked applications",
+          expression: "rate(1 minute)",
+          target: provision.lambda,
+          input: { action: "reconcile" },
+        },
+        {
+          name: "sweep",
+          description: "Does what is due and was not done",
+          expression: "rate(5 minutes)",
+          target: promote.lambda,
+          input: { action: "sweep" },
+        },
+      ],
+    });
+  }
+
+  private addWatch(): void {
+    const { config, tables } = this;
+    const alarms = new Alarms(this, "Alarms", {
+      config,
+      tables: [tables.main, tables.volatile],
+      failureQueues: [this.publishFailures, this.scheduleFailures],
+      backgroundIds: Object.values(background).map(({ id }) => id),
+      streamReaderId: background.publish.id,
+    });
+    new Budget(this, "Cost", { config, topic: alarms.topic });
+  }
+
+  private addOutputs(baseUrl: string, usagePlanId: string, provision: ServiceFunction): void {
+    new CfnOutput(this, "ApiUrl", { value: baseUrl, description: "Address of the API" });
+    new CfnOutput(this, "UsagePlanId", { value: usagePlanId, description: "Usage plan of all applications" });
+    new CfnOutput(this, "ProvisionFunctionName", {
+      value: provision.lambda.functionName,
+      description: "Function that makes applications",
+    });
+  }
+}
+
+/** The ids of keys are made by API Gateway, so a policy can only name the collections that they are in. */
+function acknowledgeKeys(provision: ServiceFunction, plan: UsagePlan): void {
+  const collection = "arn:<AWS::Partition>:apigateway:<AWS::Region>::";
+  // In the nested stack the plan's id is a parameter, which the library names after the plan.
+  const planId = `<referenceto${Names.nodeUniqueId((plan.node.defaultChild ?? plan).node)}Ref>`;
+  for (const path of ["/apikeys/*", `/usageplans/${planId}/keys/*`]) {
+    acknowledge(
+      provision.role,
+      `AwsSolutions-IAM5[Resource::${collection}${path}]`,
+      "The ids of API keys are not known before they are made; this function alone makes and deletes them.",
+    );
+  }
+}
+
+function handlerOf(handlers: ReadonlyMap<string, ServiceFunction>, route: Route): IFunction {
+  const handler = handlers.get(route.id);
+  if (handler === undefined) throw new Error(`The row ${route.id} has no function.`);
+  return handler.lambda;
+}
+
+function streamOf(tables: Tables): string {
+  const { tableStreamArn } = tables.main;
+  if (tableStreamArn === undefined) throw new Error("The main table has no stream.");
+  return tableStreamArn;
+}

@@ -1,0 +1,102 @@
+import { RemovalPolicy } from "aws-cdk-lib";
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { type Stage, stages } from "../shared/routes/route.ts";
+
+/** Requests per second and the size of the token bucket, as API Gateway counts them. */
+export interface Throttle {
+  readonly ratePerSecond: number;
+  readonly burst: number;
+}
+
+/** Everything that differs between two deployments of the service. */
+export interface StageConfig {
+  readonly stage: Stage;
+  /** What happens to tables and logs when they leave the template. */
+  readonly removalPolicy: RemovalPolicy;
+  readonly logRetention: RetentionDays;
+  /** Point-in-time recovery of the business table. */
+  readonly pointInTimeRecovery: boolean;
+  /** Deletion protection of the business table and termination protection of the stack. */
+  readonly deletionProtection: boolean;
+  /** The usage plan: one application, all endpoints together. The exact limits are counted by the functions. */
+  readonly planThrottle: Throttle;
+  /** The usage plan's own limit of `GET /quotes/{symbol}`. */
+  readonly quoteThrottle: Throttle;
+  /** Limit of every method over all callers; it is the only wall of the endpoints that need no token. */
+  readonly methodThrottle: Throttle;
+  readonly alarms: {
+    /** 99th percentile of the gateway's latency. */
+    readonly latencyP99Ms: number;
+    /** Age of the oldest stream record that was not published. */
+    readonly iteratorAgeMs: number;
+  };
+  readonly monthlyBudgetUsd: number;
+  /** Tag `cost-center` of every resource. */
+  readonly costCenter: string;
+  /** Claim `iss` of access tokens; exact, so a token of one stage fails in the other. */
+  readonly tokenIssuer: string;
+  /** Claim `aud` of access tokens. */
+  readonly tokenAudience: string;
+  /** Custom domain name, mapped to the stage outside of this stack; without it the execute-api address is used. */
+  readonly domain?: string;
+  readonly logLevel: "DEBUG" | "INFO" | "WARN";
+}
+
+/** Name of the service: prefix of stacks and functions, and the value of the tag `service`. */
+export const serviceName = "brokerage";
+
+/** Name of the API Gateway stage; it is the version in every path. */
+export const apiVersion = "v2";
+
+const planThrottle: Throttle = { ratePerSecond: 150, burst: 300 };
+const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
+
+const configs: Record<Stage, StageConfig> = {
+  sandbox: {
+    stage: "sandbox",
+    removalPolicy: RemovalPolicy.DESTROY,
+    logRetention: RetentionDays.TWO_WEEKS,
+    pointInTimeRecovery: false,
+    deletionProtection: false,
+    planThrottle,
+    quoteThrottle,
+    methodThrottle: { ratePerSecond: 500, burst: 1000 },
+    alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
+    monthlyBudgetUsd: 100,
+    costCenter: "brokerage-sandbox",
+    tokenIssuer: "https://sandbox.brokerage.example",
+    tokenAudience: "https://api.sandbox.brokerage.example/v2",
+    logLevel: "INFO",
+  },
+  production: {
+    stage: "production",
+    removalPolicy: RemovalPolicy.RETAIN,
+    logRetention: RetentionDays.THREE_MONTHS,
+    pointInTimeRecovery: true,
+    deletionProtection: true,
+    planThrottle,
+    quoteThrottle,
+    methodThrottle: { ratePerSecond: 2000, burst: 4000 },
+    alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
+    monthlyBudgetUsd: 1000,
+    costCenter: "brokerage-production",
+    tokenIssuer: "https://production.brokerage.example",
+    tokenAudience: "https://api.production.brokerage.example/v2",
+    logLevel: "INFO",
+  },
+};
+
+function isStage(name: string): name is Stage {
+  return stages.some((stage) => stage === name);
+}
+
+/** The configuration of a stage; throws when there is no stage of that name. */
+export function stageConfig(name: string): StageConfig {
+  if (!isStage(name)) throw new Error(`There is no stage "${name}"; the stages are ${stages.join(" and ")}.`);
+  return configs[name];
+}
+
+/** Name of a function on AWS: `brokerage-<stage>-<id with hyphens>`. */
+export function functionName(stage: Stage, id: string): string {
+  return `${serviceName}-${stage}-${id.replaceAll("_", "-")}`;
+}

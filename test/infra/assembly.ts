@@ -1,0 +1,143 @@
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type BuildOptions, synthesize } from "../../infra/app.ts";
+import type { NamedTemplate, TemplateResource } from "../../infra/checks.ts";
+import { background } from "../../infra/stacks/background.ts";
+import { routes as routeTable } from "../../shared/routes/index.ts";
+import type { Route } from "../../shared/routes/route.ts";
+
+/** A synthesized stage on disk. */
+export interface SynthesizedStage {
+  readonly directory: string;
+  readonly templates: readonly NamedTemplate[];
+  readonly resources: readonly NamedResource[];
+  readonly remove: () => Promise<void>;
+}
+
+/** A resource and where it is. */
+export interface NamedResource {
+  readonly template: string;
+  readonly logicalId: string;
+  readonly type: string;
+  // Templates are JSON from outside; the tests read them at arbitrary depth and fail when something is missing.
+  readonly properties: Record<string, Json>;
+  readonly resource: TemplateResource;
+}
+
+/** JSON that is read without knowing its shape. */
+export type Json = string | number | boolean | null | undefined | Json[] | { [key: string]: Json };
+
+const fixture = new URL("./fixtures/handler.ts", import.meta.url).pathname;
+
+/** Fills a folder with the smallest handler under every file that the rows and the background functions name. */
+export async function writeHandlers(folder: string, routes: readonly Route[]): Promise<string> {
+  const files = [...routes, ...Object.values(background)].map(({ file }) => join(folder, `${file}.ts`));
+  for (const file of new Set(files)) {
+    await mkdir(dirname(file), { recursive: true });
+    await copyFile(fixture, file);
+  }
+  return folder;
+}
+
+/** Synthesizes a stage with the smallest handlers, so that templates are tested without what the functions do. */
+export async function synthesizeStage(options: BuildOptions): Promise<SynthesizedStage> {
+  const folder = await mkdtemp(join(tmpdir(), "infra-test-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const functionsRoot = await writeHandlers(join(folder, "functions"), options.routes ?? routeTable);
+    const { directory } = await synthesize({ functionsRoot, outdir: join(folder, "cdk.out"), ...options });
+    const templates = await readTemplates(directory);
+    return { directory, templates, resources: templates.flatMap(resourcesOf), remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** All templates of an assembly, by name. */
+export async function readTemplates(directory: string): Promise<NamedTemplate[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".template.json")).sort();
+  return Promise.all(
+    names.map(async (name) => ({ name, template: JSON.parse(await readFile(join(directory, name), "utf8")) })),
+  );
+}
+
+function resourcesOf({ name, template }: NamedTemplate): NamedResource[] {
+  return Object.entries(template.Resources).map(([logicalId, resource]) => ({
+    template: name,
+    logicalId,
+    type: resource.Type,
+    properties: (resource.Properties ?? {}) as Record<string, Json>,
+    resource,
+  }));
+}
+
+/** The resources of one type. */
+export function ofType(stage: SynthesizedStage, type: string): NamedResource[] {
+  return stage.resources.filter((resource) => resource.type === type);
+}
+
+/** The only element; throws when there are others or none. */
+export function only<T>(values: readonly T[]): T {
+  const [first] = values;
+  if (first === undefined || values.length !== 1) throw new Error(`One was expected, ${values.length} were found.`);
+  return first;
+}
+
+/** A value inside JSON; undefined where the way ends. */
+export function at(value: Json, ...path: (string | number)[]): Json {
+  return path.reduce<Json>((inner, key) => {
+    if (typeof inner !== "object" || inner === null) return undefined;
+    return Array.isArray(inner) ? inner[Number(key)] : inner[String(key)];
+  }, value);
+}
+
+/** A value as a list: absent is empty, one value is a list of one. */
+export function list(value: Json): Json[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+/** What an IAM statement is about, in few words: `main`, `main/index/list`, `volatile`, or the expression. */
+function subject(resource: Json): string {
+  const text = JSON.stringify(resource);
+  if (/TablesMain[0-9A-F]+StreamArn/.test(text)) return "stream";
+  const index = /\/index\/([a-z]+)/.exec(text)?.[1];
+  if (/TablesMain/.test(text)) return index === undefined ? "main" : `main/index/${index}`;
+  if (/TablesVolatile/.test(text)) return "volatile";
+  if (/SigningKey/.test(text)) return "signing-key";
+  return text;
+}
+
+/** A statement of a role in one line: effect, action, subject, and the leading keys that bind it. */
+export function lines(role: NamedResource): string[] {
+  return list(role.properties["Policies"])
+    .flatMap((policy) => list(at(policy, "PolicyDocument", "Statement")))
+    .flatMap((statement) =>
+      list(at(statement, "Action")).flatMap((action) =>
+        list(at(statement, "Resource")).map((resource) => {
+          const all = list(at(statement, "Condition", "ForAllValues:StringLike", "dynamodb:LeadingKeys"));
+          const any = list(at(statement, "Condition", "ForAnyValue:StringLike", "dynamodb:LeadingKeys"));
+          const keys = [...all, ...any].join(" ");
+          return [at(statement, "Effect"), action, subject(resource), keys].filter((word) => word !== "").join(" ");
+        }),
+      ),
+    );
+}
+
+/** The role of a function. */
+export function roleOf(stage: SynthesizedStage, functionName: string): NamedResource {
+  const lambda = functionOf(stage, functionName);
+  const roleId = at(lambda.properties["Role"], "Fn::GetAtt", 0);
+  return only(
+    stage.resources.filter(({ template, logicalId }) => template === lambda.template && logicalId === roleId),
+  );
+}
+
+/** A function by its name on AWS. */
+export function functionOf(stage: SynthesizedStage, functionName: string): NamedResource {
+  return only(
+    ofType(stage, "AWS::Lambda::Function").filter(({ properties }) => properties["FunctionName"] === functionName),
+  );
+}

@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkTemplates, type NamedTemplate, type Template } from "../../infra/checks.ts";
+import { routes } from "../../shared/routes/index.ts";
+import type { Stage } from "../../shared/routes/route.ts";
+import { type SynthesizedStage, synthesizeStage } from "./assembly.ts";
+
+let stage: SynthesizedStage;
+
+beforeAll(async () => {
+  stage = await synthesizeStage({ stage: "production", validate: false });
+});
+
+afterAll(() => stage.remove());
+
+interface Found {
+  readonly logicalId: string;
+  // A defect is planted by writing into the template at will.
+  readonly properties: Record<string, unknown>;
+  readonly resource: Record<string, unknown>;
+  readonly template: Template;
+}
+
+/** The first resource of a type that fits, in a copy of the templates. */
+function find(templates: readonly NamedTemplate[], type: string, fits = (_: string) => true): Found {
+  for (const { template } of templates) {
+    for (const [logicalId, resource] of Object.entries(template.Resources)) {
+      if (resource.Type === type && fits(JSON.stringify([logicalId, resource]))) {
+        const writable = resource as unknown as Record<string, unknown>;
+        return { logicalId, template, resource: writable, properties: resource.Properties as Record<string, unknown> };
+      }
+    }
+  }
+  throw new Error(`There is no such ${type}.`);
+}
+
+function withText(text: string) {
+  return (json: string) => json.includes(text);
+}
+
+/** The `n`th statement of a role's own policy. */
+function statements(role: Found): Record<string, unknown>[] {
+  const [policy] = role.properties["Policies"] as [{ PolicyDocument: { Statement: Record<string, unknown>[] } }];
+  return policy.PolicyDocument.Statement;
+}
+
+function check(templates: readonly NamedTemplate[], name: Stage = "production") {
+  return checkTemplates(templates, { stage: name, routes });
+}
+
+test("the templates of the service have no finding", () => {
+  expect(check(stage.templates)).toEqual([]);
+});
+
+const role = "AWS::IAM::Role";
+
+/** Each plants one defect into the templates and returns the logical id that has to be named. */
+const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) => string])[] = [
+  [
+    "a method without authorizer",
+    "open-method",
+    (templates) => {
+      const method = find(templates, "AWS::ApiGateway::Method", withText("create_client"));
+      method.properties["AuthorizationType"] = "NONE";
+      delete method.properties["AuthorizerId"];
+      return method.logicalId;
+    },
+  ],
+  [
+    "a method with an authorizer that does not exist",
+    "open-method",
+    (templates) => {
+      const method = find(templates, "AWS::ApiGateway::Method", withText("create_client"));
+      method.properties["AuthorizerId"] = { Ref: "Nowhere" };
+      return method.logicalId;
+    },
+  ],
+  [
+    "a method without an API key",
+    "unmetered-method",
+    (templates) => {
+      const method = find(templates, "AWS::ApiGateway::Method", withText("list_clients"));
+      delete method.properties["ApiKeyRequired"];
+      return method.logicalId;
+    },
+  ],
+  [
+    "a method that no row has",
+    "unknown-method",
+    (templates) => {
+      const method = find(templates, "AWS::ApiGateway::Method", withText("create_client"));
+      method.properties["HttpMethod"] = "PUT";
+      return method.logicalId;
+    },
+  ],
+  [
+    "an Allow header that leaves a method out",
+    "no-405",
+    (templates) => {
+      const mock = find(templates, "AWS::ApiGateway::Method", withText("'GET, POST'"));
+      const text = JSON.stringify(mock.properties).replace("'GET, POST'", "'GET'");
+      Object.assign(mock.properties, JSON.parse(text));
+      return mock.logicalId;
+    },
+  ],
+  [
+    "a plan for a stage that does not exist",
+    "dangling-plan",
+    (templates) => {
+      const plan = find(templates, "AWS::ApiGateway::UsagePlan");
+      const [apiStage] = plan.properties["ApiStages"] as [Record<string, unknown>];
+      apiStage["Stage"] = "v2";
+      return plan.logicalId;
+    },
+  ],
+  [
+    "a plan that throttles a method which does not exist",
+    "dangling-plan",
+    (templates) => {
+      const plan = find(templates, "AWS::ApiGateway::UsagePlan");
+      const [apiStage] = plan.properties["ApiStages"] as [Record<string, unknown>];
+      apiStage["Throttle"] = { "/quotes/{sym}/GET": { RateLimit: 1, BurstLimit: 1 } };
+      return plan.logicalId;
+    },
+  ],
+  ...["dynamodb:Scan", "dynamodb:PartiQLSelect", "dynamodb:*", "*"].map(
+    (action) =>
+      [
+        `the right to ${action}`,
+        "scan-grant",
+        (templates: NamedTemplate[]) => {
+          const found = find(templates, role, withText('"Sid":"Read"'));
+          const [first] = statements(found);
+          Object.assign(first ?? {}, { Action: ["dynamodb:BatchGetItem", action] });
+          return found.logicalId;
+        },
+      ] as const,
+  ),
+  [
+    "a right on any partition",
+    "leading-keys",
+    (templates) => {
+      const found = find(templates, role, withText('"Sid":"Read"'));
+      delete statements(found)[0]?.["Condition"];
+      return found.logicalId;
+    },
+  ],
+  [
+    "a role that may change the ledger",
+    "ledger-denial",
+    (templates) => {
+      const found = find(templates, role, withText('"Sid":"KeepLedger"'));
+      const all = statements(found);
+      all.splice(
+        all.findIndex((statement) => statement["Sid"] === "KeepLedger"),
+        1,
+      );
+      return found.logicalId;
+    },
+  ],
+  [
+    "a denial that forgets the contra accounts",
+    "ledger-denial",
+    (templates) => {
+      const found = find(templates, role, withText('"Sid":"KeepLedger"'));
+      const text = JSON.stringify(found.properties).replace('"*|LED","*|CTL|*"', '"*|LED"');
+      Object.assign(found.properties, JSON.parse(text));
+      return found.logicalId;
+    },
+  ],
+  [
+    "a queue whose messages come back before six timeouts of its reader",
+    "queue-visibility",
+    (templates) => {
+      const mapping = find(templates, "AWS::Lambda::EventSourceMapping");
+      mapping.properties["EventSourceArn"] = (
+        mapping.properties["DestinationConfig"] as { OnFailure: { Destination: unknown } }
+      ).OnFailure.Destination;
+      const queue = find(templates, "AWS::SQS::Queue", withText("publish-failures"));
+      queue.properties["VisibilityTimeout"] = 359;
+      return queue.logicalId;
+    },
+  ],
+  [
+    "reserved concurrency below what the event sources send",
+    "reserved-concurrency",
+    (templates) => {
+      const mapping = find(templates, "AWS::Lambda::EventSourceMapping");
+      mapping.properties["ScalingConfig"] = { MaximumConcurrency: 10 };
+      const lambda = find(templates, "AWS::Lambda::Function", withText("brokerage-production-publish"));
+      lambda.properties["ReservedConcurrentExecutions"] = 9;
+      return lambda.logicalId;
+    },
+  ],
+  [
+    "a log that is kept forever",
+    "log-retention",
+    (templates) => {
+      const log = find(templates, "AWS::Logs::LogGroup");
+      delete log.properties["RetentionInDays"];
+      return log.logicalId;
+    },
+  ],
+  [
+    "a function that leaves its log to Lambda",
+    "log-retention",
+    (templates) => {
+      const lambda = find(templates, "AWS::Lambda::Function");
+      delete lambda.properties["LoggingConfig"];
+      return lambda.logicalId;
+    },
+  ],
+  ...(
+    [
+      ["DeletionPolicy", "Delete"],
+      ["UpdateReplacePolicy", "Delete"],
+    ] as const
+  ).map(
+    ([attribute, value]) =>
+      [
+        `a business table with ${attribute} ${value}`,
+        "table-retention",
+        (templates: NamedTemplate[]) => {
+          const table = find(templates, "AWS::DynamoDB::Table", withText("list_pk"));
+          table.resource[attribute] = value;
+          return table.logicalId;
+        },
+      ] as const,
+  ),
+  ...["PointInTimeRecoverySpecification", "DeletionProtectionEnabled"].map(
+    (property) =>
+      [
+        `a business table without ${property}`,
+        "table-retention",
+        (templates: NamedTemplate[]) => {
+          const table = find(templates, "AWS::DynamoDB::Table", withText("list_pk"));
+          delete table.properties[property];
+          return table.logicalId;
+        },
+      ] as const,
+  ),
+  ...["BROKERAGE_LOCAL", "WEBHOOK_ALLOW_CIDRS"].map(
+    (name) =>
+      [
+        `the setting ${name}`,
+        "local-setting",
+        (templates: NamedTemplate[]) => {
+          const lambda = find(templates, "AWS::Lambda::Function");
+          Object.assign((lambda.properties["Environment"] as { Variables: object }).Variables, { [name]: "1" });
+          return lambda.logicalId;
+        },
+      ] as const,
+  ),
+  [
+    "an address without TLS",
+    "local-setting",
+    (templates) => {
+      const lambda = find(templates, "AWS::Lambda::Function");
+      Object.assign((lambda.properties["Environment"] as { Variables: object }).Variables, { URL: "http://x.example" });
+      return lambda.logicalId;
+    },
+  ],
+  [
+    "a function that waits for the stage it is behind",
+    "cycle",
+    (templates) => {
+      const nested = find(templates, "AWS::CloudFormation::Stack", withText("clients"));
+      const api = find(templates, "AWS::ApiGateway::Stage");
+      Object.assign(nested.properties["Parameters"] as object, { Stage: { Ref: api.logicalId } });
+      return nested.logicalId;
+    },
+  ],
+];
+
+test.each(defects)("%s is found as %s at its resource", (_, rule, plant) => {
+  const templates = structuredClone(stage.templates) as NamedTemplate[];
+  const logicalId = plant(templates);
+  expect(check(templates)).toContainEqual(expect.objectContaining({ rule, logicalId }));
+});
+
+test("a path that answers no 405 is found", () => {
+  const templates = structuredClone(stage.templates) as NamedTemplate[];
+  const mock = find(templates, "AWS::ApiGateway::Method", withText("'GET, POST'"));
+  delete (mock.template.Resources as Record<string, unknown>)[mock.logicalId];
+  expect(check(templates).map(({ rule }) => rule)).toContain("no-405");
+});
+
+test("a sandbox table that would be left behind is found", () => {
+  expect(check(stage.templates, "sandbox").map(({ rule }) => rule)).toContain("table-retention");
+});
+
+test("a template that has reached 450 resources is found by its name", () => {
+  const log = { Type: "AWS::Logs::LogGroup", Properties: { RetentionInDays: 14 } };
+  const logs = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`Log${n}`, log] as const));
+  expect(check([{ name: "small", template: { Resources: logs(449) } }])).toEqual([]);
+  expect(check([{ name: "large", template: { Resources: logs(450) } }])).toEqual([
+    expect.objectContaining({ rule: "template-size", template: "large" }),
+  ]);
+});

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { maxResources, maxTemplateBytes } from "../../infra/checks.ts";
+import { routes } from "../../shared/routes/index.ts";
+import type { Method, Route } from "../../shared/routes/route.ts";
+import { ofType, only, type SynthesizedStage, synthesizeStage } from "./assembly.ts";
+
+/** The number of endpoints that the stacks have to hold. */
+const endpoints = 120;
+
+const folders = ["clients", "accounts", "transactions", "trading", "webhooks", "feed", "sandbox", "documents"] as const;
+const template = only(routes.filter(({ id }) => id === "update_client"));
+
+/** Rows like the real ones: collections with items, and actions on items, each with the most rights there are. */
+function syntheticRows(count: number): Route[] {
+  const shapes: readonly (readonly [Method, string])[] = [
+    ["GET", ""],
+    ["POST", ""],
+    ["GET", "/{id}"],
+    ["PATCH", "/{id}"],
+    ["POST", "/{id}/approve"],
+  ];
+  return Array.from({ length: count }, (_, n) => {
+    const [method, suffix] = shapes[n % shapes.length] ?? ["GET", ""];
+    const collection = Math.floor(n / shapes.length);
+    const folder = folders[collection % folders.length] ?? "clients";
+    return {
+      ...template,
+      id: `operation_${n}`,
+      method,
+      path: `/collection_${collection}${suffix}`,
+      file: `${folder}/operation-${n}`,
+      grants: ["read", "query", "query:list", "query:state", "query:owner", "put", "update", "delete", "check"],
+    } as const;
+  });
+}
+
+let stage: SynthesizedStage;
+
+beforeAll(async () => {
+  const rows = [...routes, ...syntheticRows(endpoints - routes.length)];
+  stage = await synthesizeStage({ stage: "production", routes: rows });
+});
+
+afterAll(() => stage.remove());
+
+test(`every template stays below ${maxResources} resources and its size limit at ${endpoints} endpoints`, () => {
+  expect(ofType(stage, "AWS::Lambda::Function").length).toBeGreaterThanOrEqual(endpoints);
+  for (const { name, template } of stage.templates) {
+    expect({ name, resources: Object.keys(template.Resources).length }).toSatisfy(
+      ({ resources }: { resources: number }) => resources < maxResources,
+    );
+    expect(JSON.stringify(template).length).toBeLessThan(maxTemplateBytes);
+  }
+});
+
+test("every nested stack stays below 200 outputs and parameters", () => {
+  for (const { template } of stage.templates) {
+    const { Outputs = {}, Parameters = {} } = template as { Outputs?: object; Parameters?: object };
+    expect(Object.keys(Outputs).length).toBeLessThan(200);
+    expect(Object.keys(Parameters).length).toBeLessThan(200);
+  }
+});
+
+test("a policy of a role with every grant fits into what IAM takes", () => {
+  const sizes = ofType(stage, "AWS::IAM::Role").map(({ properties }) => JSON.stringify(properties["Policies"]).length);
+  expect(Math.max(...sizes)).toBeLessThan(10_240);
+});
+
+test("the same source gives the same templates and assets", async () => {
+  const [first, second] = [await synthesizeStage({ validate: false }), await synthesizeStage({ validate: false })];
+  expect(second.templates).toEqual(first.templates);
+  await Promise.all([first.remove(), second.remove()]);
+});

@@ -1,0 +1,347 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stageConfig } from "../../infra/stages.ts";
+import { limits } from "../../shared/limits.ts";
+import { routes } from "../../shared/routes/index.ts";
+import type { Grant, Route, Stage } from "../../shared/routes/route.ts";
+import {
+  at,
+  functionOf,
+  lines,
+  list,
+  ofType,
+  only,
+  roleOf,
+  type SynthesizedStage,
+  synthesizeStage,
+} from "./assembly.ts";
+
+const byStage = new Map<Stage, SynthesizedStage>();
+
+beforeAll(async () => {
+  for (const stage of ["sandbox", "production"] as const) {
+    byStage.set(stage, await synthesizeStage({ stage, validate: false }));
+  }
+});
+
+afterAll(async () => {
+  for (const stage of byStage.values()) await stage.remove();
+});
+
+function synthesized(stage: Stage): SynthesizedStage {
+  const found = byStage.get(stage);
+  if (found === undefined) throw new Error(`${stage} was not synthesized.`);
+  return found;
+}
+
+/** The published meaning of each grant, written out here a second time on purpose. */
+const actions: Record<Grant, string> = {
+  read: "BatchGetItem main",
+  query: "Query main",
+  "query:list": "Query main/index/list",
+  "query:state": "Query main/index/state",
+  "query:owner": "Query main/index/owner",
+  put: "PutItem main",
+  update: "UpdateItem main",
+  delete: "DeleteItem main",
+  check: "ConditionCheckItem main",
+};
+
+const ledgerDenial = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
+
+function expectedLines(route: Route): string[] {
+  const keys = route.globals === true ? "brk_* GLOBAL|*" : "brk_*";
+  const changes = route.grants.includes("update") || route.grants.includes("delete");
+  return [
+    ...route.grants.map((grant) => `Allow dynamodb:${actions[grant]} ${keys}`),
+    ...(changes ? ledgerDenial : []),
+    ...(route.rate === "none" ? [] : ["Allow dynamodb:UpdateItem volatile brk_*"]),
+    ...(route.secrets === undefined ? [] : ["Allow secretsmanager:GetSecretValue signing-key"]),
+  ];
+}
+
+/** What every function may do: write its own log and its traces. */
+function isOwn(line: string): boolean {
+  return /^Allow (logs:CreateLogStream|logs:PutLogEvents|xray:)/.test(line);
+}
+
+function rightsOf(stage: Stage, id: string): string[] {
+  const role = roleOf(synthesized(stage), `brokerage-${stage}-${id.replaceAll("_", "-")}`);
+  return lines(role).filter((line) => !isOwn(line));
+}
+
+describe("rights of the functions", () => {
+  test.each(routes.map((route) => [route.id, route] as const))("%s has exactly the grants of its row", (id, route) => {
+    expect(rightsOf("production", id).sort()).toEqual(expectedLines(route).sort());
+  });
+
+  test("the authorizer reads applications and keys", () => {
+    expect(rightsOf("production", "authorize")).toEqual(["Allow dynamodb:BatchGetItem main brk_* GLOBAL|*"]);
+  });
+
+  test("the rotation touches its secret and the public keys, nothing else", () => {
+    expect(rightsOf("production", "rotate-signing-key").sort()).toEqual(
+      [
+        ...["PutItem", "Query", "UpdateItem"].map((action) => `Allow dynamodb:${action} main GLOBAL|KEYS`),
+        ...ledgerDenial,
+        ...["GetSecretValue", "PutSecretValue", "DescribeSecret", "UpdateSecretVersionStage"].map(
+          (action) => `Allow secretsmanager:${action} signing-key`,
+        ),
+      ].sort(),
+    );
+  });
+
+  test("the publisher reads its stream, reports failures, and changes items of tenants", () => {
+    const stream = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+    const rights = rightsOf("production", "publish");
+    const failure = only(rights.filter((line) => line.startsWith("Allow sqs:")));
+    expect(failure).toMatch(/^Allow sqs:SendMessage .*publishfailures/);
+    expect(rights.filter((line) => line !== failure).sort()).toEqual(
+      [
+        ...["BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        ...ledgerDenial,
+        ...stream.map((action) => `Allow dynamodb:${action} stream`),
+      ].sort(),
+    );
+  });
+
+  test("the sweep alone, with provision, reads the due index", () => {
+    expect(rightsOf("production", "promote").sort()).toEqual(
+      [
+        "Allow dynamodb:Query main/index/due DUE|*",
+        ...["Query", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
+        ...ledgerDenial,
+      ].sort(),
+    );
+    const readers = ofType(synthesized("production"), "AWS::IAM::Role")
+      .filter((role) => lines(role).some((line) => line.includes("main/index/due")))
+      .map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""));
+    expect(readers.sort()).toEqual(["Promote", "Provision"]);
+  });
+
+  test("provision makes, reads and deletes API keys and their places in the plan", () => {
+    const rights = rightsOf("production", "provision");
+    const gateway = rights.filter((line) => line.includes("apigateway"));
+    const collections = gateway.map((line) => {
+      const [, action = "", resource = ""] = line.split(" ");
+      const collection = resource.includes("/usageplans/") ? "plan keys" : "keys";
+      return `${action} ${collection}${resource.includes("/*") ? "/*" : ""}`;
+    });
+    expect(collections.sort()).toEqual(
+      [
+        "apigateway:POST keys",
+        "apigateway:POST plan keys",
+        ...["GET", "DELETE"].flatMap((a) => [`apigateway:${a} keys/*`, `apigateway:${a} plan keys/*`]),
+      ].sort(),
+    );
+    expect(rights.filter((line) => !line.includes("apigateway")).sort()).toEqual(
+      [
+        "Allow dynamodb:Query main/index/due DUE|*",
+        ...["BatchGetItem", "PutItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_* GLOBAL|*`),
+        ...ledgerDenial,
+      ].sort(),
+    );
+  });
+
+  test("no role may scan, use a wildcard on DynamoDB, or touch partitions freely", () => {
+    for (const stage of ["sandbox", "production"] as const) {
+      const rights = ofType(synthesized(stage), "AWS::IAM::Role").flatMap(lines);
+      const onTables = rights.filter((line) => /dynamodb:/.test(line) && !line.endsWith(" stream"));
+      expect(onTables.length).toBeGreaterThan(50);
+      expect(rights.filter((line) => /dynamodb:(Scan|PartiQL|.*\*( |$).*main)|dynamodb:\*/.test(line))).toEqual([]);
+      expect(onTables.filter((line) => !/ (brk_\*|GLOBAL\||DUE\|\*|\*\|LED)/.test(line))).toEqual([]);
+    }
+  });
+
+  test("rights are in roles only: nothing adds a policy from aside", () => {
+    const { resources } = synthesized("production");
+    expect(resources.filter(({ type }) => type === "AWS::IAM::Policy" || type === "AWS::IAM::ManagedPolicy")).toEqual(
+      [],
+    );
+  });
+});
+
+describe("functions", () => {
+  test("have the settings of the service, a name from their id, and a log with the stage's retention", () => {
+    for (const stage of ["sandbox", "production"] as const) {
+      const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
+      const expected = routes.filter((route) => route.stages.includes(stage)).length + 5;
+      expect(functions).toHaveLength(expected);
+      for (const { properties } of functions) {
+        expect(properties).toMatchObject({
+          Runtime: "nodejs24.x",
+          Architectures: ["arm64"],
+          MemorySize: limits.functions.memory_mb,
+          Handler: "index.handler",
+          TracingConfig: { Mode: "Active" },
+        });
+        expect(properties["FunctionName"]).toMatch(new RegExp(`^brokerage-${stage}-[a-z-]+$`));
+      }
+      const retentions = ofType(synthesized(stage), "AWS::Logs::LogGroup").map(
+        (log) => log.properties["RetentionInDays"],
+      );
+      expect(new Set(retentions)).toEqual(new Set([Number(stageConfig(stage).logRetention)]));
+    }
+  });
+
+  test("get exactly the environment that they use", () => {
+    const common = [
+      ...["STAGE", "TABLE_NAME", "VOLATILE_TABLE_NAME", "PUBLIC_BASE_URL", "TOKEN_ISSUER", "TOKEN_AUDIENCE"],
+      ...["LOG_LEVEL", "POWERTOOLS_SERVICE_NAME"],
+    ];
+    const variables = (id: string) => {
+      const lambda = functionOf(synthesized("sandbox"), `brokerage-sandbox-${id}`);
+      return at(lambda.properties["Environment"], "Variables");
+    };
+    expect(Object.keys(Object(variables("get-me"))).sort()).toEqual([...common].sort());
+    expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, "USAGE_PLAN_ID"].sort());
+    for (const id of ["create-token", "rotate-signing-key"]) {
+      expect(Object.keys(Object(variables(id))).sort()).toEqual([...common, "SIGNING_KEY_SECRET_ID"].sort());
+    }
+    expect(variables("get-me")).toMatchObject({
+      STAGE: "sandbox",
+      TOKEN_ISSUER: "https://sandbox.brokerage.example",
+      TOKEN_AUDIENCE: "https://api.sandbox.brokerage.example/v2",
+    });
+  });
+
+  test("are in nested stacks by folder, and provision in one of its own", () => {
+    const stage = synthesized("sandbox");
+    const template = (id: string) => functionOf(stage, `brokerage-sandbox-${id}`).template;
+    expect(template("create-client")).toBe(template("get-client"));
+    expect(template("publish")).toBe(template("promote"));
+    const besideProvision = ofType(stage, "AWS::Lambda::Function").filter((f) => f.template === template("provision"));
+    expect(besideProvision).toHaveLength(1);
+  });
+
+  test("behind a route know the API by its id, never by its stage, plan or deployment", () => {
+    const stage = synthesized("sandbox");
+    const nested = stage.templates.filter(({ name }) => name.includes("nested") && !name.includes("provision"));
+    expect(nested.length).toBeGreaterThan(3);
+    for (const { template } of nested) expect(JSON.stringify(template)).not.toMatch(/Deployment|DeploymentStage|Plan/);
+  });
+
+  test("of the stream: batches, filter and failures as the design says", () => {
+    const mapping = only(ofType(synthesized("sandbox"), "AWS::Lambda::EventSourceMapping"));
+    expect(mapping.properties).toMatchObject({
+      BatchSize: 25,
+      MaximumBatchingWindowInSeconds: 0,
+      ParallelizationFactor: 1,
+      BisectBatchOnFunctionError: true,
+      FunctionResponseTypes: ["ReportBatchItemFailures"],
+      MaximumRecordAgeInSeconds: 82_800,
+      MaximumRetryAttempts: 5,
+      StartingPosition: "TRIM_HORIZON",
+      FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' }] },
+    });
+    expect(at(mapping.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
+  });
+});
+
+describe("what is kept", () => {
+  test("production retains, protects and backs up the business table", () => {
+    const [main, volatile] = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    expect(main?.resource).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
+    expect(main?.properties).toMatchObject({
+      BillingMode: "PAY_PER_REQUEST",
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      StreamSpecification: { StreamViewType: "NEW_AND_OLD_IMAGES" },
+      TimeToLiveSpecification: { AttributeName: "expires_at", Enabled: true },
+    });
+    expect(volatile?.resource).toMatchObject({ DeletionPolicy: "Delete" });
+    expect(volatile?.properties["PointInTimeRecoverySpecification"]).toBeUndefined();
+  });
+
+  test("the sandbox leaves no table behind", () => {
+    for (const { resource } of ofType(synthesized("sandbox"), "AWS::DynamoDB::Table")) {
+      expect(resource).toMatchObject({ DeletionPolicy: "Delete", UpdateReplacePolicy: "Delete" });
+    }
+  });
+
+  test("the table has four indexes: three with what filters read, and the due one with keys alone", () => {
+    const [main] = ofType(synthesized("sandbox"), "AWS::DynamoDB::Table");
+    const indexes = list(main?.properties["GlobalSecondaryIndexes"]).map(
+      (index) => `${at(index, "IndexName")} ${at(index, "Projection", "ProjectionType")}`,
+    );
+    expect(indexes).toEqual(["list INCLUDE", "state INCLUDE", "owner INCLUDE", "due KEYS_ONLY"]);
+  });
+
+  test("failures wait 14 days, encrypted, and only over TLS", () => {
+    const queues = ofType(synthesized("sandbox"), "AWS::SQS::Queue");
+    expect(queues).toHaveLength(2);
+    for (const { properties } of queues) {
+      expect(properties).toMatchObject({ MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true });
+    }
+    const policies = JSON.stringify(ofType(synthesized("sandbox"), "AWS::SQS::QueuePolicy").map((p) => p.properties));
+    expect(policies.match(/aws:SecureTransport/g)).toHaveLength(2);
+  });
+});
+
+describe("what runs by itself", () => {
+  test("the signing key is rotated at once and every 90 days", () => {
+    const rotation = only(ofType(synthesized("sandbox"), "AWS::SecretsManager::RotationSchedule"));
+    expect(rotation.properties).toMatchObject({
+      RotateImmediatelyOnUpdate: true,
+      RotationRules: { AutomaticallyAfterDays: 90 },
+    });
+    const secret = only(ofType(synthesized("sandbox"), "AWS::SecretsManager::Secret"));
+    expect(secret.properties["Name"]).toBe("brokerage/sandbox/signing-key");
+  });
+
+  test("provision reconciles every minute and the sweep runs every five, with a dead-letter queue", () => {
+    const schedules = ofType(synthesized("sandbox"), "AWS::Scheduler::Schedule").map(({ properties }) => [
+      properties["ScheduleExpression"],
+      at(properties["Target"], "Input"),
+      at(properties["Target"], "DeadLetterConfig") !== undefined,
+    ]);
+    expect(schedules).toEqual([
+      ["rate(1 minute)", '{"action":"reconcile"}', true],
+      ["rate(5 minutes)", '{"action":"sweep"}', true],
+    ]);
+  });
+
+  test("every alarm calls the topic, and the dashboard is one", () => {
+    const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
+    const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
+    expect(names.sort()).toEqual([
+      "background-errors",
+      "counter-failed-open",
+      "errors-fast-burn",
+      "errors-slow-burn",
+      "function-throttles",
+      "iterator-age",
+      "latency",
+      "publish-failed",
+      "publish-failures",
+      "schedule-failures",
+      "table-throttles",
+    ]);
+    for (const { properties } of alarms) expect(list(properties["AlarmActions"])).toHaveLength(1);
+    expect(ofType(synthesized("production"), "AWS::CloudWatch::Dashboard")).toHaveLength(1);
+  });
+
+  test("a budget watches the stage, by the tag that everything carries", () => {
+    const budget = only(ofType(synthesized("production"), "AWS::Budgets::Budget"));
+    expect(at(budget.properties["Budget"], "CostFilters", "TagKeyValue", 0)).toBe(
+      "user:cost-center$brokerage-production",
+    );
+    const tagged = synthesized("production").resources.filter(({ properties }) => Array.isArray(properties["Tags"]));
+    expect(tagged.length).toBeGreaterThan(60);
+    for (const { properties } of tagged) {
+      const tags = list(properties["Tags"]).map((tag) => `${at(tag, "Key")}=${at(tag, "Value")}`);
+      expect(tags).toEqual(
+        expect.arrayContaining(["cost-center=brokerage-production", "service=brokerage", "stage=production"]),
+      );
+    }
+  });
+
+  test("the outputs tell where the API is and who makes applications", () => {
+    const parent = only(
+      synthesized("sandbox").templates.filter(({ name }) => name === "brokerage-sandbox.template.json"),
+    );
+    const { Outputs: outputs } = parent.template as unknown as { Outputs: Record<string, unknown> };
+    expect(Object.keys(outputs).sort()).toEqual(["ApiUrl", "ProvisionFunctionName", "UsagePlanId"]);
+  });
+});

@@ -1,0 +1,126 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
+import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Queue } from "aws-cdk-lib/aws-sqs";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { buildApp, parseArguments } from "../../infra/app.ts";
+import { routes } from "../../shared/routes/index.ts";
+import { readTemplates, synthesizeStage, writeHandlers } from "./assembly.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "infra-validation-"));
+  await writeHandlers(join(folder, "functions"), routes);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Builds the sandbox with every rule pack, plants a defect, and synthesizes. */
+async function synthesizeWith(plant: (app: App) => void, context: Record<string, unknown> = {}): Promise<void> {
+  const outdir = await mkdtemp(join(folder, "cdk.out-"));
+  const app = await buildApp({ functionsRoot: join(folder, "functions"), outdir, context });
+  plant(app);
+  app.synth();
+}
+
+function service(app: App): Stack {
+  const stack = app.node.findChild("brokerage-sandbox");
+  if (!(stack instanceof Stack)) throw new Error("The app has no stack.");
+  return stack;
+}
+
+/** A resource of the nested stack of the clients. */
+function nestedResource(app: App, type: string): CfnResource {
+  const nested = service(app).node.findChild("clients");
+  const found = nested.node
+    .findAll()
+    .find((construct) => CfnResource.isCfnResource(construct) && construct.cfnResourceType === type);
+  if (!NestedStack.isNestedStack(nested) || !(found instanceof CfnResource)) throw new Error(`There is no ${type}.`);
+  return found;
+}
+
+describe("synthesis", () => {
+  test.each(["sandbox", "production"])("%s passes CloudFormation's rules, cdk-nag and our own", async (stage) => {
+    const synthesized = await synthesizeStage({ stage });
+    expect(synthesized.templates.length).toBeGreaterThan(5);
+    await synthesized.remove();
+  });
+
+  test("stops at a finding of cdk-nag", async () => {
+    const open = synthesizeWith((app) => new Queue(service(app), "Open"));
+    await expect(open).rejects.toThrow(/AwsSolutions-SQS4/);
+  });
+
+  test("stops at a wildcard that nobody gave a reason for", async () => {
+    const greedy = synthesizeWith((app) => {
+      const role = new Role(service(app), "Greedy", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+      role.addToPolicy(new PolicyStatement({ actions: ["sqs:*"], resources: ["*"] }));
+    });
+    await expect(greedy).rejects.toThrow(/AwsSolutions-IAM5\[Action::sqs:\*\]/);
+  });
+
+  test("stops at a property that CloudFormation refuses, in a nested stack too", async () => {
+    const wrong = synthesizeWith((app) =>
+      nestedResource(app, "AWS::Lambda::Function").addPropertyOverride("MemorySize", "much"),
+    );
+    await expect(wrong).rejects.toThrow(/MemorySize/);
+  });
+
+  test("stops at a finding of our own rules and names the resource", async () => {
+    const forever = synthesizeWith((app) =>
+      nestedResource(app, "AWS::Logs::LogGroup").addPropertyDeletionOverride("RetentionInDays"),
+    );
+    await expect(forever).rejects.toThrow(
+      /The log is kept forever[\s\S]*brokerage-sandbox\/clients\/\w+\/Logs\/Resource/,
+    );
+  });
+
+  test("under the CDK command line, which waits for the report, ends with an exit code", async () => {
+    const before = process.exitCode;
+    const report = vi.spyOn(console, "error").mockReturnValue(undefined);
+    await synthesizeWith((app) => new Queue(service(app), "Open"), { "@aws-cdk/core:appMode": "process" });
+    const after = process.exitCode;
+    process.exitCode = before;
+    expect(report.mock.calls.join("\n")).toContain("AwsSolutions-SQS4");
+    report.mockRestore();
+    expect(after).toBe(1);
+  });
+});
+
+describe("command", () => {
+  const run = promisify(execFile);
+  const app = new URL("../../infra/app.ts", import.meta.url).pathname;
+  const environment = { ...process.env, NODE_ENV: "" };
+
+  test("writes the foundation stack, which is only the account's role for logs", async () => {
+    const outdir = join(folder, "foundation");
+    await run("npx", ["tsx", app, "-c", "foundation=true", "--output", outdir], { env: environment });
+    const [foundation, ...others] = await readTemplates(outdir);
+    expect(others).toEqual([]);
+    const types = Object.values(foundation?.template.Resources ?? {}).map(({ Type }) => Type);
+    expect(types.sort()).toEqual(["AWS::ApiGateway::Account", "AWS::IAM::Role"]);
+  });
+
+  test("fails for a stage that does not exist and names those that do", async () => {
+    const failed = run("npx", ["tsx", app, "-c", "stage=staging"], { env: environment });
+    await expect(failed).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no stage "staging"; the stages are sandbox and production.'),
+    });
+  });
+
+  test("takes context and output as the CDK command line does, and nothing else", () => {
+    expect(parseArguments(["-c", "stage=production", "--output", "out"])).toEqual({
+      context: { stage: "production" },
+      outdir: "out",
+    });
+    expect(parseArguments([])).toEqual({ context: {} });
+    expect(() => parseArguments(["--stage", "production"])).toThrow("There is no option --stage");
+    expect(() => parseArguments(["-c"])).toThrow("The option -c needs a value.");
+  });
+});
