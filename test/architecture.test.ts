@@ -1,0 +1,242 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { routes } from "../shared/routes/index.ts";
+import {
+  docstrings,
+  eventSourceFunctions,
+  functionLength,
+  handlerLength,
+  importDirection,
+  lineLength,
+  names,
+  noLeftovers,
+  noMachinePaths,
+  purity,
+  type Rule,
+  rules,
+  type SourceFile,
+  strangersAtRoot,
+  unmatchedFunctions,
+} from "./support/architecture-rules.ts";
+import { sourceText } from "./support/source-text.ts";
+
+const root = new URL("../", import.meta.url);
+
+/** What tools write and git ignores. */
+const generated = new Set(["node_modules", "cdk.out", ".build", ".local", ".git"]);
+const textual = /(?:\.(?:ts|mjs|md|json|sh)|\/run|\/LICENSE|\/\.gitignore)$/;
+
+function pathsUnder(folder: string): string[] {
+  return readdirSync(new URL(folder, root), { withFileTypes: true }).flatMap((entry) => {
+    if (generated.has(entry.name)) return [];
+    return entry.isDirectory() ? pathsUnder(`${folder}${entry.name}/`) : [`${folder}${entry.name}`];
+  });
+}
+
+function read(path: string): SourceFile {
+  return { path, text: readFileSync(new URL(path, root), "utf8") };
+}
+
+const topLevel = readdirSync(root, { withFileTypes: true }).filter((entry) => !generated.has(entry.name));
+const paths = topLevel.flatMap((entry) => (entry.isDirectory() ? pathsUnder(`${entry.name}/`) : [entry.name]));
+const writtenByHand = paths.filter(
+  (path) => textual.test(`/${path}`) && path !== "package-lock.json" && path !== "shared/openapi/openapi.json",
+);
+
+describe("the repository", () => {
+  it.each(Object.entries(rules))("keeps the rule %s in every file", (_, rule) => {
+    const found = writtenByHand.map(read).flatMap((file) => rule(file).map((sentence) => `${file.path}: ${sentence}`));
+    expect(found).toEqual([]);
+  });
+
+  it("has nothing at its root but what is prescribed", () => {
+    expect(strangersAtRoot(topLevel.map((entry) => entry.name))).toEqual([]);
+  });
+
+  it("has a file for every row of the route table, and a row or an event source for every function", () => {
+    const functionFiles = paths.filter((path) => path.startsWith("functions/") && path.endsWith(".ts"));
+    const rowFiles = routes.map((row) => row.file);
+    expect(unmatchedFunctions(rowFiles, functionFiles)).toEqual([]);
+  });
+});
+
+/** A rule, the path and text of a file that breaks it, and a file close to it that does not. */
+type Planted = readonly [rule: Rule, path: string, bad: string, good: string];
+
+const longBody = (lines: number) => "  work();\n".repeat(lines);
+const toDo = "TO" + "DO";
+
+const planted: Record<string, Planted> = {
+  "a schema that imports the data layer": [
+    importDirection,
+    "shared/schema/a.ts",
+    'import { get } from "../data/store.ts";\n',
+    'import { limits } from "../limits.ts";\n',
+  ],
+  "a domain file that imports a schema's value": [
+    importDirection,
+    "shared/domain/a.ts",
+    'import { type A, Currency } from "../schema/fields.ts";\n',
+    'import {\n  type A,\n  type B,\n} from "../schema/fields.ts";\nimport type { C } from "../schema/c.ts";\n',
+  ],
+  "a domain file that imports the clock": [
+    importDirection,
+    "shared/domain/a.ts",
+    'import { now } from "../runtime/clock.ts";\n',
+    'import { b } from "./b.ts";\n',
+  ],
+  "a data file that re-exports from http": [
+    importDirection,
+    "shared/data/a.ts",
+    'export { b } from "../http/b.ts";\n',
+    'export { b } from "./b.ts";\n',
+  ],
+  "a runtime file that imports anything of ours": [
+    importDirection,
+    "shared/runtime/a.ts",
+    'import type { B } from "../schema/b.ts";\n',
+    'import { randomUUID } from "node:crypto";\n',
+  ],
+  "limits that import": [importDirection, "shared/limits.ts", 'import { a } from "./schema/a.ts";\n', "export {};\n"],
+  "oauth that imports http": [
+    importDirection,
+    "shared/oauth/a.ts",
+    'import { b } from "../http/b.ts";\n',
+    'import { b } from "../data/b.ts";\n',
+  ],
+  "a function that imports the builder of the OpenAPI document": [
+    importDirection,
+    "functions/documents/openapi.ts",
+    'import { buildOpenApi } from "../../shared/openapi/build.ts";\n',
+    'import document from "../../shared/openapi/openapi.json" with { type: "json" };\n',
+  ],
+  "a function that imports another": [
+    importDirection,
+    "functions/clients/get.ts",
+    'import { handler } from "./list.ts";\n',
+    'import { getClient } from "../../shared/routes/clients.ts";\n',
+  ],
+  "infra that imports a function": [
+    importDirection,
+    "infra/stacks/a.ts",
+    'const { handler } = await import("../../functions/clients/get.ts");\n',
+    'const file = "../../functions/clients/get.ts";\n',
+  ],
+  "infra that imports the value of a schema": [
+    importDirection,
+    "infra/a.ts",
+    'import { scopes } from "../shared/schema/scope.ts";\n',
+    'import type { A } from "../shared/schema/scope.ts";\nimport { b } from "../shared/data/table-shape.ts";\n',
+  ],
+  "shared code that imports a test": [
+    importDirection,
+    "shared/http/a.ts",
+    'import "../../test/support/a.ts";\n',
+    '// import "../../test/support/a.ts";\n',
+  ],
+  "the clock outside runtime": [purity, "shared/domain/a.ts", "const a = Date.now();\n", "// Date.now();\n"],
+  "a date without an argument": [purity, "functions/a/b.ts", "const a = new Date();\n", "const a = new Date(now);\n"],
+  "the high-resolution clock": [purity, "shared/http/a.ts", "performance.now();\n", 'const a = "performance.now()";\n'],
+  "a random number": [purity, "shared/data/a.ts", "Math.random();\n", "Math.round(1);\n"],
+  "a random id": [purity, "shared/data/a.ts", 'import { randomUUID } from "node:crypto";\n', "const uuid = 1;\n"],
+  "random bytes inside a template": [
+    purity,
+    "shared/oauth/a.ts",
+    "const a = `x${randomBytes(3)}`;\n",
+    "const a = `randomBytes`;\n",
+  ],
+  "the environment": [purity, "functions/a/b.ts", "process.env.A;\n", "environment.a;\n"],
+  "the console": [purity, "shared/http/a.ts", "console.log(1);\n", "log.info(1);\n"],
+  "a long handler file": [handlerLength, "functions/a/b.ts", "a();\n".repeat(41), "a();\n".repeat(40)],
+  "a long function": [
+    functionLength,
+    "shared/http/a.ts",
+    `function a(b: string): { c: number } {\n${longBody(69)}}\n`,
+    `function a(b: string): { c: number } {\n${longBody(68)}}\nif (b) {\n${longBody(80)}}\n`,
+  ],
+  "a long arrow function": [
+    functionLength,
+    "infra/a.ts",
+    `const a = async (b = f(1)): Promise<void> => {\n${longBody(69)}};\n`,
+    `const a = (b: { c: string }) => ({\n${longBody(10)}});\nconst list = [\n${longBody(80)}];\n`,
+  ],
+  "a long method": [
+    functionLength,
+    "infra/a.ts",
+    `class A {\n  b(c: string) {\n    const brace = "}";\n${longBody(69)}  }\n}\n`,
+    `class A {\n  b() {}\n${longBody(80)}}\n`,
+  ],
+  "a long line": [lineLength, "shared/a.ts", `${"a".repeat(121)}\n`, `${"a".repeat(120)}\n`],
+  "work left behind": [noLeftovers, "README.md", `Some day. ${toDo}: more.\n`, "Some day.\n"],
+  "a machine's path": [
+    noMachinePaths,
+    "infra/a.ts",
+    `const a = "/${"home"}/ana/a";\n`,
+    'const a = "/clients/home/a";\n',
+  ],
+  "an exported thing without a docstring": [
+    docstrings,
+    "shared/a.ts",
+    "/** What the module is. */\nimport a from 'a';\nexport const b = a;\n",
+    "/** What b is. */\n// @__NO_SIDE_EFFECTS__\nexport function b() {}\n\n/** C. */\nexport interface C {}\n",
+  ],
+};
+
+describe("the rules catch", () => {
+  it.each(Object.entries(planted))("%s", (_, [rule, path, bad, good]) => {
+    expect(rule({ path, text: bad })).toHaveLength(1);
+    expect(rule({ path, text: good })).toEqual([]);
+  });
+
+  it.each([
+    "shared/helpers/money.ts",
+    "shared/http/strict-json-utils.ts",
+    "test/support/common.ts",
+    "infra/misc.ts",
+    "shared/http/strictJson.ts",
+    "shared/http/Strict.ts",
+    "shared/http/strict_json.ts",
+  ])("the name %s", (path) => {
+    expect(names({ path, text: "" })).toHaveLength(1);
+  });
+
+  it.each([
+    "shared/http/strict-json.ts",
+    "test/http/openapi.test.ts",
+    "shared/decisions/0001-route-table.md",
+    ".ci/run",
+  ])("no fault in the name %s", (path) => {
+    expect(names({ path, text: "" })).toEqual([]);
+  });
+
+  it("a stranger at the root", () => {
+    expect(strangersAtRoot(["infra", ".npmrc", "scripts", "LICENSE"])).toEqual(["scripts"]);
+  });
+
+  it("a row without a file and a function without a row", () => {
+    const others = eventSourceFunctions.map((file) => `functions/${file}.ts`);
+    const found = unmatchedFunctions(
+      ["clients/get", "clients/list"],
+      [...others, "functions/clients/get.ts", "functions/a/b.ts"],
+    );
+    expect(found).toEqual([
+      "functions/clients/list.ts does not exist",
+      "functions/a/b.ts has no row and no event source",
+    ]);
+  });
+});
+
+describe("the reader of source texts", () => {
+  it.each([
+    ["a // b\nc", "a     \nc"],
+    ["a /* b\nc */ d", "a     \n     d"],
+    ['a("b\\"c // d") // e', "a(           )     "],
+    ["`a${b(`c`)}d` + e", "    b(   )    + e"],
+    ["x = /[/'\"]/.test(y) // z", "x =        .test(y)     "],
+    ["a / b / c", "a / b / c"],
+    ["`a${{ b: 1 }}c`", "    { b: 1 }   "],
+  ])("blanks what is no code in %j", (raw, code) => {
+    expect(sourceText(raw).code).toBe(code);
+    expect(sourceText(raw).code).toHaveLength(raw.length);
+  });
+});
