@@ -1,4 +1,4 @@
-import { open } from "../../shared/http/operations.ts";
+import { open } from "../../shared/http/open.ts";
 import { getHealth } from "../../shared/routes/service.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 import { env } from "../../shared/runtime/env.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open } from "../../shared/http/operations.ts";
+import { open } from "../../shared/http/open.ts";
 import { narrow, type OpenApi } from "../../shared/openapi/document.ts";
 import document from "../../shared/openapi/openapi.json" with { type: "json" };
 import { getOpenApi } from "../../shared/routes/service.ts";

@@ -1,5 +1,5 @@
 import { headerOf } from "../../shared/http/body.ts";
-import { open } from "../../shared/http/operations.ts";
+import { open } from "../../shared/http/open.ts";
 import { answerTokenRequest } from "../../shared/oauth/token-endpoint.ts";
 import { createToken } from "../../shared/routes/oauth.ts";
 

@@ -107,13 +107,10 @@ export function openClient(request: CreateClient, context: Context): Decision<Cl
 
 /** Decides `PATCH /clients/{id}`. An empty patch, or one that says what is already so, changes nothing. */
 export function amendClient(client: Client, patch: Patch, context: Context): Decision<Client> {
-  if (client.status === "closed" && patch.status === undefined) {
-    return refuse("client_closed", "A closed client cannot be changed.");
-  }
-  const verification = amendVerification(client, patch, context);
-  if (!verification.ok) return verification;
   const status = amendStatus(client, patch, context);
   if (!status.ok) return status;
+  const verification = amendVerification(client, patch, context);
+  if (!verification.ok) return verification;
   const metadata = mergeMetadata(client.metadata, patch.metadata ?? {});
   if (!metadata.ok) return metadata;
   const {
@@ -122,11 +119,13 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
     verification_status: _vs,
     metadata: _m,
     suspended_reason: _r,
+    address,
     ...profile
   } = patch;
   const merged = {
     ...client,
     ...profile,
+    ...(address === undefined ? {} : { address: address && { ...client.address, ...address } }),
     ...verification.result,
     ...status.result,
     metadata: metadata.result,
@@ -135,6 +134,7 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
   if (missing.length > 0) return refuse("validation_failed", fieldCount(missing), { errors: missing });
   if (merged.date_of_birth !== null && isUnderage(merged.date_of_birth, context.now)) return refuseAge();
   if (JSON.stringify(merged) === JSON.stringify(client)) return unchanged(client);
+  if (client.status === "closed") return refuse("client_closed", "A closed client cannot be changed.");
   const after: Client = { ...merged, updated_at: later(client.updated_at, context.now), version: client.version + 1 };
   const events = client.verification_status !== "verified" && after.verification_status === "verified";
   return {
@@ -146,9 +146,7 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
         entity: "client",
         before: client,
         after,
-        ...(after.status === "closed" && client.status !== "closed"
-          ? { require: [{ attribute: "open_accounts", is: "equal", value: 0 }] }
-          : {}),
+        ...(after.status === "closed" ? { require: [{ attribute: "open_accounts", is: "equal", value: 0 }] } : {}),
       },
       ...moveMarkers(client, after),
     ],
@@ -170,7 +168,7 @@ function amendVerification(
 ): Decision<Pick<Client, "verification_status" | "verification">> {
   const from = client.verification_status;
   const to = patch.verification_status ?? from;
-  const verification = { ...client.verification, ...patch.verification } as Client["verification"];
+  const verification = { ...client.verification, ...verificationPatch(patch) } as Client["verification"];
   const touched = patch.verification !== undefined;
   if (to === from) {
     if (touched && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
@@ -203,6 +201,12 @@ function amendVerification(
         ? { ...verification, submitted_at: moment, verified_at: null, verified_by: null, rejection_reasons: [] }
         : { ...verification, verified_at: null, verified_by: null };
   return unchanged({ verification_status: to, verification: next });
+}
+
+/** The caller's members of `verification`, its end in UTC with milliseconds as every moment is shown. */
+function verificationPatch({ verification }: Patch): Patch["verification"] {
+  if (!verification?.expires_at) return verification;
+  return { ...verification, expires_at: new Date(verification.expires_at).toISOString() };
 }
 
 function amendStatus(

@@ -1,14 +1,16 @@
 import { countRequest } from "../data/counters.ts";
 import { addressInRanges } from "../runtime/address.ts";
-import { type Caller, callerOf } from "./caller.ts";
+import { callerOf } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
+import { requireRate } from "./rate.ts";
 
 /**
  * Lets the caller in: the token's scope must cover the row, and the address must be one that the application allows.
  * @throws HttpProblem `unauthenticated`, `insufficient_scope`, `address_not_allowed`
  */
-export function admit({ row, event }: Exchange): Caller {
+export function admitCaller(exchange: Exchange): void {
+  const { row, event } = exchange;
   const caller = callerOf(event);
   if (row.scope !== null && !caller.scopes.includes(row.scope)) {
     throw new HttpProblem("insufficient_scope", `This endpoint needs the scope ${row.scope}.`, {
@@ -19,7 +21,7 @@ export function admit({ row, event }: Exchange): Caller {
   if (caller.allowed_ips.length > 0 && !addressInRanges(address, caller.allowed_ips)) {
     throw new HttpProblem("address_not_allowed", "The application may not call from this address.");
   }
-  return caller;
+  exchange.caller = caller;
 }
 
 /**
@@ -32,25 +34,4 @@ export async function countRate(exchange: Exchange): Promise<void> {
   if (exchange.caller === undefined || row.rate === "none") return;
   exchange.verdict = countRequest(exchange.caller, row.rate, event.requestContext.requestTimeEpoch);
   if (row.method !== "GET") await requireRate(exchange);
-}
-
-/** @throws HttpProblem `rate_limit_exceeded` when the counter refused this request */
-export async function requireRate(exchange: Exchange): Promise<void> {
-  const verdict = await exchange.verdict;
-  if (verdict === undefined || verdict.allowed) return;
-  throw new HttpProblem("rate_limit_exceeded", "The application has made too many requests.", {
-    extra: { "violated-policies": verdict.violated },
-    headers: { "Retry-After": String(verdict.retry_after_seconds) },
-  });
-}
-
-/** The three rate headers of an answer; none when the request was not counted. */
-export async function rateHeaders(exchange: Exchange): Promise<Record<string, string>> {
-  const verdict = await exchange.verdict;
-  if (verdict === undefined) return {};
-  return {
-    "X-RateLimit-Limit": String(verdict.limit),
-    "X-RateLimit-Remaining": String(verdict.remaining),
-    "X-RateLimit-Reset": String(verdict.reset_seconds),
-  };
 }

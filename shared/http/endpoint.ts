@@ -4,11 +4,11 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaCont
 import type { Route } from "../routes/route.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { moneyMembersOf } from "../schema/money.ts";
-import { admit, countRate, requireRate } from "./admission.ts";
 import { readBody } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { idempotencyScope } from "./idempotency.ts";
 import { HttpProblem } from "./problem.ts";
+import { requireRate } from "./rate.ts";
 import { finish, problemAnswer } from "./response.ts";
 import { validBody, validQuery } from "./validate.ts";
 
@@ -16,14 +16,18 @@ import { validBody, validQuery } from "./validate.ts";
 export type Handler = (event: APIGatewayProxyEvent, context: LambdaContext) => Promise<APIGatewayProxyResult>;
 
 /** Each stage of the pipeline gets the exchange of its request and fills in what it finds. */
-type Stage = (exchange: Exchange) => void | Promise<void>;
+export type Stage = (exchange: Exchange) => void | Promise<void>;
 
 /**
  * The one pipeline around every endpoint, in this order: request id, caller, scope, address, rate, query, body, schema,
  * idempotency, handler, reply. Every answer of it, a failure included, has the common headers and is JSON or a problem
  * document.
  */
-export function endpoint(row: Route, work: (exchange: Exchange) => Promise<Answer>): Handler {
+export function endpoint(
+  row: Route,
+  admission: readonly Stage[],
+  work: (exchange: Exchange) => Promise<Answer>,
+): Handler {
   // Middy hands the same context to every hook and to the handler, so the exchange of a request hangs on it.
   const exchanges = new WeakMap<object, Exchange>();
   const exchangeOf = (context: object) => {
@@ -36,10 +40,7 @@ export function endpoint(row: Route, work: (exchange: Exchange) => Promise<Answe
   chain.before(({ event, context }) => {
     exchanges.set(context, newExchange(row, event, context));
   });
-  stage(function admitCaller(exchange) {
-    if (row.auth === "token") exchange.caller = admit(exchange);
-  });
-  stage(countRate);
+  for (const step of admission) stage(step);
   stage(function checkAddress(exchange) {
     // The token endpoint looks at its own parameters: its errors have a shape of their own (RFC 6749 5.2).
     if (row.media === "form_or_json") return;

@@ -5,12 +5,13 @@ import type { Route } from "../routes/route.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newNumber } from "../runtime/ids.ts";
+import { admitCaller, countRate } from "./admission.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { endpoint, type Handler } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
-import { matchesVersion, noneMatch, type ResourceBody, resourceReply } from "./reply.ts";
+import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
 
 /** The validated body of a row. */
@@ -21,10 +22,10 @@ export function read<R extends Route>(
   row: R,
   work: (request: Request<undefined>) => Promise<object | undefined>,
 ): Handler {
-  return endpoint(row, async (exchange) => {
+  return endpoint(row, [admitCaller, countRate], async (exchange) => {
     const found = await work(requestOf<undefined>(exchange, loaderFor(exchange)));
     if (found === undefined) throw nothingHere();
-    return notModified(exchange, resourceReply(row.status, found as ResourceBody));
+    return notModified(exchange.event, resourceReply(row.status, found as ResourceBody));
   });
 }
 
@@ -36,7 +37,7 @@ export function list<R extends Route>(
   row: R,
   work: (request: Request<undefined>) => Promise<Answer | undefined>,
 ): Handler {
-  return endpoint(row, async (exchange) => {
+  return endpoint(row, [admitCaller, countRate], async (exchange) => {
     const page = await work(requestOf<undefined>(exchange, loaderFor(exchange)));
     if (page === undefined) throw nothingHere();
     return page;
@@ -52,7 +53,7 @@ export function command<R extends Route, T>(
   decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
   show: (result: T) => object,
 ): Handler {
-  return endpoint(row, async (exchange) => {
+  return endpoint(row, [admitCaller, countRate], async (exchange) => {
     const outcome = await execute<T>({
       tenant_id: callerIn(exchange).tenant_id,
       idempotency: exchange.idempotency,
@@ -81,11 +82,6 @@ export function command<R extends Route, T>(
     }
     return { ...outcome.reply, replayed: outcome.kind === "replayed" };
   });
-}
-
-/** An endpoint without a caller: health and the published documents. */
-export function open(row: Route, work: (exchange: Exchange) => Promise<Answer>): Handler {
-  return endpoint(row, async (exchange) => notModified(exchange, await work(exchange)));
 }
 
 function requestOf<B>(exchange: Exchange, load: Load): Request<B> {
@@ -130,13 +126,6 @@ function expectVersion(exchange: Exchange, version: number): void {
     errors: [{ header: "If-Match", code: "precondition_failed", detail: "does not name the current version" }],
     headers: { ETag: `"${version}"` },
   });
-}
-
-function notModified(exchange: Exchange, answer: Answer): Answer {
-  const wanted = headerOf(exchange.event, "If-None-Match");
-  const tag = answer.headers["ETag"];
-  if (wanted === undefined || tag === undefined || !noneMatch(wanted, tag)) return answer;
-  return { status: 304, headers: { ETag: tag }, body: "" };
 }
 
 function nothingHere(): HttpProblem {

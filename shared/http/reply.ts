@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Reply } from "../data/store.ts";
 import { env } from "../runtime/env.ts";
+import { headerOf } from "./body.ts";
 
 /** A resource as it is shown: its links begin with the version path. */
 export interface ResourceBody {
@@ -41,6 +43,14 @@ export function resourceReply(status: number, body: ResourceBody): Reply {
  */
 export function absolute(path: string): string {
   return env.publicBaseUrl + path.slice("/v2".length);
+}
+
+/** The answer, or 304 without a body when the caller has it already (RFC 9110 13.1.2). */
+export function notModified(event: APIGatewayProxyEvent, answer: Reply): Reply {
+  const wanted = headerOf(event, "If-None-Match");
+  const tag = answer.headers["ETag"];
+  if (wanted === undefined || tag === undefined || !noneMatch(wanted, tag)) return answer;
+  return { status: 304, headers: { ETag: tag }, body: "" };
 }
 
 /** Whether an If-None-Match names this tag; weak comparison (RFC 9110 13.1.2). */

@@ -3,10 +3,10 @@ import type { Refusal } from "../domain/decision.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { problems } from "../schema/problem.ts";
-import { rateHeaders } from "./admission.ts";
 import { headerOf } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { HttpProblem, type ProblemDetails, problemDocument } from "./problem.ts";
+import { rateHeaders } from "./rate.ts";
 
 /** The answer of a failed request. What is no problem of ours to tell is logged by name and answered as a plain 500. */
 export function problemAnswer(exchange: Exchange, error: unknown): Answer {
