@@ -1,0 +1,350 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ApiKeys } from "./api-keys.ts";
+import type { Placement } from "./assembly.ts";
+import { AwsError, accessDenied } from "./aws-error.ts";
+import type { DynamoEndpoint } from "./dynamodb-endpoint.ts";
+import { FunctionCrash, FunctionTimeout } from "./environment.ts";
+import type { FunctionDefinition, Functions } from "./functions.ts";
+import { isRecord } from "./intrinsics.ts";
+import type { Access, Permissions } from "./permissions.ts";
+import type { Queues } from "./queues.ts";
+import { type Secrets, secretOperations } from "./secrets.ts";
+
+/** A call of a function, as a test sees it before it is done and after it was done but before the function knows. */
+export interface AwsCall {
+  readonly phase: "before" | "after";
+  readonly functionName: string;
+  readonly service: Service;
+  /** `TransactWriteItems`, or method and path for API Gateway. */
+  readonly action: string;
+  /** Number of the call in the function's request, from 0. */
+  readonly index: number;
+  readonly body: unknown;
+  /** Kills the function's process, as a crash would. */
+  kill(): void;
+}
+
+/** A call that was refused: the function, and the action and resource that its role does not allow. */
+export interface DeniedCall extends Access {
+  readonly functionName: string;
+}
+
+/** Services that functions may call here. */
+export type Service = "dynamodb" | "sqs" | "secretsmanager" | "apigateway" | "lambda";
+
+/** What the endpoint leads to. */
+export interface AwsEndpointOptions extends Placement {
+  readonly permissions: Permissions;
+  readonly dynamodb: DynamoEndpoint;
+  readonly secrets: Secrets;
+  readonly apiKeys: ApiKeys;
+  readonly queues: Queues;
+  /** Given late, since functions need the endpoint's address. */
+  readonly functions: () => Functions;
+  readonly onCall?: ((call: AwsCall) => void | Promise<void>) | undefined;
+  /** Told about each call that a role does not allow. */
+  readonly onDenied?: ((denied: DeniedCall) => void) | undefined;
+}
+
+interface Caller {
+  readonly definition: FunctionDefinition;
+  readonly index: number;
+  kill(): void;
+}
+
+/** A call that was understood: what it needs, and how to do it. */
+interface Plan {
+  readonly service: Service;
+  readonly action: string;
+  readonly access: readonly Access[];
+  readonly body: unknown;
+  do(): Promise<Reply> | Reply;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+}
+
+interface Incoming {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+const maxBodyBytes = 20_000_000;
+
+/** Access key id of a function: it tells the endpoint who calls. */
+export function accessKeyOf(definition: { readonly arn: string }): string {
+  const digest = createHash("sha256").update(definition.arn).digest("hex");
+  return `AKIALOCAL${digest.slice(0, 11).toUpperCase()}`;
+}
+
+/** Access key id of the person who runs all this. It may invoke functions, as an operator with rights in AWS may. */
+export const operatorAccessKey = "AKIALOCALOPERATOR000";
+
+/**
+ * The one address that functions reach AWS at. Knows the function by its access key, refuses what its role in the template
+ * does not allow, and passes the rest on.
+ */
+export class AwsEndpoint {
+  private readonly options: AwsEndpointOptions;
+  private readonly server: Server;
+  private callers: ReadonlyMap<string, FunctionDefinition> | undefined;
+
+  constructor(options: AwsEndpointOptions) {
+    this.options = options;
+    this.server = createServer((request, response) => {
+      this.handle(request, response).catch((error: unknown) => response.destroy(asError(error)));
+    });
+  }
+
+  /** Listens on a free port of the loopback and returns the origin. */
+  async start(): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.server.once("error", reject);
+      this.server.listen(0, "127.0.0.1", resolve);
+    });
+    const { port } = this.server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}`;
+  }
+
+  /** Stops listening and drops what is open. */
+  async stop(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = createHash("sha256").update(`${Date.now()} ${Math.random()}`).digest("hex").slice(0, 32);
+    const json = request.headers["x-amz-target"] !== undefined;
+    const reply = await this.reply(request).catch((error: unknown) => errorReply(error, json));
+    const type = json ? "application/x-amz-json-1.0" : "application/json";
+    response.writeHead(reply.status, { "content-type": type, "x-amzn-requestid": requestId, ...reply.headers });
+    response.end(reply.body);
+  }
+
+  private async reply(request: IncomingMessage): Promise<Reply> {
+    const incoming = await readRequest(request);
+    const caller = this.callerOf(incoming);
+    const plan = this.plan(incoming);
+    if (caller === undefined) {
+      if (plan.service === "lambda") return plan.do();
+      throw new AwsError(403, "UnrecognizedClientException", "The security token included in the request is invalid.");
+    }
+    await this.check(caller.definition, plan);
+    await this.tell("before", caller, plan);
+    const reply = await plan.do();
+    await this.tell("after", caller, plan);
+    return reply;
+  }
+
+  /** The function that calls; undefined for anybody else. */
+  private callerOf({ headers }: Incoming): Caller | undefined {
+    const functions = this.options.functions();
+    this.callers ??= new Map(functions.definitions.map((definition) => [accessKeyOf(definition), definition]));
+    const key = /Credential=([^/]+)\//.exec(headers["authorization"] ?? "")?.[1] ?? "";
+    const definition = this.callers.get(key);
+    if (definition === undefined) return undefined;
+    const environment = functions.environmentOf(headers["x-amz-security-token"] ?? "");
+    const index = environment?.calls ?? 0;
+    if (environment !== undefined) environment.calls += 1;
+    return { definition, index, kill: () => environment?.kill() };
+  }
+
+  private async check({ name, role_arn }: FunctionDefinition, { access, service }: Plan): Promise<void> {
+    for (const one of access) {
+      const decision = await this.options.permissions.decide(role_arn, name, one);
+      if (decision.allowed) continue;
+      this.options.onDenied?.({ functionName: name, ...one });
+      throw accessDenied(service, this.options.permissions.refusal(role_arn, name, one, decision));
+    }
+  }
+
+  /** Lets a test look on, which may kill the caller: a dead function makes no call. */
+  private async tell(phase: AwsCall["phase"], caller: Caller, { service, action, body }: Plan): Promise<void> {
+    const { onCall } = this.options;
+    if (onCall === undefined) return;
+    const { definition, index } = caller;
+    let killed = false;
+    const kill = (): void => {
+      killed = true;
+      caller.kill();
+    };
+    await onCall({ phase, functionName: definition.name, service, action, index, body, kill });
+    if (killed) throw new AwsError(500, "InternalServerError", "The function was killed.");
+  }
+
+  /** Understands a call by its target header or its path. */
+  private plan(incoming: Incoming): Plan {
+    const [prefix = "", operation = ""] = (incoming.headers["x-amz-target"] ?? "").split(".");
+    if (prefix.startsWith("DynamoDB_")) return this.dynamodbPlan(operation, incoming);
+    if (prefix === "secretsmanager") return this.secretsPlan(operation, incoming);
+    if (prefix === "AmazonSQS") return this.queuePlan(operation, incoming);
+    const { pathname } = incoming.url;
+    if (pathname.startsWith("/2015-03-31/functions/")) return this.lambdaPlan(incoming);
+    if (/^\/(?:apikeys|usageplans)(?:\/|$)/.test(pathname)) return this.gatewayPlan(incoming);
+    throw new AwsError(
+      501,
+      "NotImplemented",
+      `The local runner does not know ${prefix || incoming.method} ${pathname}.`,
+    );
+  }
+
+  private dynamodbPlan(operation: string, { body, headers }: Incoming): Plan {
+    const values = isRecord(body) ? body : {};
+    const request = this.options.dynamodb.read(operation, values);
+    const { "x-amz-target": target = "", "x-amz-date": date = "", authorization = "" } = headers;
+    const kept = { "x-amz-target": target, "x-amz-date": date, authorization };
+    const sent = { ...kept, "content-type": headers["content-type"] ?? "application/x-amz-json-1.0" };
+    return {
+      service: "dynamodb",
+      action: operation,
+      access: request.access,
+      body,
+      do: async () => {
+        const reply = await this.options.dynamodb.call(operation, values, request, sent);
+        return { status: reply.status, body: reply.body };
+      },
+    };
+  }
+
+  private secretsPlan(operation: string, { body }: Incoming): Plan {
+    const known = secretOperations.find((one) => one === operation);
+    if (known === undefined) {
+      throw new AwsError(501, "NotImplemented", `The local runner does not know secretsmanager:${operation}.`);
+    }
+    const values = isRecord(body) ? body : {};
+    const resource = this.options.secrets.arnOf(values["SecretId"]);
+    return {
+      service: "secretsmanager",
+      action: operation,
+      access: [{ action: `secretsmanager:${operation}`, resource }],
+      body,
+      do: () => ({ status: 200, body: JSON.stringify(this.options.secrets.call(known, values)) }),
+    };
+  }
+
+  private queuePlan(operation: string, { body }: Incoming): Plan {
+    const { queues } = this.options;
+    const values = isRecord(body) ? body : {};
+    // The actions of single messages cover their batches (AWS docs: SQS API permissions).
+    const action = `sqs:${operation.replace(/Batch$/, "")}`;
+    const access = [{ action, resource: queues.arnOf(values["QueueUrl"]) }];
+    return {
+      service: "sqs",
+      action: operation,
+      access,
+      body,
+      do: async () => {
+        const reply = await queues.call(operation, values);
+        return { status: reply.status, body: reply.body };
+      },
+    };
+  }
+
+  private gatewayPlan({ method, url, body }: Incoming): Plan {
+    const { pathname: path, searchParams: query } = url;
+    return {
+      service: "apigateway",
+      action: `${method} ${path}`,
+      access: [{ action: `apigateway:${method}`, resource: `arn:aws:apigateway:${this.options.region}::${path}` }],
+      body,
+      do: () => {
+        const reply = this.options.apiKeys.call({ method, path, query, body });
+        return { status: reply.status, body: reply.body === undefined ? "" : JSON.stringify(reply.body) };
+      },
+    };
+  }
+
+  private lambdaPlan({ method, url, headers, body }: Incoming): Plan {
+    const [, , , name = "", verb] = url.pathname.split("/");
+    const functions = this.options.functions();
+    const definition = functions.find(decodeURIComponent(name));
+    if (method !== "POST" || verb !== "invocations") {
+      throw new AwsError(501, "NotImplemented", `The local runner does not know ${method} ${url.pathname} of Lambda.`);
+    }
+    if (definition === undefined) {
+      throw new AwsError(404, "ResourceNotFoundException", `Function not found: ${decodeURIComponent(name)}`);
+    }
+    const type = headers["x-amz-invocation-type"] ?? "RequestResponse";
+    return {
+      service: "lambda",
+      action: "Invoke",
+      access: [{ action: "lambda:InvokeFunction", resource: definition.arn }],
+      body,
+      do: () => (type === "RequestResponse" ? invoke(functions, definition, body) : start(functions, definition, body)),
+    };
+  }
+}
+
+async function invoke(functions: Functions, { arn }: FunctionDefinition, event: unknown): Promise<Reply> {
+  const failed = { "x-amz-function-error": "Unhandled" };
+  const executed = { "x-amz-executed-version": "$LATEST" };
+  try {
+    const { payload, functionError } = await functions.invoke(arn, event);
+    const headers = { ...executed, ...(functionError !== undefined && failed) };
+    return { status: 200, headers, body: JSON.stringify(payload ?? null) };
+  } catch (error) {
+    if (!(error instanceof FunctionCrash) && !(error instanceof FunctionTimeout)) throw error;
+    const errorType = error instanceof FunctionCrash ? "Runtime.ExitError" : "Sandbox.Timedout";
+    const body = JSON.stringify({ errorType, errorMessage: error.message });
+    return { status: 200, headers: { ...executed, ...failed }, body };
+  }
+}
+
+/** An asynchronous invocation is acknowledged before it runs; what comes of it shows in the function's log. */
+function start(functions: Functions, { arn }: FunctionDefinition, event: unknown): Reply {
+  functions.invoke(arn, event).catch(() => undefined);
+  return { status: 202, body: "" };
+}
+
+async function readRequest(request: IncomingMessage): Promise<Incoming> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) throw new AwsError(413, "RequestTooLargeException", "The request is too large.");
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString();
+  const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const);
+  return {
+    method: request.method ?? "GET",
+    url: new URL(request.url ?? "/", "http://127.0.0.1"),
+    headers: Object.fromEntries(headers),
+    body: parse(text),
+  };
+}
+
+function parse(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AwsError(400, "SerializationException", "The body is no JSON.");
+  }
+}
+
+/** JSON services read the type from the body, REST services from a header. */
+function errorReply(error: unknown, json: boolean): Reply {
+  const { status, type, message, extra } = error instanceof AwsError ? error : internal(error);
+  const body = JSON.stringify({ ...(json && { __type: type }), message, Message: message, ...extra });
+  return { status, headers: { "x-amzn-errortype": type }, body };
+}
+
+/** A failure of this runner. Functions see an error of the service, and a person sees why. */
+function internal(error: unknown): AwsError {
+  const { message, stack } = asError(error);
+  process.stderr.write(`The local AWS endpoint failed: ${stack ?? message}\n`);
+  return new AwsError(500, "InternalServerError", message);
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

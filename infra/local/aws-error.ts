@@ -1,0 +1,22 @@
+/** An error in the shape of AWS: status, short type name and text; `extra` are further members of the body. */
+export class AwsError extends Error {
+  readonly status: number;
+  readonly type: string;
+  readonly extra: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, type: string, message: string, extra: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.status = status;
+    this.type = type;
+    this.extra = extra;
+  }
+}
+
+/** The error of AWS for a call that no policy allows. Its status differs between services. */
+export function accessDenied(service: string, message: string): AwsError {
+  return new AwsError(
+    service === "dynamodb" || service === "secretsmanager" ? 400 : 403,
+    "AccessDeniedException",
+    message,
+  );
+}

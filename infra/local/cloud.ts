@@ -1,0 +1,362 @@
+import { mkdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+import { ApiKeys } from "./api-keys.ts";
+import { type Assembly, AssemblyError, type Resource, readAssembly } from "./assembly.ts";
+import { type AwsCall, AwsEndpoint, accessKeyOf, type DeniedCall, operatorAccessKey } from "./aws-endpoint.ts";
+import { Database } from "./dynamodb.ts";
+import { DynamoEndpoint } from "./dynamodb-endpoint.ts";
+import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions.ts";
+import { startGateway } from "./gateway/index.ts";
+import { Guard } from "./guard.ts";
+import { type Grant, Permissions, type UnusedGrant } from "./permissions.ts";
+import { Queues } from "./queues.ts";
+import {
+  readRotation,
+  readSchedule,
+  type ScheduleHost,
+  startRotation,
+  startSchedule,
+  type Ticking,
+} from "./schedules.ts";
+import { Secrets } from "./secrets.ts";
+import { StreamReader, streamMapping } from "./streams.ts";
+
+export type { AwsCall, DeniedCall } from "./aws-endpoint.ts";
+export type { Outcome } from "./functions.ts";
+export type { Grant, UnusedGrant } from "./permissions.ts";
+
+/** What to run, and how. */
+export interface CloudOptions {
+  /** Folder of the cloud assembly. */
+  readonly assemblyDir: string;
+  /** Folder of the database, secrets, keys and checkpoints; kept from run to run. */
+  readonly dataDir: string;
+  /** Folder of the log files; default `logs` in the data folder. */
+  readonly logsDir?: string;
+  /** Port of the gateway on the loopback; 0 takes any. */
+  readonly port: number;
+  /** How much faster business delays and schedules pass; default 1. */
+  readonly timeScale?: number;
+  /** How long a transaction keeps its items beyond the time the server takes; default 0. */
+  readonly transactionHoldMs?: number;
+  /** Processes of functions alive at the same time; default 24. */
+  readonly maxEnvironments?: number;
+  /** Functions get no leave to reach local addresses, as on AWS. */
+  readonly strictEgress?: boolean;
+  /** Looks on at every call of a function to AWS, before it is done and before the function learns its answer. */
+  readonly onCall?: (call: AwsCall) => void | Promise<void>;
+  /** Told about each call that a role does not allow. */
+  readonly onDenied?: (denied: DeniedCall) => void;
+  /** Told what is worth a line: refusals of the gateway, a server that ended. */
+  readonly onNews?: (line: string) => void;
+}
+
+/** The template, running. */
+export interface Cloud {
+  /** Address of the API with its stage, `http://127.0.0.1:3000/v2`. */
+  readonly baseUrl: string;
+  /** Address of the AWS endpoint. */
+  readonly endpoint: string;
+  /** Address of the DynamoDB server itself: no permissions, no conflicts. */
+  readonly dynamodbEndpoint: string;
+  readonly region: string;
+  readonly assembly: Assembly;
+  /** Physical table names by logical path. */
+  readonly tables: Readonly<Record<string, string>>;
+  /** Processes of functions alive now. */
+  readonly functions: readonly { readonly function: string; readonly pid: number; readonly busy: boolean }[];
+  /** Process ids of everything that was started and still runs, functions left out. */
+  readonly servers: Readonly<Record<string, number>>;
+  /** Decisions about permissions that were simulated, not remembered. */
+  readonly simulatedDecisions: number;
+  /** Rejects when a server ended that nobody asked to end; never resolves. */
+  readonly failed: Promise<never>;
+  /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */
+  invoke(functionName: string, payload: unknown): Promise<Outcome>;
+  /** What roles allowed since the start. */
+  grantsUsed(): Grant[];
+  /** What roles would allow and no call needed yet. */
+  unusedGrants(): UnusedGrant[];
+  /** Deletes items whose time to live has passed; returns how many. */
+  sweepExpired(): Promise<number>;
+  /** Ends everything. */
+  stop(): Promise<void>;
+}
+
+const defaultMaxEnvironments = 24;
+const sweepMs = 300_000;
+
+/** Runs a cloud assembly on this machine until `stop`. Rejects with an AssemblyError for what is not understood. */
+export async function startCloud(options: CloudOptions): Promise<Cloud> {
+  const assembly = readAssembly(options.assemblyDir);
+  const dataDir = resolve(options.dataDir);
+  const logs = resolve(options.logsDir ?? join(dataDir, "logs"));
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  mkdirSync(logs, { recursive: true });
+  const running = new RunningCloud(options, assembly, dataDir, logs);
+  try {
+    await running.start();
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+  return running;
+}
+
+class RunningCloud implements Cloud {
+  baseUrl = "";
+  endpoint = "";
+  dynamodbEndpoint = "";
+  readonly assembly: Assembly;
+  readonly failed: Promise<never>;
+  private readonly options: CloudOptions;
+  private readonly dataDir: string;
+  private readonly logs: string;
+  private readonly guard = new Guard();
+  private readonly permissions: Permissions;
+  private readonly definitions: readonly FunctionDefinition[];
+  private readonly runner: Functions;
+  private readonly apiKeys: ApiKeys;
+  private readonly secrets: Secrets;
+  private readonly queues: Queues;
+  private database: Database | undefined;
+  private awsEndpoint: AwsEndpoint | undefined;
+  private gateway: { origin: string; stop(): Promise<void> } | undefined;
+  private readers: StreamReader[] = [];
+  private ticking: Ticking[] = [];
+  private stopping = false;
+  private fail: (error: Error) => void = () => undefined;
+
+  constructor(options: CloudOptions, assembly: Assembly, dataDir: string, logs: string) {
+    const { resources, region } = assembly;
+    this.options = options;
+    this.assembly = assembly;
+    this.dataDir = dataDir;
+    this.logs = logs;
+    this.permissions = new Permissions(resources, assembly);
+    this.definitions = this.of("AWS::Lambda::Function").map(functionDefinition);
+    this.apiKeys = new ApiKeys(resources, dataDir);
+    this.secrets = new Secrets(resources, dataDir);
+    const { guard } = this;
+    this.queues = new Queues({ resources, region, dataDir, log: join(logs, "sqs.log"), guard });
+    this.runner = new Functions({
+      definitions: this.definitions,
+      variables: (definition) => this.variablesOf(definition),
+      guard,
+      logs,
+      maxEnvironments: options.maxEnvironments ?? defaultMaxEnvironments,
+      maxStarting: Math.max(2, availableParallelism()),
+    });
+    this.failed = new Promise((_, reject) => {
+      this.fail = reject;
+    });
+    this.failed.catch(() => undefined);
+  }
+
+  get region(): string {
+    return this.assembly.region;
+  }
+
+  get tables(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.of("AWS::DynamoDB::Table").map(({ path, physical_id }) => [path, physical_id]));
+  }
+
+  get functions(): Cloud["functions"] {
+    return this.runner.processes;
+  }
+
+  get servers(): Readonly<Record<string, number>> {
+    const servers = { guard: this.guard.pid, dynamodb: this.database?.pid, sqs: this.queues.pid };
+    return Object.fromEntries(
+      Object.entries(servers).filter((entry): entry is [string, number] => entry[1] !== undefined),
+    );
+  }
+
+  get simulatedDecisions(): number {
+    return this.permissions.simulated;
+  }
+
+  async start(): Promise<void> {
+    const [database] = await Promise.all([this.startDatabase(), this.queues.start()]);
+    this.awsEndpoint = new AwsEndpoint({
+      ...this.assembly,
+      permissions: this.permissions,
+      dynamodb: new DynamoEndpoint({
+        tables: database.tables,
+        server: database.forwarder,
+        region: this.region,
+        transactionHoldMs: this.options.transactionHoldMs ?? 0,
+        wrote: (tables) => this.wake(tables),
+      }),
+      secrets: this.secrets,
+      apiKeys: this.apiKeys,
+      queues: this.queues,
+      functions: () => this.runner,
+      onCall: this.options.onCall,
+      onDenied: this.options.onDenied,
+    });
+    this.endpoint = await this.awsEndpoint.start();
+    await this.startApi();
+    await this.startReaders(database);
+    await this.startClocks();
+  }
+
+  invoke(functionName: string, payload: unknown): Promise<Outcome> {
+    return this.runner.invoke(functionName, payload);
+  }
+
+  grantsUsed(): Grant[] {
+    return this.permissions.grantsUsed();
+  }
+
+  unusedGrants(): UnusedGrant[] {
+    return this.permissions.unusedGrants(this.definitions);
+  }
+
+  async sweepExpired(): Promise<number> {
+    return (await this.database?.sweep(Math.floor(Date.now() / 1000))) ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    for (const one of this.ticking) one.stop();
+    await this.gateway?.stop();
+    const readers = Promise.all(this.readers.map((reader) => reader.stop()));
+    await this.runner.stop();
+    await readers;
+    await this.awsEndpoint?.stop();
+    await Promise.all([this.database?.stop(), this.queues.stop()]);
+    await this.guard.stop();
+  }
+
+  private of(type: string): Resource[] {
+    return this.assembly.resources.filter((resource) => resource.type === type);
+  }
+
+  private async startDatabase(): Promise<Database> {
+    const database = await Database.start({
+      tables: this.of("AWS::DynamoDB::Table"),
+      region: this.region,
+      dataDir: this.dataDir,
+      log: join(this.logs, "dynamodb.log"),
+      guard: this.guard,
+      endpoint: process.env["DYNAMODB_ENDPOINT"],
+    });
+    this.database = database;
+    this.dynamodbEndpoint = database.endpoint;
+    database.ended
+      .then(() => {
+        if (!this.stopping) this.fail(new Error("The DynamoDB server ended."));
+      })
+      .catch(() => undefined);
+    return database;
+  }
+
+  private async startApi(): Promise<void> {
+    const [stage, ...others] = this.of("AWS::ApiGateway::Stage");
+    if (stage === undefined) return;
+    if (others.length > 0) throw new AssemblyError(stage.path, "a template with two stages of APIs is not run here");
+    const host = {
+      invoke: (functionArn: string, event: unknown) => this.runner.invoke(functionArn, event),
+      findApiKey: (value: string) => this.apiKeys.findApiKey(value),
+      now: () => Date.now(),
+    };
+    const log = (line: string): void => this.options.onNews?.(line);
+    this.gateway = await startGateway(this.assembly.resources, host, { port: this.options.port, log });
+    this.baseUrl = `${this.gateway.origin}/${stage.physical_id}`;
+  }
+
+  private async startReaders(database: Database): Promise<void> {
+    const host = {
+      database,
+      region: this.region,
+      dataDir: this.dataDir,
+      invoke: (name: string, event: unknown) => this.runner.invoke(name, event),
+      report: async (mapping: { function: FunctionDefinition }, queueArn: string, message: string) => {
+        await this.demand(mapping.function, { action: "sqs:SendMessage", resource: queueArn });
+        await this.queues.send(queueArn, message);
+      },
+    };
+    const mappings = this.of("AWS::Lambda::EventSourceMapping").filter(
+      ({ properties }) => properties["Enabled"] !== false,
+    );
+    for (const resource of mappings) {
+      const mapping = streamMapping(resource, database.tables, (name) => this.runner.find(name));
+      for (const action of ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]) {
+        const resourceArn = mapping.table.stream_arn ?? "";
+        await this.demand(mapping.function, { action: `dynamodb:${action}`, resource: resourceArn });
+      }
+      const reader = new StreamReader(mapping, host);
+      this.readers.push(reader);
+      await reader.start();
+    }
+  }
+
+  private async startClocks(): Promise<void> {
+    const host: ScheduleHost = {
+      find: (name) => this.runner.find(name),
+      invoke: (name, event) => this.runner.invoke(name, event),
+      permissions: this.permissions,
+      timeScale: this.options.timeScale ?? 1,
+    };
+    const rotations = this.of("AWS::SecretsManager::RotationSchedule");
+    for (const rotation of rotations.map((resource) => readRotation(resource, this.assembly.resources, host))) {
+      this.ticking.push(startRotation(rotation, this.secrets, host));
+    }
+    for (const resource of this.of("AWS::Scheduler::Schedule")) {
+      const schedule = await readSchedule(resource, host);
+      if (schedule !== undefined) this.ticking.push(startSchedule(schedule, host));
+    }
+    const sweep = setInterval(() => void this.sweepExpired().catch(() => undefined), sweepMs);
+    this.ticking.push({ stop: () => clearInterval(sweep) });
+  }
+
+  /** What Lambda does in the name of a function, its role must allow. */
+  private async demand(
+    { name, role_arn }: FunctionDefinition,
+    access: { action: string; resource: string },
+  ): Promise<void> {
+    const decision = await this.permissions.decide(role_arn, name, access);
+    if (decision.allowed) return;
+    throw new Error(this.permissions.refusal(role_arn, name, access, decision));
+  }
+
+  private wake(tables: readonly string[]): void {
+    for (const reader of this.readers) if (tables.includes(reader.table)) reader.wake();
+  }
+
+  /** Variables of the runner for a function; addresses of AWS in the template's values become local ones. */
+  private variablesOf(definition: FunctionDefinition): Record<string, string> {
+    const { timeScale = 1, strictEgress = false } = this.options;
+    const replaced = Object.entries(definition.environment).map(([name, value]) => [name, this.localized(value)]);
+    return {
+      ...Object.fromEntries(replaced),
+      AWS_REGION: this.region,
+      AWS_DEFAULT_REGION: this.region,
+      AWS_ENDPOINT_URL: this.endpoint,
+      AWS_ACCESS_KEY_ID: accessKeyOf(definition),
+      AWS_SECRET_ACCESS_KEY: "local",
+      NODE_COMPILE_CACHE: join(this.logs, "..", "compile-cache"),
+      ...(timeScale !== 1 && { TIME_SCALE: String(timeScale) }),
+      ...(!strictEgress && { BROKERAGE_LOCAL: "1" }),
+    };
+  }
+
+  private localized(value: string): string {
+    const { region } = this;
+    const apis = new RegExp(`https://[a-z0-9]+\\.execute-api\\.${region}\\.amazonaws\\.com`, "g");
+    const withApi = value.replace(apis, this.gateway?.origin ?? "$&");
+    return withApi.replaceAll(`https://sqs.${region}.amazonaws.com`, this.endpoint);
+  }
+}
+
+/** Credentials of the operator for the AWS endpoint, as the AWS SDK reads them from the environment. */
+export function operatorEnvironment(cloud: Pick<Cloud, "endpoint" | "region">): Record<string, string> {
+  return {
+    AWS_ENDPOINT_URL: cloud.endpoint,
+    AWS_REGION: cloud.region,
+    AWS_ACCESS_KEY_ID: operatorAccessKey,
+    AWS_SECRET_ACCESS_KEY: "local",
+  };
+}

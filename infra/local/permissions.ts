@@ -1,0 +1,264 @@
+import { runSimulation, runUnsafeSimulation, type Simulation } from "@cloud-copilot/iam-simulate";
+import { AssemblyError, type Placement, type Resource } from "./assembly.ts";
+import { isRecord } from "./intrinsics.ts";
+
+/** One thing that a role wants to do. */
+export interface Access {
+  /** `dynamodb:PutItem` */
+  readonly action: string;
+  /** ARN, or `*` for actions that know no resource. */
+  readonly resource: string;
+  /** Partition keys that a DynamoDB request touches, in any order. */
+  readonly leading_keys?: readonly string[];
+  /** DynamoDB operation that the action is a member of. */
+  readonly enclosing_operation?: string;
+}
+
+/** What the policies of a role say. */
+export interface Decision {
+  readonly allowed: boolean;
+  /** Whether a statement denies it, beside none allowing it. */
+  readonly denied: boolean;
+  /** Sids of the statements that allow it, or numbers for statements without one. */
+  readonly statements: readonly string[];
+}
+
+/** A statement of a function's role, or the use of one. */
+export interface Grant {
+  readonly function: string;
+  readonly action: string;
+  readonly resource: string;
+  /** Sid of the statement, or its number. */
+  readonly statement: string;
+}
+
+/** A grant that nothing used; `reason` tells why nothing on this machine can. */
+export interface UnusedGrant extends Grant {
+  readonly reason?: string;
+}
+
+/** Services that functions use without a call that this runner sees. */
+const unseenServices: Readonly<Record<string, string>> = {
+  logs: "logs are files here, written by the runner",
+  xray: "no traces are kept here",
+};
+
+interface Role {
+  readonly arn: string;
+  readonly name: string;
+  readonly policies: { readonly name: string; readonly policy: Record<string, unknown> }[];
+  /** Patterns of leading keys in any condition; undefined when a decision may depend on more than which of them match. */
+  readonly keyPatterns: readonly RegExp[] | undefined;
+}
+
+/** Condition keys that this runner gives a value. A policy that asks for another one would be decided wrongly. */
+const knownContext = new Set(["dynamodb:leadingkeys", "dynamodb:enclosingoperation", "aws:securetransport"]);
+/** Operators of which only the result of each pattern matters. */
+const patternOperators = /^(?:ForAllValues:|ForAnyValue:)?String(?:Not)?(?:Equals|Like)(?:IfExists)?$/;
+
+/**
+ * Decides whether a function's role allows a call, by the policies of the template. Decisions are kept by function, action,
+ * resource and by which key patterns of the role the leading keys match, since nothing else differs between two calls.
+ */
+export class Permissions {
+  private readonly placement: Placement;
+  private readonly roles = new Map<string, Role>();
+  private readonly decisions = new Map<string, Promise<Decision>>();
+  private readonly used = new Map<string, Grant>();
+  /** Decisions that had to be simulated, for measuring. */
+  simulated = 0;
+
+  /** Throws an AssemblyError for a role that this runner cannot decide for. */
+  constructor(resources: readonly Resource[], placement: Placement) {
+    this.placement = placement;
+    for (const resource of resources) {
+      if (resource.type === "AWS::IAM::Role") this.roles.set(resource.attributes["Arn"] ?? "", readRole(resource));
+    }
+  }
+
+  /** Decides for a role; `user` is the function's name, which grants are recorded under. */
+  async decide(roleArn: string, user: string, access: Access): Promise<Decision> {
+    const role = this.roles.get(roleArn);
+    if (role === undefined) throw new Error(`There is no role ${roleArn}.`);
+    const key = cacheKey(role, user, access);
+    const known = key === undefined ? undefined : this.decisions.get(key);
+    const pending = known ?? this.simulate(role, user, access);
+    if (key !== undefined && known === undefined) this.decisions.set(key, pending);
+    const decision = await pending;
+    if (decision.allowed) this.record(user, access, decision);
+    return decision;
+  }
+
+  /** What was allowed since the start: one entry per function, action, resource and statement. */
+  grantsUsed(): Grant[] {
+    return [...this.used.values()];
+  }
+
+  /** Every action of every allowing statement that no call was allowed by yet. */
+  unusedGrants(functions: readonly { readonly name: string; readonly role_arn: string }[]): UnusedGrant[] {
+    const used = new Set(this.grantsUsed().map((grant) => `${grant.function} ${grant.statement} ${grant.action}`));
+    return this.grants(functions)
+      .filter((grant) => !used.has(`${grant.function} ${grant.statement} ${grant.action}`))
+      .map((grant) => {
+        const reason = unseenServices[grant.action.split(":")[0] ?? ""];
+        return { ...grant, ...(reason !== undefined && { reason }) };
+      });
+  }
+
+  /** Every action of every allowing statement of the functions' roles, as written. */
+  grants(functions: readonly { readonly name: string; readonly role_arn: string }[]): Grant[] {
+    return functions.flatMap(({ name, role_arn }) => {
+      const role = this.roles.get(role_arn);
+      const statements = role === undefined ? [] : numbered(role);
+      return statements.flatMap(({ id, statement }) => {
+        if (statement["Effect"] !== "Allow") return [];
+        return texts(statement["Action"]).flatMap((action) =>
+          texts(statement["Resource"]).map((resource) => ({ function: name, action, resource, statement: id })),
+        );
+      });
+    });
+  }
+
+  /** The text of AWS for a call that is not allowed. */
+  refusal(roleArn: string, user: string, access: Access, decision: Decision): string {
+    const { action, resource } = access;
+    const why = decision.denied
+      ? "with an explicit deny in an identity-based policy"
+      : `because no identity-based policy allows the ${action} action`;
+    const principal = this.principal(this.roles.get(roleArn)?.name ?? roleArn, user);
+    return `User: ${principal} is not authorized to perform: ${action} on resource: ${resource} ${why}`;
+  }
+
+  private principal(roleName: string, user: string): string {
+    return `arn:aws:sts::${this.placement.account_id}:assumed-role/${roleName}/${user}`;
+  }
+
+  private async simulate(role: Role, user: string, access: Access): Promise<Decision> {
+    this.simulated += 1;
+    const { action, resource, leading_keys, enclosing_operation } = access;
+    const simulation: Simulation = {
+      request: {
+        principal: this.principal(role.name, user),
+        action,
+        resource: { resource, accountId: this.placement.account_id },
+        contextVariables: {
+          // The loopback stands for the TLS connection that a function has on AWS.
+          "aws:SecureTransport": "true",
+          ...(leading_keys !== undefined && { "dynamodb:LeadingKeys": [...leading_keys] }),
+          ...(enclosing_operation !== undefined && { "dynamodb:EnclosingOperation": enclosing_operation }),
+        },
+      },
+      identityPolicies: role.policies.map(({ name, policy }) => ({ name, policy })),
+      serviceControlPolicies: [],
+      resourceControlPolicies: [],
+    };
+    const result = await runSimulation(simulation, {});
+    if (result.resultType === "single") return decisionOf(result.result.analysis);
+    // An action without resource types may still be granted on an ARN, which the checks before a simulation refuse.
+    if (result.resultType === "error" && result.errors.message === "must.use.wildcard") {
+      return unsafeDecision(simulation, role);
+    }
+    const message = result.resultType === "error" ? JSON.stringify(result.errors) : "the resource is a pattern";
+    throw new Error(`The simulator cannot decide ${action} on ${resource} for ${role.name}: ${message}`);
+  }
+
+  private record(user: string, { action, resource }: Access, { statements }: Decision): void {
+    for (const statement of statements) {
+      const grant = { function: user, action, resource, statement };
+      this.used.set(JSON.stringify(grant), grant);
+    }
+  }
+}
+
+type Analysis = Extract<Awaited<ReturnType<typeof runSimulation>>, { resultType: "single" }>["result"]["analysis"];
+
+function decisionOf(analysis: Analysis): Decision {
+  const statements = analysis.identityAnalysis?.allowStatements ?? [];
+  return {
+    allowed: analysis.result === "Allowed",
+    denied: analysis.result === "ExplicitlyDenied",
+    statements: statements.map(({ statement }) => statement.sid() ?? String(statement.index())),
+  };
+}
+
+function unsafeDecision(simulation: Simulation, role: Role): Decision {
+  const result = runUnsafeSimulation(simulation, {});
+  const allowing = numbered(role).filter(({ statement }) => {
+    return statement["Effect"] === "Allow" && texts(statement["Action"]).includes(simulation.request.action);
+  });
+  return {
+    allowed: result === "Allowed",
+    denied: result === "ExplicitlyDenied",
+    statements: allowing.map(({ id }) => id),
+  };
+}
+
+/** The statements of a role, each with its sid, or its number in its policy. */
+function numbered(role: Role): { readonly id: string; readonly statement: Readonly<Record<string, unknown>> }[] {
+  return role.policies.flatMap(({ policy }) =>
+    statementsOf(policy).map((statement, at) => ({ id: String(statement["Sid"] ?? at + 1), statement })),
+  );
+}
+
+/** What a decision depends on; undefined when it may depend on more. */
+function cacheKey(role: Role, user: string, access: Access): string | undefined {
+  const { action, resource, leading_keys, enclosing_operation } = access;
+  if (leading_keys === undefined) return JSON.stringify([user, action, resource, enclosing_operation]);
+  const { keyPatterns } = role;
+  if (keyPatterns === undefined) return undefined;
+  const shapes = leading_keys.map((key) => keyPatterns.map((pattern) => (pattern.test(key) ? 1 : 0)).join(""));
+  return JSON.stringify([user, action, resource, enclosing_operation, [...new Set(shapes)].sort()]);
+}
+
+function readRole(resource: Resource): Role {
+  const { properties, path, attributes, physical_id } = resource;
+  const inline = Array.isArray(properties["Policies"]) ? properties["Policies"] : [];
+  const policies = inline.map((entry: unknown) => {
+    const policy = isRecord(entry) ? entry["PolicyDocument"] : undefined;
+    if (!isRecord(entry) || !isRecord(policy)) throw new AssemblyError(path, "a policy of the role has no document");
+    return { name: String(entry["PolicyName"]), policy };
+  });
+  const conditions = policies.flatMap(({ policy }) => statementsOf(policy).flatMap(conditionsOf));
+  const unknown = conditions.find(({ key }) => !knownContext.has(key.toLowerCase()));
+  if (unknown !== undefined) {
+    throw new AssemblyError(path, `a policy asks for ${unknown.key}, which the local runner gives no value`);
+  }
+  return { arn: attributes["Arn"] ?? "", name: physical_id, policies, keyPatterns: patternsOf(conditions) };
+}
+
+interface Condition {
+  readonly operator: string;
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+function statementsOf(policy: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>[] {
+  const statements = policy["Statement"];
+  return (Array.isArray(statements) ? statements : [statements]).filter((one: unknown) => isRecord(one));
+}
+
+function conditionsOf(statement: Readonly<Record<string, unknown>>): Condition[] {
+  const condition = statement["Condition"];
+  return Object.entries(isRecord(condition) ? condition : {}).flatMap(([operator, byKey]) =>
+    Object.entries(isRecord(byKey) ? byKey : {}).map(([key, values]) => ({ operator, key, values: texts(values) })),
+  );
+}
+
+function patternsOf(conditions: readonly Condition[]): RegExp[] | undefined {
+  const onKeys = conditions.filter(({ key }) => key.toLowerCase() === "dynamodb:leadingkeys");
+  const plain = onKeys.every(
+    ({ operator, values }) => patternOperators.test(operator) && !values.some((value) => value.includes("${")),
+  );
+  if (!plain) return undefined;
+  return [...new Set(onKeys.flatMap(({ values }) => values))].map((pattern) => {
+    const source = pattern
+      .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+      .replaceAll("*", ".*")
+      .replaceAll("?", ".");
+    return new RegExp(`^${source}$`, "s");
+  });
+}
+
+function texts(value: unknown): string[] {
+  return (Array.isArray(value) ? value : [value]).map(String);
+}

@@ -1,0 +1,230 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { AssemblyError } from "./assembly.ts";
+import { type Cloud, operatorEnvironment, startCloud } from "./cloud.ts";
+import { DataInUse, DataLock, isRunner } from "./data-lock.ts";
+import { isRecord } from "./intrinsics.ts";
+import { watchLauncher } from "./launcher.ts";
+import { writePrivately } from "./state-file.ts";
+import { synthesizeOnce } from "./synthesis.ts";
+
+const help = `Runs the synthesized service on this machine, until Ctrl-C.
+
+npm start -- [options]
+  --port <n>         port of the API; 0 takes any free one (default 3000)
+  --data <folder>    where everything is kept between runs (default .local/data)
+  --fresh            forget what an earlier run left in that folder
+  --time-scale <n>   business delays and schedules pass n times as fast (default 1)
+  --strict-egress    webhooks reach public addresses only, as when deployed
+  --stage <name>     stage to run (default sandbox)
+  --help             this text
+
+.local/ready.json holds the address and the credentials as long as the service runs; .local/logs the logs.`;
+
+interface Options {
+  readonly port: number;
+  readonly data: string;
+  readonly fresh: boolean;
+  readonly timeScale: number;
+  readonly strictEgress: boolean;
+  readonly stage: string;
+}
+
+interface Demo {
+  readonly tenant_id: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+const localDir = resolve(".local");
+const readyFile = join(localDir, "ready.json");
+/** Read by `npm run application -- create --local`. */
+const operatorFile = join(localDir, "operator.json");
+const defaultData = join(localDir, "data");
+const stopLimitMs = 4_500;
+const tokenLimitMs = 60_000;
+const betweenTriesMs = 50;
+
+/** Bad options, or a state that the user has to change; printed without a stack. */
+class UsageError extends Error {}
+
+function readOptions(): Options | undefined {
+  const { values } = parseOptions();
+  if (values.help === true) return undefined;
+  const port = Number(values.port);
+  const timeScale = Number(values["time-scale"]);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError("--port wants a number up to 65535.");
+  if (!(timeScale >= 1 && timeScale <= 100_000)) throw new UsageError("--time-scale wants a number from 1 to 100000.");
+  return {
+    port,
+    data: resolve(values.data),
+    fresh: values.fresh,
+    timeScale,
+    strictEgress: values["strict-egress"],
+    stage: values.stage,
+  };
+}
+
+function parseOptions() {
+  try {
+    return parseArgs({
+      options: {
+        port: { type: "string", default: "3000" },
+        data: { type: "string", default: defaultData },
+        fresh: { type: "boolean", default: false },
+        "time-scale": { type: "string", default: "1" },
+        "strict-egress": { type: "boolean", default: false },
+        stage: { type: "string", default: "sandbox" },
+        help: { type: "boolean", default: false },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+  }
+}
+
+/** Says what is done and how long it took. */
+async function step<T>(text: string, work: () => Promise<T>): Promise<T> {
+  const started = Date.now();
+  const result = await work();
+  console.log(`  ${text} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+  return result;
+}
+
+/** Where the default data folder keeps it, or inside any other one. */
+function lockFile(data: string): string {
+  return data === defaultData ? join(localDir, "pids") : join(data, "pids");
+}
+
+function forget(data: string): void {
+  if (!existsSync(data)) return;
+  for (const name of readdirSync(data)) {
+    if (name !== "pids") rmSync(join(data, name), { recursive: true, force: true });
+  }
+}
+
+/** Takes the data folder, starts the cloud and makes it ready for calls; returns what stops it all. */
+async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Promise<void> }> {
+  mkdirSync(options.data, { recursive: true, mode: 0o700 });
+  const lock = await DataLock.take(lockFile(options.data), relative(process.cwd(), options.data));
+  // A runner that was killed could not take its word back: whoever waits for the file must not find the old one.
+  for (const file of [readyFile, operatorFile]) rmSync(file, { force: true });
+  let cloud: Cloud | undefined;
+  const stop = async (): Promise<void> => {
+    retract();
+    await cloud?.stop();
+    lock.release();
+  };
+  try {
+    retract();
+    if (options.fresh) forget(options.data);
+    const { stage, data, port, timeScale, strictEgress } = options;
+    const assembly = await step(`synthesized the stage ${stage}`, () => synthesizeOnce(stage, join(localDir, "cdk")));
+    const running = await step("started the cloud", () =>
+      startCloud({
+        assemblyDir: assembly.directory,
+        dataDir: data,
+        logsDir: data === defaultData ? join(dirname(data), "logs") : join(data, "logs"),
+        port,
+        timeScale,
+        strictEgress,
+        onNews: (line) => console.log(`  ${line}`),
+        onDenied: ({ functionName, action, resource }) =>
+          console.log(`  AccessDenied: ${functionName} may not ${action} on ${resource}`),
+      }),
+    );
+    cloud = running;
+    lock.list(running.servers);
+    const demo = await step("made the demo application", () => demoApplication(running, stage, data));
+    await step("got an access token", () => firstToken(running.baseUrl, demo));
+    announce(running, demo);
+    return { cloud: running, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The application of the first run on this data, made by the function that makes all applications. */
+async function demoApplication(cloud: Cloud, stage: string, data: string): Promise<Demo> {
+  const file = join(data, "demo.json");
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
+  const request = { action: "create_application", tenant_id: null, name: "Demo", scopes: null };
+  const { payload, functionError } = await cloud.invoke(`brokerage-${stage}-provision`, request);
+  if (functionError !== undefined || !isRecord(payload)) {
+    throw new Error(`The demo application cannot be made: ${JSON.stringify(payload)}`);
+  }
+  const [tenant_id, client_id] = [String(payload["tenant_id"]), String(payload["client_id"])];
+  const demo = { tenant_id, client_id, client_secret: String(payload["client_secret"]) };
+  writePrivately(file, `${JSON.stringify(demo)}\n`);
+  return demo;
+}
+
+/** Waits until the signing key and the API key exist, which are made beside the start. */
+async function firstToken(baseUrl: string, { client_id, client_secret }: Demo): Promise<void> {
+  const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+  const last = Date.now() + tokenLimitMs;
+  for (;;) {
+    const response = await fetch(`${baseUrl}/oauth/token`, { method: "POST", body });
+    const text = await response.text();
+    if (response.status === 200) return;
+    if (response.status < 500 || Date.now() > last) {
+      throw new Error(`No token for the demo application: ${response.status} ${text}`);
+    }
+    await new Promise((next) => setTimeout(next, betweenTriesMs));
+  }
+}
+
+/** Takes back what was announced, unless a runner on other data announced it and is still there. */
+function retract(): void {
+  const announced: { pid?: number } = existsSync(readyFile) ? JSON.parse(readFileSync(readyFile, "utf8")) : {};
+  if (announced.pid !== undefined && isRunner(announced.pid)) return;
+  for (const file of [readyFile, operatorFile]) rmSync(file, { force: true });
+}
+
+/** Tells people and programs that everything can be called. */
+function announce(cloud: Cloud, demo: Demo): void {
+  const { tenant_id, client_id, client_secret } = demo;
+  const ready = { base_url: cloud.baseUrl, client_id, client_secret, tenant_id, pid: process.pid };
+  writePrivately(operatorFile, `${JSON.stringify({ ...operatorEnvironment(cloud) }, null, 2)}\n`);
+  writePrivately(readyFile, `${JSON.stringify(ready, null, 2)}\n`);
+  console.log(`
+Ready.
+  base_url       ${cloud.baseUrl}
+  client_id      ${client_id}
+  client_secret  ${client_secret}
+  tenant_id      ${tenant_id}
+  The same is in ${relative(process.cwd(), readyFile)}. Ctrl-C stops it.`);
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  if (options === undefined) {
+    console.log(help);
+    return;
+  }
+  console.log("Starting the service on this machine:");
+  const asked = new Promise<string>((resolveSignal) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolveSignal(signal));
+    watchLauncher(() => resolveSignal("the end of npm"));
+  });
+  const starting = start(options);
+  const running = await Promise.race([starting, asked]);
+  // Whoever is told to end while it starts ends at once: everything it started ends with it.
+  if (typeof running === "string") process.exit(1);
+  const reason = await Promise.race([asked, running.cloud.failed.catch((error: Error) => error)]);
+  console.log(`\nStopping after ${reason instanceof Error ? `a failure: ${reason.message}` : reason} ...`);
+  await Promise.race([running.stop(), new Promise((next) => setTimeout(next, stopLimitMs))]);
+  console.log("Stopped.");
+  process.exit(reason instanceof Error ? 1 : 0);
+}
+
+try {
+  await main();
+} catch (error) {
+  const plain = error instanceof UsageError || error instanceof DataInUse || error instanceof AssemblyError;
+  const text = error instanceof Error ? error.message : String(error);
+  console.error(plain ? `\n${text}` : `\nThe service could not be started. ${text}`);
+  process.exit(1);
+}
