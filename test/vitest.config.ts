@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/global-setup.ts"],
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 120_000,

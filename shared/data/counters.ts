@@ -23,7 +23,10 @@ export interface RateVerdict {
 
 // No retry: a counter that is asked twice for one request would count it twice.
 const counterTable = DynamoDBDocumentClient.from(
-  new DynamoDBClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 500, requestTimeout: 1000 } }),
+  new DynamoDBClient({
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: 500, requestTimeout: 1000, throwOnRequestTimeout: true },
+  }),
 );
 
 type Counts = Readonly<Record<string, number>>;

@@ -4,6 +4,8 @@ import { digest } from "./entities.ts";
 export interface Cursor {
   readonly direction: "next" | "prev";
   readonly position: string;
+  /** The item at the position belongs to the page that is asked for. */
+  readonly inclusive: boolean;
 }
 
 const version = 1;
@@ -19,7 +21,9 @@ export function listFingerprint(path: string, query: Readonly<Record<string, str
 
 /** The cursor as opaque base64url text. */
 export function encodeCursor(cursor: Cursor, fingerprint: string): string {
-  const text = JSON.stringify([version, cursor.direction === "next" ? "n" : "p", cursor.position, fingerprint]);
+  const letter = cursor.direction === "next" ? "n" : "p";
+  const way = cursor.inclusive ? letter.toUpperCase() : letter;
+  const text = JSON.stringify([version, way, cursor.position, fingerprint]);
   return Buffer.from(text).toString("base64url");
 }
 
@@ -33,8 +37,9 @@ export function decodeCursor(text: string, fingerprint: string): Cursor | undefi
     return undefined;
   }
   if (!Array.isArray(parts) || parts.length !== 4) return undefined;
-  const [made, direction, position, owner] = parts as unknown[];
-  if (made !== version || owner !== fingerprint || (direction !== "n" && direction !== "p")) return undefined;
+  const [made, way, position, owner] = parts as unknown[];
+  if (made !== version || owner !== fingerprint || typeof way !== "string" || !/^[npNP]$/.test(way)) return undefined;
   if (typeof position !== "string" || !/^[0-9A-Z|]{1,64}$/.test(position)) return undefined;
-  return { direction: direction === "n" ? "next" : "prev", position };
+  const direction = way.toLowerCase() === "n" ? "next" : "prev";
+  return { direction, position, inclusive: way !== way.toLowerCase() };
 }

@@ -1,4 +1,5 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import type { Cursor } from "./cursor.ts";
 import { events, type Key, sequences } from "./entities.ts";
@@ -6,19 +7,25 @@ import { readKeys } from "./store.ts";
 import { readItem, table } from "./table.ts";
 import { indexes } from "./table-shape.ts";
 
-/** What a page is cut from: one partition of an index or of the table itself, in one order. */
+/** What a page is cut from: one order over sort keys, bounds, and what of it is wanted. */
 export interface PageRequest {
   readonly limit: number;
   /** Order of the list, whichever way the cursor goes. */
   readonly descending: boolean;
   readonly cursor: Cursor | undefined;
+  /** Lowest sort key that belongs to the list, inclusive. */
+  readonly floor?: string;
+  /** Sort key that ends the list, exclusive. */
+  readonly ceiling?: string;
+  /** A filter over what the index carries; without it every entry belongs to the list. */
+  readonly keep?: (entry: Readonly<Record<string, unknown>>) => boolean;
 }
 
-/** One page: its items in the order of the list, and the positions to go on from; undefined at an end. */
+/** One page: its items in the order of the list, and where to go on from; undefined at an end. */
 export interface Page<T> {
   readonly items: readonly T[];
-  readonly next: string | undefined;
-  readonly prev: string | undefined;
+  readonly next: Cursor | undefined;
+  readonly prev: Cursor | undefined;
 }
 
 interface Entry {
@@ -27,147 +34,199 @@ interface Entry {
   readonly item: Record<string, unknown>;
 }
 
-/**
- * A page of an index partition. The index tells which items, the items themselves are read from the table, all at once;
- * an item that is gone by then is left out. Lists follow their index, so they may lag behind a write for a moment.
- */
-export async function pageOfIndex<T>(
-  index: "list" | "state" | "owner",
-  partition: string,
-  request: PageRequest,
-): Promise<Page<T>> {
-  const page = await entriesOfIndex(index, partition, request);
-  const items = await readKeys(
-    page.entries.map(({ key }) => key),
-    false,
-  );
-  return { items: items.filter((item) => item !== undefined) as T[], next: page.next, prev: page.prev };
-}
-
-/**
- * As {@link pageOfIndex}, each item with the companion that lives beside it in its partition under the sort key
- * `beside`.
- */
-export async function pageOfPairs<T, C>(
-  index: "list" | "state" | "owner",
-  partition: string,
-  beside: string,
-  request: PageRequest,
-): Promise<Page<readonly [T, C]>> {
-  const page = await entriesOfIndex(index, partition, request);
-  const keys = page.entries.map(({ key }) => key);
-  const found = await readKeys([...keys, ...keys.map(({ pk }) => ({ pk, sk: beside }))], false);
-  const pairs = keys.map((_, place) => [found[place], found[place + keys.length]] as const);
-  const items = pairs.filter(([item, companion]) => item !== undefined && companion !== undefined);
-  return { items: items as unknown as (readonly [T, C])[], next: page.next, prev: page.prev };
-}
-
-async function entriesOfIndex(index: "list" | "state" | "owner", partition: string, request: PageRequest) {
-  const { name, partition: pk, sort: sk } = indexes[index];
-  return cut(await query({ index: name, pk, sk, partition, request, consistent: false }), request);
-}
-
-/**
- * A page of a partition of the table itself, strongly consistent. `floor` and `ceiling` bound the sort key, both
- * inclusive.
- */
-export async function pageOfPartition<T>(
-  partition: string,
-  request: PageRequest,
-  bounds: { readonly floor?: string } = {},
-): Promise<Page<T>> {
-  const entries = await query({ pk: "pk", sk: "sk", partition, request, consistent: true, ...bounds });
-  const page = cut(entries, request);
-  return { items: page.entries.map(({ item }) => readItem<T>(item)), next: page.next, prev: page.prev };
-}
-
-interface QueryPlan {
+/** One partition of an index, or of the table itself. */
+interface Source {
   readonly index?: string;
   readonly pk: string;
   readonly sk: string;
   readonly partition: string;
-  readonly request: PageRequest;
-  readonly consistent: boolean;
-  readonly floor?: string;
-  readonly limit?: number;
-}
-
-/** Reads one entry more than the page holds: it tells whether there is another page that way. */
-async function query(plan: QueryPlan): Promise<Entry[]> {
-  const { cursor, descending, limit } = plan.request;
-  const forward = cursor?.direction !== "prev";
-  const down = descending === forward;
-  // A cursor's position is exclusive; `floor` (a filter) is inclusive. Of two lower bounds the higher one counts.
-  const position = cursor?.position;
-  const values: Record<string, string> = { ":partition": plan.partition };
-  const conditions = [`${plan.pk} = :partition`];
-  if (position !== undefined && down && plan.floor !== undefined) {
-    conditions.push(`${plan.sk} BETWEEN :floor AND :position`);
-    Object.assign(values, { ":floor": plan.floor, ":position": position });
-  } else if (position !== undefined) {
-    conditions.push(`${plan.sk} ${down ? "<" : ">"} :position`);
-    values[":position"] = position;
-  } else if (plan.floor !== undefined) {
-    conditions.push(`${plan.sk} >= :floor`);
-    values[":floor"] = plan.floor;
-  }
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      ...(plan.index === undefined ? { ConsistentRead: plan.consistent } : { IndexName: plan.index }),
-      KeyConditionExpression: conditions.join(" AND "),
-      ExpressionAttributeValues: values,
-      ScanIndexForward: !down,
-      Limit: (plan.limit ?? limit) + 2,
-    }),
-  );
-  return (answer.Items ?? [])
-    .map((item) => ({ key: { pk: String(item["pk"]), sk: String(item["sk"]) }, sort: String(item[plan.sk]), item }))
-    .filter((entry) => entry.sort !== position);
-}
-
-function cut(entries: readonly Entry[], request: PageRequest) {
-  const { limit, cursor } = request;
-  const backward = cursor?.direction === "prev";
-  const kept = entries.slice(0, limit);
-  const more = entries.length > limit;
-  const page = backward ? kept.toReversed() : kept;
-  const first = page.at(0)?.sort;
-  const last = page.at(-1)?.sort;
-  // Whoever came here by a cursor can go back to where he came from, even when nothing is left on this side.
-  const next = backward ? (last ?? cursor.position) : more ? last : undefined;
-  const prev = backward ? (more ? first : undefined) : cursor === undefined ? undefined : (first ?? cursor.position);
-  return { entries: page, next, prev };
 }
 
 /**
- * A page of a tenant's events by sequence, strongly consistent, over the partitions of a million each. The last number
- * is read first: it says where the list ends, so no empty partition is asked.
+ * A page over partitions of an index, merged into one order. The index tells which items; the items themselves are read
+ * from the table, all at once, and one that is gone by then is left out. Lists follow their index, so they may lag
+ * behind a write for a moment. With a filter a page may be short while there is a next one.
+ */
+export async function pageOfIndex<T>(
+  index: "list" | "state" | "owner",
+  partitions: readonly string[],
+  request: PageRequest,
+): Promise<Page<T>> {
+  const page = await walk(indexSources(index, partitions), request, false);
+  const items = await readKeys(
+    page.items.map(({ key }) => key),
+    false,
+  );
+  return { ...page, items: items.filter((item) => item !== undefined) as T[] };
+}
+
+/** As {@link pageOfIndex}, each item with the companion beside it in its partition under the sort key `beside`. */
+export async function pageOfPairs<T, C>(
+  index: "list" | "state" | "owner",
+  partitions: readonly string[],
+  beside: string,
+  request: PageRequest,
+): Promise<Page<readonly [T, C]>> {
+  const page = await walk(indexSources(index, partitions), request, false);
+  const keys = page.items.map(({ key }) => key);
+  const found = await readKeys([...keys, ...keys.map(({ pk }) => ({ pk, sk: beside }))], false);
+  const pairs = keys.map((_, place) => [found[place], found[place + keys.length]] as const);
+  const items = pairs.filter(([item, companion]) => item !== undefined && companion !== undefined);
+  return { ...page, items: items as unknown as (readonly [T, C])[] };
+}
+
+/** A page of a partition of the table itself, strongly consistent. */
+export async function pageOfPartition<T>(partition: string, request: PageRequest): Promise<Page<T>> {
+  const page = await walk([{ pk: "pk", sk: "sk", partition }], request, true);
+  return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
+}
+
+/**
+ * A page of a tenant's events by sequence, strongly consistent, over partitions of a million each. The last number is
+ * read first: it says where the list ends. A page looks at the partition of its position and the neighbour it runs into.
  */
 export async function pageOfEvents<T>(tenant: string, afterSequence: number, request: PageRequest): Promise<Page<T>> {
   const [counter] = await readKeys([sequences.key(tenant)]);
   const last = (counter as { n?: number } | undefined)?.n ?? 0;
   const start = afterSequence + 1;
-  const { cursor, descending, limit } = request;
-  const forward = cursor?.direction !== "prev";
-  const down = descending === forward;
-  const from = cursor === undefined ? (down ? last : start) : Math.min(Number(cursor.position), last);
-  const entries: Entry[] = [];
-  let partition = Math.floor(from / events.per_partition);
-  const end = Math.floor((down ? start : last) / events.per_partition);
-  while ((down ? partition >= end : partition <= end) && entries.length <= limit) {
-    const plan = {
-      pk: "pk",
-      sk: "sk",
-      partition: events.partition(tenant, partition * events.per_partition),
-      request,
-      consistent: true,
-      floor: events.sortOf(start),
-      limit: limit - entries.length,
-    };
-    entries.push(...(await query(plan)));
-    partition += down ? -1 : 1;
+  const { cursor, descending } = request;
+  const down = descending === (cursor?.direction !== "prev");
+  const from = cursor === undefined ? (down ? last : start) : Number(cursor.position);
+  const position = Math.max(0, Math.min(Number.isSafeInteger(from) ? from : last, last));
+  const partitionOf = (sequence: number) => Math.floor(sequence / events.per_partition);
+  const near = partitionOf(position);
+  const far = near + (down ? -1 : 1);
+  const inside = far >= partitionOf(start) && far <= partitionOf(last);
+  const sources = (inside ? [near, far] : [near]).map((number) => ({
+    pk: "pk",
+    sk: "sk",
+    partition: events.partition(tenant, number * events.per_partition),
+  }));
+  const page = await walk(sources, { ...request, floor: events.sortOf(start) }, true);
+  return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
+}
+
+function indexSources(index: "list" | "state" | "owner", partitions: readonly string[]): readonly Source[] {
+  const { name, partition: pk, sort: sk } = indexes[index];
+  return partitions.map((partition) => ({ index: name, pk, sk, partition }));
+}
+
+/** How far one source has been read: to its end, or up to and including the last sort key. */
+interface Progress {
+  readonly source: Source;
+  last: string | undefined;
+  ended: boolean;
+}
+
+/**
+ * Reads the sources side by side, in rounds, until the page is full, all have ended or the rounds are spent. An entry
+ * is shown only when every source has been read past its place, so the merged order is total and nothing is skipped.
+ */
+async function walk(sources: readonly Source[], request: PageRequest, consistent: boolean): Promise<Page<Entry>> {
+  const { cursor, limit, keep } = request;
+  const down = request.descending === (cursor?.direction !== "prev");
+  const before = (a: string, b: string) => (down ? a > b : a < b);
+  const states: Progress[] = sources.map((source) => ({ source, last: undefined, ended: false }));
+  const read: Entry[] = [];
+  let frontier: string | undefined;
+  for (let round = 0; round < limits.page.max_reads; round += 1) {
+    const lagging = states.filter(({ ended, last }) => !ended && (last === undefined || last === frontier));
+    // One entry more than the page tells whether there is another; the two ends of the bounds may be dropped.
+    const size = keep === undefined ? limit + 3 : limits.page.entries_per_read;
+    read.push(...(await Promise.all(lagging.map((state) => advance(state, request, down, size, consistent)))).flat());
+    const open = states.flatMap(({ ended, last }) => (ended || last === undefined ? [] : [last]));
+    frontier = open.toSorted((a, b) => (before(a, b) ? -1 : 1))[0];
+    if (frontier === undefined || shownOf(read, frontier, before, keep).length > limit) break;
   }
-  const page = cut(entries, request);
-  return { items: page.entries.map(({ item }) => readItem<T>(item)), next: page.next, prev: page.prev };
+  return cut(shownOf(read, frontier, before, keep), frontier, request);
+}
+
+function shownOf(
+  read: readonly Entry[],
+  frontier: string | undefined,
+  before: (a: string, b: string) => boolean,
+  keep: PageRequest["keep"],
+): readonly Entry[] {
+  return read
+    .filter(({ sort, item }) => (frontier === undefined || !before(frontier, sort)) && (keep?.(item) ?? true))
+    .toSorted((a, b) => (before(a.sort, b.sort) ? -1 : 1));
+}
+
+/** Cuts the page out of what may be shown, and tells where its neighbours begin. */
+function cut(shown: readonly Entry[], frontier: string | undefined, { limit, cursor }: PageRequest): Page<Entry> {
+  const backward = cursor?.direction === "prev";
+  const kept = shown.slice(0, limit);
+  const end = shown.length > limit ? kept.at(-1)?.sort : frontier;
+  const items = backward ? kept.toReversed() : kept;
+  const back = backward ? "next" : "prev";
+  const onward: Cursor | undefined =
+    end === undefined ? undefined : { direction: backward ? "prev" : "next", position: end, inclusive: false };
+  const nearest = kept[0]?.sort;
+  // An empty page turns round at its own starting point and takes it along: the item there was on the page before.
+  const returning: Cursor | undefined =
+    cursor === undefined
+      ? undefined
+      : nearest === undefined
+        ? { direction: back, position: cursor.position, inclusive: !cursor.inclusive }
+        : { direction: back, position: nearest, inclusive: false };
+  return backward ? { items, next: returning, prev: onward } : { items, next: onward, prev: returning };
+}
+
+async function advance(
+  state: Progress,
+  request: PageRequest,
+  down: boolean,
+  size: number,
+  consistent: boolean,
+): Promise<Entry[]> {
+  const { source } = state;
+  const start = state.last ?? request.cursor?.position;
+  const inclusive = state.last === undefined && (request.cursor?.inclusive ?? false);
+  const bounds = boundsOf(request, down, start);
+  if (bounds === undefined) {
+    state.ended = true;
+    return [];
+  }
+  const answer = await table.send(
+    new QueryCommand({
+      TableName: env.tableName,
+      ...(source.index === undefined ? { ConsistentRead: consistent } : { IndexName: source.index }),
+      KeyConditionExpression: `${source.pk} = :partition${bounds.condition(source.sk)}`,
+      ExpressionAttributeValues: { ":partition": source.partition, ...bounds.values },
+      ScanIndexForward: !down,
+      Limit: size,
+    }),
+  );
+  const found = (answer.Items ?? []).map((item) => ({
+    key: { pk: String(item["pk"]), sk: String(item["sk"]) },
+    sort: String(item[source.sk]),
+    item,
+  }));
+  state.ended = answer.LastEvaluatedKey === undefined;
+  state.last = found.at(-1)?.sort ?? state.last;
+  const wanted = found.filter(({ sort }) => inclusive || sort !== start);
+  return wanted.filter(({ sort }) => request.ceiling === undefined || sort < request.ceiling);
+}
+
+/**
+ * The key condition between the bounds of the list and the place to go on from. DynamoDB takes one condition on the
+ * sort key, so both ends are inclusive there, and what is exclusive is dropped after the read. Undefined when nothing
+ * can lie between.
+ */
+function boundsOf(request: PageRequest, down: boolean, start: string | undefined) {
+  const lows = [request.floor, down ? undefined : start].filter((each) => each !== undefined);
+  const highs = [request.ceiling, down ? start : undefined].filter((each) => each !== undefined);
+  const low = lows.toSorted().at(-1);
+  const high = highs.toSorted()[0];
+  if (low !== undefined && high !== undefined && low > high) return undefined;
+  const values = { ...(low === undefined ? {} : { ":low": low }), ...(high === undefined ? {} : { ":high": high }) };
+  const condition = (sk: string) =>
+    low !== undefined && high !== undefined
+      ? ` AND ${sk} BETWEEN :low AND :high`
+      : low !== undefined
+        ? ` AND ${sk} >= :low`
+        : high !== undefined
+          ? ` AND ${sk} <= :high`
+          : "";
+  return { values, condition };
 }

@@ -73,9 +73,19 @@ export function endpoint(
   });
   chain.onError(async (request) => {
     const exchange = exchangeOf(request.context);
-    request.response = await finish(exchange, problemAnswer(exchange, request.error));
+    request.response = await finish(exchange, problemAnswer(exchange, await tellingError(exchange, request.error)));
   });
   return chain as unknown as Handler;
+}
+
+/** A refused request is told so, whatever its own work came to meanwhile: else unknown ids could be tried for free. */
+async function tellingError(exchange: Exchange, error: unknown): Promise<unknown> {
+  try {
+    await requireRate(exchange);
+    return error;
+  } catch (refused) {
+    return refused;
+  }
 }
 
 function newExchange(row: Route, event: APIGatewayProxyEvent, lambda: LambdaContext): Exchange {

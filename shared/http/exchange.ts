@@ -4,6 +4,7 @@ import type { IdempotencyScope, Load, Reply } from "../data/store.ts";
 import type { Context } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
 import type { Caller } from "./caller.ts";
+import type { ListPlace } from "./page.ts";
 
 /** One request on its way through the pipeline: each stage fills in what it finds. */
 export interface Exchange {
@@ -29,8 +30,8 @@ export interface Request<Body> {
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly body: Body;
   readonly caller: Caller;
-  /** Where a list is asked for; {@link ListPlace} of its links. */
-  readonly place: { readonly path: string; readonly query: Readonly<Record<string, string | undefined>> };
+  /** Where a list is asked for, for its links. */
+  readonly place: ListPlace;
   readonly load: Load;
 }
 

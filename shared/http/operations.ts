@@ -10,6 +10,7 @@ import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { endpoint, type Handler } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
+import { inSchemaOrder } from "./member-order.ts";
 import { HttpProblem } from "./problem.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
@@ -25,7 +26,7 @@ export function read<R extends Route>(
   return endpoint(row, [admitCaller, countRate], async (exchange) => {
     const found = await work(requestOf<undefined>(exchange, loaderFor(exchange)));
     if (found === undefined) throw nothingHere();
-    return notModified(exchange.event, resourceReply(row.status, found as ResourceBody));
+    return notModified(exchange.event, resourceReplyOf(row, found));
   });
 }
 
@@ -64,7 +65,7 @@ export function command<R extends Route, T>(
           context,
           expectVersion: (version) => expectVersion(exchange, version),
         }),
-      show: (result) => resourceReply(row.status, show(result) as ResourceBody),
+      show: (result) => resourceReplyOf(row, show(result)),
       showRefusal: (refusal) => refusalAnswer(exchange, refusal),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
     });
@@ -84,13 +85,17 @@ export function command<R extends Route, T>(
   });
 }
 
+function resourceReplyOf(row: Route, body: object): Answer {
+  return resourceReply(row.status, inSchemaOrder(row.reply, body) as ResourceBody);
+}
+
 function requestOf<B>(exchange: Exchange, load: Load): Request<B> {
   return {
     path: (exchange.event.pathParameters ?? {}) as Record<string, string>,
     query: exchange.query,
     body: exchange.body as B,
     caller: callerIn(exchange),
-    place: { path: exchange.event.requestContext.path, query: exchange.query },
+    place: { path: exchange.event.requestContext.path, query: exchange.query, reply: exchange.row.reply },
     load,
   };
 }

@@ -1,23 +1,26 @@
+import type { $ZodType } from "zod/v4/core";
 import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../data/cursor.ts";
 import type { Page, PageRequest } from "../data/list.ts";
 import type { Reply } from "../data/store.ts";
 import { limits } from "../limits.ts";
+import { inSchemaOrder } from "./member-order.ts";
 import { HttpProblem } from "./problem.ts";
 import { absolute } from "./reply.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** Where a list is asked for: its path with the version, and its query. */
+/** Where a list is asked for: its path with the version, its query, and the schema of the page. */
 export interface ListPlace {
   readonly path: string;
   readonly query: Query;
+  readonly reply: $ZodType;
 }
 
 /**
  * What page a request asks for. `sort` begins with a hyphen for descending; without it the list's own default counts.
  * @throws HttpProblem `invalid_cursor`
  */
-export function pageRequest({ path, query }: ListPlace, defaultSort: string): PageRequest {
+export function pageRequest({ path, query }: Omit<ListPlace, "reply">, defaultSort: string): PageRequest {
   return {
     limit: Number(query["limit"] ?? limits.page.default_items),
     descending: (query["sort"] ?? defaultSort).startsWith("-"),
@@ -37,7 +40,7 @@ function knownCursor(text: string, fingerprint: string): Cursor {
 /**
  * A page as the API shows it: the items, links that carry every filter, and the same links in a Link header (RFC 8288).
  */
-export function pageReply<T>({ path, query }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
+export function pageReply<T>({ path, query, reply }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
   const fingerprint = listFingerprint(path, query);
   const { cursor: _cursor, ...filters } = query;
   const address = (cursor?: Cursor) => {
@@ -45,8 +48,8 @@ export function pageReply<T>({ path, query }: ListPlace, page: Page<T>, show: (i
     const text = new URLSearchParams(Object.entries(parameters) as [string, string][]).toString();
     return absolute(path) + (text === "" ? "" : `?${text}`);
   };
-  const next = page.next === undefined ? undefined : address({ direction: "next", position: page.next });
-  const prev = page.prev === undefined ? undefined : address({ direction: "prev", position: page.prev });
+  const next = page.next && address(page.next);
+  const prev = page.prev && address(page.prev);
   const self =
     query["cursor"] === undefined
       ? address()
@@ -69,6 +72,6 @@ export function pageReply<T>({ path, query }: ListPlace, page: Page<T>, show: (i
       "Content-Type": "application/json",
       Link: links.map(([relation, href]) => `<${href}>; rel="${relation}"`).join(", "),
     },
-    body: JSON.stringify(body),
+    body: JSON.stringify(inSchemaOrder(reply, body)),
   };
 }

@@ -1,5 +1,6 @@
 import type { $ZodIssue, $ZodType } from "zod/v4/core";
 import { safeParse } from "zod/v4/core";
+import { limits } from "../limits.ts";
 import { failedFields, HttpProblem, type ProblemEntry } from "./problem.ts";
 
 /** What each named rule of the schemas says to the caller. */
@@ -26,16 +27,19 @@ const rules: Readonly<Record<string, string>> = {
   wallet: "must be a wallet address",
 };
 
+/** Issues keep what they are about: without it a wrong type cannot be told from a missing value. */
+const withInput = { reportInput: true } as const;
+
 /**
  * A value checked against the schema of its row; every fault is reported at once.
  * @throws HttpProblem `validation_failed`, or `immutable_field` when that is all that is wrong
  */
 export function validBody(schema: $ZodType, body: unknown, immutable: ReadonlySet<string>): unknown {
-  const result = safeParse(schema, body);
+  const result = safeParse(schema, body, withInput);
   if (result.success) return result.data;
   const errors = result.error.issues.flatMap((issue) => bodyErrors(issue, immutable));
   const code = errors.every((error) => error.code === "immutable_field") ? "immutable_field" : "validation_failed";
-  throw new HttpProblem(code, failedFields(errors.length), { errors });
+  throw new HttpProblem(code, failedFields(errors.length), { errors: errors.slice(0, limits.body.max_errors) });
 }
 
 function bodyErrors(
@@ -69,7 +73,7 @@ export function validQuery(
     if (names.length > 0) throw unknownParameters(names);
     return {};
   }
-  const result = safeParse(schema, given);
+  const result = safeParse(schema, given, withInput);
   if (result.success) return given;
   const unknown = result.error.issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
   if (unknown.length > 0) throw unknownParameters(unknown);

@@ -33,7 +33,7 @@ export const createClient = route({
   auth: "token",
   scope: "clients:write",
   rate: "standard",
-  grants: ["read", "put"],
+  grants: ["put"],
   body: CreateClientRequest,
   media: "json",
   reply: BrokerageClient,
