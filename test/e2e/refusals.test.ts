@@ -1,0 +1,231 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { routes } from "../../shared/routes/index.ts";
+import type { Route } from "../../shared/routes/route.ts";
+import { apiClient, getToken, patiently, someClient } from "../support/api-client.ts";
+import { type Application, type Stack, startStack } from "../support/stack.ts";
+
+let stack: Stack;
+let stranger: Application;
+
+beforeAll(async () => {
+  stack = await startStack();
+  stranger = await stack.newApplication();
+});
+afterAll(async () => stack?.stop());
+
+interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: string;
+  readonly request_id: string;
+}
+
+interface RawReply {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+}
+
+/** A request as bytes on the wire: no client library adds or repairs anything. */
+async function raw(...request: Parameters<typeof once>): Promise<RawReply> {
+  return patiently(() => once(...request));
+}
+
+function once(
+  method: string,
+  path: string,
+  headers: Record<string, string | string[]> = {},
+  body = "",
+): Promise<RawReply> {
+  const url = new URL(stack.baseUrl + path);
+  return new Promise((resolve, reject) => {
+    const call = request(
+      url,
+      { method, headers: { ...headers, "Content-Length": Buffer.byteLength(body) } },
+      (reply) => {
+        let text = "";
+        reply.setEncoding("utf8");
+        reply.on("data", (chunk) => {
+          text += chunk;
+        });
+        reply.on("end", () => resolve({ status: reply.statusCode ?? 0, headers: reply.headers, text }));
+      },
+    );
+    call.on("error", reject);
+    call.end(body);
+  });
+}
+
+const bearer = () => ({ Authorization: `Bearer ${stack.api.token}` });
+
+function expectProblem(reply: RawReply, status: number, code: string): Problem {
+  expect(`${reply.status} ${reply.text}`).toMatch(new RegExp(`^${status} `));
+  expect(reply.headers["content-type"]).toBe("application/problem+json");
+  expect(reply.headers["cache-control"]).toBe("no-store");
+  const problem = JSON.parse(reply.text) as Problem;
+  expect(problem).toMatchObject({ status, code });
+  expect(problem.request_id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(reply.headers["x-request-id"]).toBe(problem.request_id);
+  for (const member of ["type", "title", "detail"] as const) expect(problem[member].length).toBeGreaterThan(3);
+  return problem;
+}
+
+const pathOf = (row: Route) => row.path.replace("{id}", "cli_01JD0000000000000000000001");
+const guarded = routes.filter((row) => row.auth === "token");
+const withBody = guarded.filter((row) => row.body !== undefined);
+
+describe("every endpoint behind a token", () => {
+  it.each(guarded)("$method $path answers 401 with a challenge when there is no token", async (row) => {
+    const reply = await raw(row.method, pathOf(row));
+    expectProblem(reply, 401, "unauthenticated");
+    expect(reply.headers["www-authenticate"]).toBe('Bearer realm="brokerage"');
+  });
+
+  it.each(guarded.filter((row) => row.scope !== null))("$method $path answers 403 without its scope", async (row) => {
+    const other = row.scope === "clients:read" ? "events:read" : "clients:read";
+    const token = await getToken(stack.baseUrl, stack.credentials, other);
+    const reply = await raw(row.method, pathOf(row), { Authorization: `Bearer ${token}` });
+    expect(expectProblem(reply, 403, "insufficient_scope")).toMatchObject({ scope: row.scope });
+  });
+
+  it.each(guarded.filter((row) => row.path.includes("{id}")))(
+    "$method $path hides what another tenant has",
+    async (row) => {
+      const foreign = await stranger.api.call<{ id: string }>("POST", "/clients", { body: someClient() });
+      const body = row.body === undefined ? undefined : row.example;
+      for (const id of [foreign.body.id, "cli_01JD0000000000000000000009", "cli_short", "..%2Fclients", "%00"]) {
+        const reply = await stack.api.call<Problem>(row.method, row.path.replace("{id}", id), { body });
+        expect({ id, status: reply.status, code: reply.body.code }).toEqual({ id, status: 404, code: "not_found" });
+      }
+    },
+  );
+
+  it.each(guarded)("$method $path refuses an unknown query parameter", async (row) => {
+    const reply = await raw(row.method, `${pathOf(row)}?tenant_id=brk_1`, bearer());
+    expect(JSON.parse(expectProblem(reply, 400, "unknown_parameter") && reply.text).errors[0].parameter).toBe(
+      "tenant_id",
+    );
+  });
+});
+
+describe("every endpoint with a body", () => {
+  const json = () => ({ ...bearer(), "Content-Type": "application/json" });
+
+  it.each(withBody)("$method $path answers 415 to another content type", async (row) => {
+    const reply = await raw(row.method, pathOf(row), { ...bearer(), "Content-Type": "text/plain" }, "{}");
+    expectProblem(reply, 415, "unsupported_media_type");
+    if (row.method === "PATCH") expect(reply.headers["accept-patch"]).toContain("application/merge-patch+json");
+  });
+
+  it.each(withBody)("$method $path answers 413 to more than 256 KiB", async (row) => {
+    const reply = await raw(row.method, pathOf(row), json(), JSON.stringify({ a: "x".repeat(256 * 1024) }));
+    expectProblem(reply, 413, "payload_too_large");
+  });
+
+  const bad: readonly (readonly [string, string, string])[] = [
+    ["an empty body", "", "malformed_json"],
+    ["a cut body", '{"a":', "malformed_json"],
+    ["a list", "[]", "malformed_json"],
+    ["a repeated member", '{"email":"a@b.co","email":"c@d.co"}', "duplicate_key"],
+    ["a repeated member behind an escape", '{"email":"a@b.co","\\u0065mail":"c@d.co"}', "duplicate_key"],
+    ["__proto__", '{"__proto__":{"admin":true}}', "malformed_json"],
+    ["depth 33", `{"a":${"[".repeat(32)}${"]".repeat(32)}}`, "malformed_json"],
+  ];
+  it.each(withBody.flatMap((row) => bad.map(([what, body, code]) => ({ ...row, what, sent: body, code }))))(
+    "$method $path answers 400 to $what",
+    async ({ method, path, sent, code }) => {
+      const reply = await raw(method, path.replace("{id}", "cli_01JD0000000000000000000001"), json(), sent);
+      expectProblem(reply, 400, code);
+    },
+  );
+
+  it.each(withBody)("$method $path names every unknown field", async (row) => {
+    const reply = await raw(row.method, pathOf(row), json(), '{"tenant_id":"brk_1","nonsense":1}');
+    const problem = expectProblem(reply, 422, "validation_failed") as Problem & { errors: { pointer: string }[] };
+    expect(problem.errors.map(({ pointer }) => pointer)).toEqual(expect.arrayContaining(["#/tenant_id", "#/nonsense"]));
+  });
+});
+
+describe("the gateway", () => {
+  it.each(["/nothing", "/clients/cli_1/nothing", "/", "/oauth", "/openapi.json/x"])(
+    "answers 404 to the unknown path %s",
+    async (path) => {
+      expectProblem(await raw("GET", path), 404, "not_found");
+      expectProblem(await raw("GET", path, bearer()), 404, "not_found");
+    },
+  );
+
+  const paths = [...new Set(routes.map(({ path }) => path))];
+  it.each(paths)("answers 405 with Allow to a method that %s does not have", async (path) => {
+    const known = routes.filter((row) => row.path === path).map(({ method }) => method);
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
+      (one) => !known.includes(one as "GET"),
+    )) {
+      const reply = await raw(method, path.replace("{id}", "cli_01JD0000000000000000000001"), bearer());
+      expectProblem(reply, 405, "method_not_allowed");
+      expect(String(reply.headers["allow"]).split(", ").sort()).toEqual([...known].sort());
+    }
+  });
+
+  it("refuses two Authorization headers, a forged and a cut token", async () => {
+    const { token } = stack.api;
+    const [head = "", payload = "", signature = ""] = token.split(".");
+    const forged = `${head}.${payload}.${signature.slice(0, -4)}AAAA`;
+    const none = `${Buffer.from('{"alg":"none","typ":"at+jwt","kid":"x"}').toString("base64url")}.${payload}.`;
+    for (const value of [
+      `Bearer ${forged}`,
+      `Bearer ${head}.${payload}`,
+      `Bearer ${none}`,
+      "Bearer",
+      token,
+      "Basic YTpi",
+    ]) {
+      const reply = await raw("GET", "/me", { Authorization: value });
+      expect(reply.status, value.slice(0, 20)).toBe(401);
+    }
+    expect((await raw("GET", "/me", { Authorization: [`Bearer ${token}`, `Bearer ${token}`] })).status).toBe(401);
+  });
+
+  it("answers health and the description without a token", async () => {
+    expect(JSON.parse((await raw("GET", "/health")).text)).toMatchObject({ status: "ok", environment: "sandbox" });
+    const description = await raw("GET", "/openapi.json");
+    expect(JSON.parse(description.text)).toMatchObject({ openapi: "3.0.3", servers: [{ url: stack.baseUrl }] });
+    const again = await raw("GET", "/openapi.json", { "If-None-Match": String(description.headers["etag"]) });
+    expect([again.status, again.text]).toEqual([304, ""]);
+  });
+});
+
+describe("amounts", () => {
+  const sent = (amount: string) => `{"account_id":"acc_01JD0000000000000000000002","amount":${amount}}`;
+  it.each([
+    "1e3",
+    "-5",
+    "+5",
+    '"-5.00"',
+    '"01.00"',
+    '"1,000.00"',
+    "true",
+    "null",
+    '""',
+    '" 1.00"',
+    '"1.00 "',
+    "1234567890123456",
+  ])("refuses the amount %s without an effect", async (amount) => {
+    const headers = { ...bearer(), "Content-Type": "application/json" };
+    const reply = await raw("POST", "/transactions/deposit", headers, sent(amount));
+    expect([400, 422]).toContain(reply.status);
+    expect(["validation_failed", "malformed_json"]).toContain(JSON.parse(reply.text).code);
+  });
+});
+
+it("a client without any rights to see sees nothing of the stranger", async () => {
+  const foreign = await stranger.api.call<{ id: string }>("POST", "/clients", { body: someClient() });
+  const mine = await apiClient(stack.baseUrl, stack.api.token).call<{ data: { id: string }[] }>(
+    "GET",
+    "/clients?limit=100",
+  );
+  expect(mine.body.data.map(({ id }) => id)).not.toContain(foreign.body.id);
+});

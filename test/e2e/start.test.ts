@@ -1,0 +1,146 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiClient, fundedAccount, getToken } from "../support/api-client.ts";
+import { eventually } from "../support/wait.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+let clone: string;
+let started: ChildProcess | undefined;
+
+interface Ready {
+  readonly base_url: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly tenant_id: string;
+  readonly pid: number;
+}
+
+/** A copy of what is under version control, with the packages linked: what a newcomer has after the install. */
+beforeAll(() => {
+  clone = mkdtempSync(join(tmpdir(), "brokerage-clone-"));
+  const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root, encoding: "utf8" });
+  for (const file of files.split("\n").filter((name) => name !== "" && existsSync(join(root, name)))) {
+    cpSync(join(root, file), join(clone, file));
+  }
+  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+});
+afterAll(() => {
+  started?.kill("SIGKILL");
+  rmSync(clone, { recursive: true, force: true });
+});
+
+/** `npm start`, until it says that it is ready. */
+async function npmStart(): Promise<Ready> {
+  const child = spawn("npm", ["start", "--silent", "--", "--port", "0"], {
+    cwd: clone,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  started = child;
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += String(chunk)));
+  const file = join(clone, ".local/ready.json");
+  const left = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  const text = await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output}`);
+    const found = existsSync(file) ? readFileSync(file, "utf8") : left;
+    return found === left ? undefined : found;
+  }, 60_000);
+  return JSON.parse(text) as Ready;
+}
+
+/** Processes that run out of this clone or on its data, by their command line and working folder. */
+function processesOfClone(): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+      const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+      return line.includes(clone) || environment.includes(`PWD=${clone}`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+const gone = (withinMs: number) => eventually(() => processesOfClone().length === 0 || undefined, withinMs);
+
+/** The shell commands of the README's walk. */
+function walkOfReadme(): string {
+  const blocks = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/```sh\n([\s\S]*?)```/g)].map(
+    ([, text]) => text ?? "",
+  );
+  const walk = blocks.find((text) => text.includes("oauth/token"));
+  if (walk === undefined) throw new Error("The README has no walk.");
+  return walk;
+}
+
+describe.runIf(process.platform === "linux")(
+  "npm start on a fresh copy",
+  () => {
+    it("serves the README's walk, listens on the loopback only, and ends with all its children on SIGTERM", async () => {
+      const ready = await npmStart();
+      const output = execFileSync("bash", ["-e", "-o", "pipefail", "-c", walkOfReadme()], {
+        cwd: clone,
+        encoding: "utf8",
+      });
+      const lines = output.trim().split("\n");
+      expect(lines.slice(0, 2)).toEqual(["completed", "1000.00"]);
+      expect(output).toContain('"object":"ledger_entry"');
+      expect(output).toContain('"type":"client.created"');
+      expect(new URL(ready.base_url).hostname).toBe("127.0.0.1");
+      expect(listeners().filter((address) => address !== "0100007F")).toEqual([]);
+      process.kill(ready.pid, "SIGTERM");
+      await gone(5_000);
+      expect(existsSync(join(clone, ".local/ready.json"))).toBe(false);
+    });
+
+    it("keeps what was acknowledged through kill -9 of the runner, which leaves no child", async () => {
+      const ready = await npmStart();
+      const api = apiClient(ready.base_url, await getToken(ready.base_url, ready));
+      const { account_id } = await fundedAccount(api, "77.70");
+      process.kill(ready.pid, "SIGKILL");
+      await gone(5_000);
+      const again = await npmStart();
+      expect(again.client_id).toBe(ready.client_id);
+      const later = apiClient(again.base_url, await getToken(again.base_url, again));
+      const account = await later.call<{ balance: string }>("GET", `/accounts/${account_id}`);
+      expect([account.status, account.body.balance]).toEqual([200, "77.70"]);
+      const types = await eventually(async () => {
+        const { body } = await later.call<{ data: { type: string }[] }>("GET", "/events?after_sequence=4");
+        return body.data.length >= 4 ? body.data.map(({ type }) => type) : undefined;
+      });
+      expect(types).toEqual(["client.created", "account.created", "transaction.created", "transaction.completed"]);
+      process.kill(again.pid, "SIGTERM");
+      await gone(5_000);
+    });
+  },
+  120_000,
+);
+
+/** Local addresses, in hexadecimal, of the sockets that the processes of the clone listen on. */
+function listeners(): string[] {
+  const inodes = new Set(processesOfClone().flatMap(socketsOf));
+  return ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) =>
+    readFileSync(file, "utf8")
+      .split("\n")
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state, , , , , , inode]) => state === "0A" && inodes.has(inode ?? ""))
+      .map(([, local = ""]) => local.split(":")[0] ?? ""),
+  );
+}
+
+function socketsOf(pid: string): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((fd) => {
+    try {
+      const target = readlinkSync(join(folder, fd));
+      return /^socket:\[(\d+)\]/.exec(target)?.[1] ?? [];
+    } catch {
+      return [];
+    }
+  });
+}

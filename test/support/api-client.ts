@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+
+/** What the API answered: status, headers and the parsed body, undefined when there is none. */
+export interface ApiReply<T = Record<string, unknown>> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: T;
+  readonly text: string;
+}
+
+/** Headers and body of a call beside its method and path. */
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A caller of the API as an integrator would write one: it knows the base address and a token, nothing of the service. */
+export interface ApiClient {
+  readonly token: string;
+  call<T = Record<string, unknown>>(method: string, path: string, options?: CallOptions): Promise<ApiReply<T>>;
+}
+
+/** Credentials of an application. */
+export interface Credentials {
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+/** Gets a token, waiting while the service is being set up, as `Retry-After` asks. */
+export async function getToken(baseUrl: string, credentials: Credentials, scope?: string): Promise<string> {
+  for (let attempt = 0; attempt < 60; attempt += 1) {
+    const reply = await fetch(`${baseUrl}/oauth/token`, {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "client_credentials",
+        ...credentials,
+        ...(scope === undefined ? {} : { scope }),
+      }),
+    });
+    const body = (await reply.json()) as { access_token?: string };
+    if (reply.status === 200 && body.access_token !== undefined) return body.access_token;
+    if (reply.status !== 503) throw new Error(`The token endpoint answered ${reply.status}: ${JSON.stringify(body)}`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  throw new Error("No token could be had.");
+}
+
+/** A client with this token. Refused for its rate, it waits as long as `Retry-After` says and asks again. */
+export function apiClient(baseUrl: string, token: string): ApiClient {
+  return {
+    token,
+    async call<T>(method: string, path: string, options: CallOptions = {}) {
+      const reply = await patiently(() => send(baseUrl + path, method, token, options));
+      const text = await reply.text();
+      const body = (text === "" ? undefined : JSON.parse(text)) as T;
+      return { status: reply.status, headers: reply.headers, text, body };
+    },
+  };
+}
+
+function send(url: string, method: string, token: string, { body, headers = {} }: CallOptions): Promise<Response> {
+  return fetch(url, {
+    method,
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** The first answer that is not 429: the limit of 50 a second is real, and a test may be faster. */
+export async function patiently<R extends { readonly status: number; readonly headers: unknown }>(
+  ask: () => Promise<R>,
+): Promise<R> {
+  for (;;) {
+    const reply = await ask();
+    if (reply.status !== 429) return reply;
+    const { headers } = reply;
+    const wait =
+      headers instanceof Headers ? headers.get("retry-after") : (headers as Record<string, string>)["retry-after"];
+    await new Promise((resolve) => setTimeout(resolve, 1000 * Number(wait ?? 1)));
+  }
+}
+
+/** A body of a client that no other test uses. */
+export function someClient(): Record<string, string> {
+  return { email: `${randomUUID()}@example.com`, first_name: "Ana", last_name: "Silva" };
+}
+
+/** A client with an account that holds this much, by API calls alone. */
+export async function fundedAccount(
+  api: ApiClient,
+  amount: string,
+): Promise<{ client_id: string; account_id: string }> {
+  const client = await created(api, "/clients", someClient());
+  const account = await created(api, "/accounts", { client_id: client });
+  const deposit = await created(api, "/transactions/deposit", { account_id: account, amount });
+  const done = await api.call("PATCH", `/transactions/${deposit}`, { body: { status: "completed" } });
+  if (done.status !== 200) throw new Error(`The deposit was not completed: ${done.text}`);
+  return { client_id: client, account_id: account };
+}
+
+async function created(api: ApiClient, path: string, body: unknown): Promise<string> {
+  const reply = await api.call<{ id: string }>("POST", path, { body });
+  if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${reply.text}`);
+  return reply.body.id;
+}

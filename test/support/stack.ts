@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { type Cloud, type CloudOptions, startCloud } from "../../infra/local/cloud.ts";
+import { type ApiClient, apiClient, type Credentials, getToken } from "./api-client.ts";
+
+/** The synthesized stack on this machine, with a first tenant. */
+export interface Stack {
+  readonly cloud: Cloud;
+  readonly baseUrl: string;
+  readonly api: ApiClient;
+  readonly tenant_id: string;
+  readonly credentials: Credentials;
+  /** An application of a tenant of its own, or of the named one. */
+  newApplication(options?: ApplicationOptions): Promise<Application>;
+  stop(): Promise<void>;
+}
+
+/** What an application is made with. */
+export interface ApplicationOptions {
+  readonly tenant_id?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** An application with a client that holds its token. */
+export interface Application {
+  readonly tenant_id: string;
+  readonly application_id: string;
+  readonly credentials: Credentials;
+  readonly api: ApiClient;
+}
+
+/** Starts the stack on a fresh data folder, on free ports. */
+export async function startStack(options: Partial<CloudOptions> = {}): Promise<Stack> {
+  const dataDir = mkdtempSync(join(tmpdir(), "brokerage-data-"));
+  const cloud = await startCloud({ assemblyDir: inject("assemblyDir"), dataDir, port: 0, ...options });
+  const newApplication = async ({ tenant_id, scopes }: ApplicationOptions = {}): Promise<Application> => {
+    const answer = await cloud.invoke("brokerage-sandbox-provision", {
+      action: "create_application",
+      tenant_id: tenant_id ?? null,
+      name: "Test",
+      scopes: scopes ?? null,
+    });
+    const made = answer.payload as { tenant_id: string; application_id: string } & Credentials;
+    if (answer.functionError !== undefined) throw new Error(JSON.stringify(answer.payload));
+    const credentials = { client_id: made.client_id, client_secret: made.client_secret };
+    const api = apiClient(cloud.baseUrl, await getToken(cloud.baseUrl, credentials));
+    return { tenant_id: made.tenant_id, application_id: made.application_id, credentials, api };
+  };
+  try {
+    const first = await newApplication();
+    return {
+      cloud,
+      baseUrl: cloud.baseUrl,
+      ...first,
+      newApplication,
+      async stop() {
+        await cloud.stop();
+        rmSync(dataDir, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await cloud.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,10 @@
+/** The first answer of `look` that is not undefined. Looks again at once every few milliseconds, for a bounded time. */
+export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined, withinMs = 15_000): Promise<T> {
+  const end = Date.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > end) throw new Error(`What was awaited did not come within ${withinMs} ms.`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
