@@ -8,6 +8,6 @@ import { listAccounts } from "../../shared/routes/accounts.ts";
 /** `GET /accounts` */
 export const handler = list(listAccounts, async ({ caller, place }) => {
   const request = pageRequest(place, "-created_at");
-  const page = await pageOfPairs<Account, Balance>("list", accounts.all(caller.tenant_id), "BALANCE", request);
+  const page = await pageOfPairs<Account, Balance>("list", [accounts.all(caller.tenant_id)], "BALANCE", request);
   return pageReply(place, page, ([account, balance]) => accountBody(account, balance));
 });

@@ -8,6 +8,6 @@ import { listClients } from "../../shared/routes/clients.ts";
 /** `GET /clients` */
 export const handler = list(listClients, async ({ caller, place }) => {
   const request = pageRequest(place, "-created_at");
-  const page = await pageOfIndex<Client>("list", clients.all(caller.tenant_id), request);
+  const page = await pageOfIndex<Client>("list", [clients.all(caller.tenant_id)], request);
   return pageReply(place, page, clientBody);
 });

@@ -14,6 +14,7 @@ import { Queues } from "./queues.ts";
 import {
   readRotation,
   readSchedule,
+  rotate,
   type ScheduleHost,
   startRotation,
   startSchedule,
@@ -78,6 +79,8 @@ export interface Cloud {
   grantsUsed(): Grant[];
   /** What roles would allow and no call needed yet. */
   unusedGrants(): UnusedGrant[];
+  /** Rotates every secret that has a rotation now, as RotateSecret does. */
+  rotateSecrets(): Promise<void>;
   /** Deletes items whose time to live has passed; returns how many. */
   sweepExpired(): Promise<number>;
   /** Ends everything. */
@@ -214,6 +217,13 @@ class RunningCloud implements Cloud {
     return this.permissions.unusedGrants(this.definitions);
   }
 
+  async rotateSecrets(): Promise<void> {
+    const host = this.scheduleHost();
+    for (const resource of this.of("AWS::SecretsManager::RotationSchedule")) {
+      await rotate(readRotation(resource, this.assembly.resources, host), this.secrets, host);
+    }
+  }
+
   async sweepExpired(): Promise<number> {
     return (await this.database?.sweep(Math.floor(Date.now() / 1000))) ?? 0;
   }
@@ -293,13 +303,17 @@ class RunningCloud implements Cloud {
     }
   }
 
-  private async startClocks(): Promise<void> {
-    const host: ScheduleHost = {
+  private scheduleHost(): ScheduleHost {
+    return {
       find: (name) => this.runner.find(name),
       invoke: (name, event) => this.runner.invoke(name, event),
       permissions: this.permissions,
       timeScale: this.options.timeScale ?? 1,
     };
+  }
+
+  private async startClocks(): Promise<void> {
+    const host = this.scheduleHost();
     const rotations = this.of("AWS::SecretsManager::RotationSchedule");
     for (const rotation of rotations.map((resource) => readRotation(resource, this.assembly.resources, host))) {
       this.ticking.push(startRotation(rotation, this.secrets, host));

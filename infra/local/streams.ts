@@ -30,7 +30,7 @@ export interface StreamMapping {
 
 /** What a reader needs from the runner. */
 export interface StreamHost {
-  readonly database: Database;
+  readonly database: Pick<Database, "call">;
   readonly region: string;
   readonly dataDir: string;
   invoke(name: string, event: unknown): Promise<Outcome>;
