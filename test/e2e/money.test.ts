@@ -5,7 +5,8 @@ import { eventually } from "../support/wait.ts";
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  // Fifteen milliseconds on an item make overlapping transactions meet, as they do on AWS.
+  stack = await startStack({ transactionHoldMs: 15 });
 });
 afterAll(async () => stack?.stop());
 
