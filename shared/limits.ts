@@ -8,7 +8,9 @@ export const limits = {
     max_bytes: 256 * 1024,
     /** Deepest nesting of a JSON body. */
     max_depth: 32,
-    /** Faults that one answer lists: a body of a hundred thousand wrong entries must not make an answer of megabytes. */
+    /**
+     * Faults that one answer lists: a body of a hundred thousand wrong entries must not make an answer of megabytes.
+     */
     max_errors: 100,
   },
   token: {

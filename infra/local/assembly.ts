@@ -41,7 +41,7 @@ export interface Assembly extends Placement {
 }
 
 /** The account and region of everything that runs on this machine; the emulators insist on this account. */
-export const localPlacement: Placement = { account_id: "000000000000", region: "eu-west-1" };
+const localPlacement: Placement = { account_id: "000000000000", region: "eu-west-1" };
 
 /** The assembly asks for something that this runner does not understand. The message names the resource. */
 export class AssemblyError extends Error {

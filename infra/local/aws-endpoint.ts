@@ -73,6 +73,7 @@ interface Incoming {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
   readonly body: unknown;
 }
 
@@ -88,8 +89,8 @@ export function accessKeyOf(definition: { readonly arn: string }): string {
 export const operatorAccessKey = "AKIALOCALOPERATOR000";
 
 /**
- * The one address that functions reach AWS at. Knows the function by its access key, refuses what its role in the template
- * does not allow, and passes the rest on.
+ * The one address that functions reach AWS at. Knows the function by its access key, refuses what its role in the
+ * template does not allow, and passes the rest on.
  */
 export class AwsEndpoint {
   private readonly options: AwsEndpointOptions;
@@ -196,12 +197,13 @@ export class AwsEndpoint {
     );
   }
 
-  private dynamodbPlan(operation: string, { body, headers }: Incoming): Plan {
+  private dynamodbPlan(operation: string, { body, headers, text }: Incoming): Plan {
     const values = isRecord(body) ? body : {};
     const request = this.options.dynamodb.read(operation, values);
     const { "x-amz-target": target = "", "x-amz-date": date = "", authorization = "" } = headers;
     const kept = { "x-amz-target": target, "x-amz-date": date, authorization };
-    const sent = { ...kept, "content-type": headers["content-type"] ?? "application/x-amz-json-1.0" };
+    const type = headers["content-type"] ?? "application/x-amz-json-1.0";
+    const sent = { headers: { ...kept, "content-type": type }, text };
     return {
       service: "dynamodb",
       action: operation,
@@ -318,6 +320,7 @@ async function readRequest(request: IncomingMessage): Promise<Incoming> {
     method: request.method ?? "GET",
     url: new URL(request.url ?? "/", "http://127.0.0.1"),
     headers: Object.fromEntries(headers),
+    text,
     body: parse(text),
   };
 }

@@ -7,8 +7,10 @@ import { type AwsCall, AwsEndpoint, accessKeyOf, type DeniedCall, operatorAccess
 import { Database } from "./dynamodb.ts";
 import { DynamoEndpoint } from "./dynamodb-endpoint.ts";
 import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions.ts";
+import { functionOf } from "./gateway/host.ts";
 import { startGateway } from "./gateway/index.ts";
 import { Guard } from "./guard.ts";
+import { isRecord } from "./intrinsics.ts";
 import { type Grant, Permissions, type UnusedGrant } from "./permissions.ts";
 import { Queues } from "./queues.ts";
 import {
@@ -272,9 +274,29 @@ class RunningCloud implements Cloud {
       findApiKey: (value: string) => this.apiKeys.findApiKey(value),
       now: () => Date.now(),
     };
+    await this.checkInvokers();
     const log = (line: string): void => this.options.onNews?.(line);
     this.gateway = await startGateway(this.assembly.resources, host, { port: this.options.port, log });
     this.baseUrl = `${this.gateway.origin}/${stage.physical_id}`;
+  }
+
+  /** The gateway invokes functions by roles of the template, which must allow it as they must on AWS. */
+  private async checkInvokers(): Promise<void> {
+    const methods = this.of("AWS::ApiGateway::Method").map(({ path, properties: { Integration: integration } }) => {
+      const values = isRecord(integration) ? integration : {};
+      return { path, uri: values["Uri"], role: values["Credentials"] };
+    });
+    const authorizers = this.of("AWS::ApiGateway::Authorizer").map(({ path, properties }) => {
+      return { path, uri: properties["AuthorizerUri"], role: properties["AuthorizerCredentials"] };
+    });
+    for (const { path, uri, role } of [...methods, ...authorizers]) {
+      const resource = typeof uri === "string" ? functionOf(uri) : undefined;
+      if (resource === undefined) continue;
+      if (typeof role !== "string") throw new AssemblyError(path, "the gateway has no role to invoke the function by");
+      const access = { action: "lambda:InvokeFunction", resource };
+      const decision = await this.permissions.decide(role, "apigateway", access);
+      if (!decision.allowed) throw new AssemblyError(path, `its role may not invoke ${resource}`);
+    }
   }
 
   private async startReaders(database: Database): Promise<void> {

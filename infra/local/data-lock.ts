@@ -13,8 +13,8 @@ interface Held {
 export class DataInUse extends Error {}
 
 /**
- * The file that lists who works on a data folder, so that there are never two writers on one database file. A runner that
- * is gone left its list behind; servers on it that are still there are ended first.
+ * The file that lists who works on a data folder, so that there are never two writers on one database file. A runner
+ * that is gone left its list behind; servers on it that are still there are ended first.
  */
 export class DataLock {
   private readonly path: string;

@@ -11,10 +11,18 @@ export interface DynamoEndpointOptions {
   readonly server: Forwarder;
   /** Region that ARNs carry here. */
   readonly region: string;
-  /** How long a write transaction keeps its items after the server has answered, since the server is faster than AWS. */
+  /**
+   * How long a write transaction keeps its items after the server has answered, since the server is faster than AWS.
+   */
   readonly transactionHoldMs: number;
   /** Told about the tables of each write that the server accepted. */
   readonly wrote: (tables: readonly string[]) => void;
+}
+
+/** A call as it came. */
+export interface RawCall {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
 }
 
 const conflictText = "Transaction is ongoing for the item";
@@ -41,16 +49,11 @@ export class DynamoEndpoint {
     }
   }
 
-  /** Does an allowed call; throws AwsErrors for conflicts. */
-  async call(
-    operation: string,
-    body: Body,
-    request: TableRequest,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<RawReply> {
+  /** Does an allowed call, whose body is also given as it came; throws AwsErrors for conflicts. */
+  async call(operation: string, body: Body, request: TableRequest, sent: RawCall): Promise<RawReply> {
     const release = this.take(operation, body, request);
     try {
-      const reply = await this.options.server.post("/", headers, JSON.stringify(withNames(body)));
+      const reply = await this.options.server.post("/", sent.headers, sent.text.replace(tableArns, '"TableName":"$1"'));
       const hold = operation === "TransactWriteItems" ? this.options.transactionHoldMs : 0;
       if (hold > 0) await new Promise((resolve) => setTimeout(resolve, hold));
       if (reply.status === 200 && request.writes.length > 0) this.options.wrote(request.writes);
@@ -91,15 +94,13 @@ export class DynamoEndpoint {
 }
 
 /** How ARNs of the server start. */
-export const serverRegionArn = "arn:aws:dynamodb:dynoxide:";
+const serverRegionArn = "arn:aws:dynamodb:dynoxide:";
 
-/** Workaround: the server takes names of tables only, where AWS takes ARNs as well. */
-function withNames(value: unknown): unknown {
-  const text = JSON.stringify(value);
-  return text.includes('"arn:aws:dynamodb:') ? JSON.parse(text.replace(tableArns, '"$1"')) : value;
-}
-
-const tableArns = /"arn:aws:dynamodb:[^:"]+:\d+:table\/([^"/]+)"/g;
+/**
+ * Workaround: the server takes names of tables only, where AWS takes ARNs as well. Attributes of items are objects, so
+ * a text after this name is never one of them.
+ */
+const tableArns = /"TableName":\s*"arn:aws:dynamodb:[^:"]+:\d+:table\/([^"/]+)"/g;
 
 function canceled({ members }: Conflict): AwsError {
   const codes = members.map((taken) => (taken ? "TransactionConflict" : "None"));

@@ -67,11 +67,16 @@ export class Database {
     const port = await freePort();
     const args = ["serve", "--db-path", file, "--port", String(port)];
     const process = await options.guard.run({ command: binary, args, env: {}, log: options.log });
-    await reachable(port, process.ended, options.log);
     const database = new Database(options, `http://127.0.0.1:${port}`, process);
-    await database.makeTables();
-    await keepStreamsFast(file);
-    return database;
+    try {
+      await reachable(port, process.ended, options.log);
+      await database.makeTables();
+      await keepStreamsFast(file);
+      return database;
+    } catch (error) {
+      await database.stop();
+      throw error;
+    }
   }
 
   /** Process id of the server, when this runner started it. */
@@ -97,8 +102,8 @@ export class Database {
   }
 
   /**
-   * Workaround: the server deletes nothing by itself, and its own sweep is a tool for people. Deletes expired items of all
-   * tables, a page at a time, and returns how many. An item that was renewed meanwhile stays.
+   * Workaround: the server deletes nothing by itself, and its own sweep is a tool for people. Deletes expired items of
+   * all tables, a page at a time, and returns how many. An item that was renewed meanwhile stays.
    */
   async sweep(nowSeconds: number): Promise<number> {
     let swept = 0;
@@ -193,9 +198,9 @@ function indexNames(indexes: unknown): string[] {
 }
 
 /**
- * Workaround: the server looks for the last number of a stream by reading all its records at every write, and never deletes
- * one. A small program with SQLite adds the missing index and deletes what AWS would have deleted after a day. It needs
- * the SQLite in Node 22.5 and above, which the bundled Node has; without it streams work and grow slow.
+ * Workaround: the server looks for the last number of a stream by reading all its records at every write, and never
+ * deletes one. A small program with SQLite adds the missing index and deletes what AWS would have deleted after a day.
+ * It needs the SQLite in Node 22.5 and above, which the bundled Node has; without it streams work and grow slow.
  */
 async function keepStreamsFast(file: string): Promise<void> {
   const node = functionNode();

@@ -1,7 +1,7 @@
 /**
- * One execution environment of a function: loads the handler once, then answers one request after the other, as Lambda's
- * runtime does. Requests are lines of JSON on stdin, answers are lines of JSON on file descriptor 3, and stdout and stderr
- * belong to the function. The process ends when stdin closes.
+ * One execution environment of a function: loads the handler once, then answers one request after the other, as
+ * Lambda's runtime does. Requests are lines of JSON on stdin, answers are lines of JSON on file descriptor 3, and
+ * stdout and stderr belong to the function. The process ends when stdin closes.
  */
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";

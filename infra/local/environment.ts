@@ -9,7 +9,9 @@ export class FunctionCrash extends Error {}
 /** A function did not answer within its timeout, and its process was killed. */
 export class FunctionTimeout extends Error {}
 
-/** What came out of an invocation. `functionError` is set when the handler threw; `payload` is then the error object. */
+/**
+ * What came out of an invocation. `functionError` is set when the handler threw; `payload` is then the error object.
+ */
 export interface Outcome {
   readonly payload: unknown;
   readonly functionError?: "Unhandled";

@@ -1,7 +1,7 @@
 import { isRecord } from "./intrinsics.ts";
 
 /** A filter pattern that this runner would decide wrongly. */
-export class PatternError extends Error {}
+class PatternError extends Error {}
 
 type Matcher = (value: unknown, present: boolean) => boolean;
 
@@ -9,8 +9,9 @@ type Matcher = (value: unknown, present: boolean) => boolean;
 export type Pattern = (event: unknown) => boolean;
 
 /**
- * Compiles a filter pattern of Lambda (AWS docs: event filtering): nested objects with lists of alternatives at their ends,
- * which are scalars, `prefix`, `suffix`, `exists` or `anything-but` with scalars. Throws a PatternError for the rest.
+ * Compiles a filter pattern of Lambda (AWS docs: event filtering): nested objects with lists of alternatives at their
+ * ends, which are scalars, `prefix`, `suffix`, `exists` or `anything-but` with scalars. Throws a PatternError for the
+ * rest.
  */
 export function eventPattern(text: string): Pattern {
   const parsed: unknown = JSON.parse(text);

@@ -64,9 +64,9 @@ export function functionDefinition(resource: Resource): FunctionDefinition {
 }
 
 /**
- * Runs functions in processes of their own: one request at a time in each, started when a request finds none idle, and the
- * one that was idle for longest ended when there are too many. Code loads in a few processes at a time, and a request
- * that waits for a start goes to whichever process is free first.
+ * Runs functions in processes of their own: one request at a time in each, started when a request finds none idle, and
+ * the one that was idle for longest ended when there are too many. Code loads in a few processes at a time, and a
+ * request that waits for a start goes to whichever process is free first.
  */
 export class Functions {
   private readonly options: FunctionsOptions;
@@ -113,8 +113,8 @@ export class Functions {
   }
 
   /**
-   * Invokes a function by name or ARN and waits. Rejects with FunctionTimeout or FunctionCrash, and with an Error for an
-   * unknown function or after `stop`.
+   * Invokes a function by name or ARN and waits. Rejects with FunctionTimeout or FunctionCrash, and with an Error for
+   * an unknown function or after `stop`.
    */
   invoke(nameOrArn: string, event: unknown): Promise<Outcome> {
     const definition = this.find(nameOrArn);

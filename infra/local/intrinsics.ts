@@ -3,7 +3,9 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 
 /** Whether a value is an object with members. */
 export function isRecord(value: Json | undefined): value is { readonly [key: string]: Json };
+/** The same for a value of any origin. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>>;
+/** Lists and null are none. */
 export function isRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -19,7 +21,7 @@ export interface Names {
 }
 
 /** An intrinsic function that is not understood, or used wrongly. */
-export class IntrinsicError extends Error {
+class IntrinsicError extends Error {
   constructor(owner: string, message: string) {
     super(`${owner}: ${message}`);
     this.name = "IntrinsicError";
@@ -65,7 +67,9 @@ function pair(argument: Json, name: string, owner: string): [Json, Json] {
   return [first, second];
 }
 
-/** Replaces intrinsic functions by what they mean; every other one than those above is refused with its owner's name. */
+/**
+ * Replaces intrinsic functions by what they mean; every other one than those above is refused with its owner's name.
+ */
 export class Resolver {
   private readonly names: Names;
 

@@ -5,8 +5,8 @@ export interface Conflict {
 
 /**
  * The items of writes in progress, so that overlapping ones are refused as DynamoDB refuses them (AWS docs: transaction
- * conflict handling): a write of an item in somebody's transaction, an item in two transactions, and a transactional read
- * of an item that is being written. A plain write in progress does not stop a transaction.
+ * conflict handling): a write of an item in somebody's transaction, an item in two transactions, and a transactional
+ * read of an item that is being written. A plain write in progress does not stop a transaction.
  */
 export class ItemsInFlight {
   private readonly transactions = new Map<string, number>();

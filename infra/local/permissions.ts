@@ -47,7 +47,9 @@ interface Role {
   readonly arn: string;
   readonly name: string;
   readonly policies: { readonly name: string; readonly policy: Record<string, unknown> }[];
-  /** Patterns of leading keys in any condition; undefined when a decision may depend on more than which of them match. */
+  /**
+   * Patterns of leading keys in any condition; undefined when a decision may depend on more than which of them match.
+   */
   readonly keyPatterns: readonly RegExp[] | undefined;
 }
 
@@ -57,12 +59,15 @@ const knownContext = new Set(["dynamodb:leadingkeys", "dynamodb:enclosingoperati
 const patternOperators = /^(?:ForAllValues:|ForAnyValue:)?String(?:Not)?(?:Equals|Like)(?:IfExists)?$/;
 
 /**
- * Decides whether a function's role allows a call, by the policies of the template. Decisions are kept by function, action,
- * resource and by which key patterns of the role the leading keys match, since nothing else differs between two calls.
+ * Decides whether a function's role allows a call, by the policies of the template. Decisions are kept by function,
+ * action, resource and by which key patterns of the role the leading keys match, since nothing else differs between two
+ * calls.
  */
 export class Permissions {
   private readonly placement: Placement;
   private readonly roles = new Map<string, Role>();
+  /** Policies of queues by the queue's ARN. */
+  private readonly queuePolicies: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   private readonly decisions = new Map<string, Promise<Decision>>();
   private readonly used = new Map<string, Grant>();
   /** Decisions that had to be simulated, for measuring. */
@@ -74,6 +79,7 @@ export class Permissions {
     for (const resource of resources) {
       if (resource.type === "AWS::IAM::Role") this.roles.set(resource.attributes["Arn"] ?? "", readRole(resource));
     }
+    this.queuePolicies = readQueuePolicies(resources);
   }
 
   /** Decides for a role; `user` is the function's name, which grants are recorded under. */
@@ -136,6 +142,7 @@ export class Permissions {
   private async simulate(role: Role, user: string, access: Access): Promise<Decision> {
     this.simulated += 1;
     const { action, resource, leading_keys, enclosing_operation } = access;
+    const resourcePolicy = this.queuePolicies.get(resource);
     const simulation: Simulation = {
       request: {
         principal: this.principal(role.name, user),
@@ -151,6 +158,7 @@ export class Permissions {
       identityPolicies: role.policies.map(({ name, policy }) => ({ name, policy })),
       serviceControlPolicies: [],
       resourceControlPolicies: [],
+      ...(resourcePolicy !== undefined && { resourcePolicy }),
     };
     const result = await runSimulation(simulation, {});
     if (result.resultType === "single") return decisionOf(result.result.analysis);
@@ -219,11 +227,24 @@ function readRole(resource: Resource): Role {
     return { name: String(entry["PolicyName"]), policy };
   });
   const conditions = policies.flatMap(({ policy }) => statementsOf(policy).flatMap(conditionsOf));
-  const unknown = conditions.find(({ key }) => !knownContext.has(key.toLowerCase()));
-  if (unknown !== undefined) {
-    throw new AssemblyError(path, `a policy asks for ${unknown.key}, which the local runner gives no value`);
-  }
+  refuseUnknownContext(path, conditions);
   return { arn: attributes["Arn"] ?? "", name: physical_id, policies, keyPatterns: patternsOf(conditions) };
+}
+
+function readQueuePolicies(resources: readonly Resource[]): Map<string, Readonly<Record<string, unknown>>> {
+  const policies = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const { type, properties, path } of resources) {
+    if (type !== "AWS::SQS::QueuePolicy") continue;
+    const { PolicyDocument: policy, Queues: urls } = properties;
+    if (!isRecord(policy)) throw new AssemblyError(path, "the policy has no document");
+    refuseUnknownContext(path, statementsOf(policy).flatMap(conditionsOf));
+    for (const url of texts(urls)) {
+      const queue = resources.find(({ physical_id }) => physical_id === url);
+      if (queue === undefined) throw new AssemblyError(path, `the queue ${url} is not in the template`);
+      policies.set(queue.attributes["Arn"] ?? "", policy);
+    }
+  }
+  return policies;
 }
 
 interface Condition {
@@ -242,6 +263,12 @@ function conditionsOf(statement: Readonly<Record<string, unknown>>): Condition[]
   return Object.entries(isRecord(condition) ? condition : {}).flatMap(([operator, byKey]) =>
     Object.entries(isRecord(byKey) ? byKey : {}).map(([key, values]) => ({ operator, key, values: texts(values) })),
   );
+}
+
+function refuseUnknownContext(path: string, conditions: readonly Condition[]): void {
+  const unknown = conditions.find(({ key }) => !knownContext.has(key.toLowerCase()));
+  if (unknown === undefined) return;
+  throw new AssemblyError(path, `a policy asks for ${unknown.key}, which the local runner gives no value`);
 }
 
 function patternsOf(conditions: readonly Condition[]): RegExp[] | undefined {

@@ -1,6 +1,6 @@
 /**
- * The queue server, bound to the loopback: it would listen on every address of the machine, and knows no option for that.
- * Settings come from its own environment variables.
+ * The queue server, bound to the loopback: it would listen on every address of the machine, and knows no option for
+ * that. Settings come from its own environment variables.
  */
 import { Server } from "node:net";
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Resource } from "./assembly.ts";
 import { AwsError } from "./aws-error.ts";
@@ -45,14 +45,18 @@ export class Queues {
   async start(): Promise<void> {
     if (this.byName.size === 0) return;
     const { guard, dataDir, log, region } = this.options;
+    const node = functionNode();
+    if (node === process.execPath && !hasSqlite()) {
+      throw new Error(`The queue server needs Node 22.13 or newer; this is ${process.versions.node}.`);
+    }
     const port = await freePort();
     const folder = join(dataDir, "queues");
     mkdirSync(folder, { recursive: true });
     const env = { FAUXQS_DATA_DIR: folder, FAUXQS_PORT: String(port), FAUXQS_DEFAULT_REGION: region };
-    const process = await guard.run({ command: functionNode(), args: [script], env, log });
-    await reachable(port, process.ended, log);
+    const server = await guard.run({ command: node, args: [script], env, log });
     const origin = `http://127.0.0.1:${port}`;
-    this.server = { process, forwarder: new Forwarder(origin), origin };
+    this.server = { process: server, forwarder: new Forwarder(origin), origin };
+    await reachable(port, server.ended, log);
     for (const [name, { properties }] of this.byName) await this.create(name, properties);
   }
 
@@ -105,9 +109,10 @@ export class Queues {
   }
 }
 
-/** Whether the queue server can run here: it needs the SQLite of Node 22. */
-export function queueServerRuns(): boolean {
-  return existsSync(script);
+/** Whether this Node has SQLite without a flag. */
+function hasSqlite(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return major > 22 || (major === 22 && minor >= 13);
 }
 
 function nameIn(url: unknown): string {

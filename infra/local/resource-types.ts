@@ -12,7 +12,9 @@ export interface ResourceNames {
 
 /** How this runner knows a resource type. */
 export interface TypeRule {
-  /** Properties that the runner acts on; any other one is refused. `any`: the type has no effect here, whatever it says. */
+  /**
+   * Properties that the runner acts on; any other one is refused. `any`: the type has no effect here, whatever it says.
+   */
   readonly properties: readonly string[] | "any";
   /** Properties without an effect on one machine, each with the reason. */
   readonly idle?: Readonly<Record<string, string>>;
@@ -132,7 +134,9 @@ const secret: TypeRule = {
   physicalId: (names) => arn("secretsmanager", names, `secret:${named("Name")(names)}-${shortId(names).slice(0, 6)}`),
 };
 
-/** Every type of a REST API is the gateway's, which looks into the properties itself and refuses what it does not do. */
+/**
+ * Every type of a REST API is the gateway's, which looks into the properties itself and refuses what it does not do.
+ */
 function gatewayType(attributes?: TypeRule["attributes"]): TypeRule {
   return { properties: "any", physicalId: shortId, ...(attributes !== undefined && { attributes }) };
 }

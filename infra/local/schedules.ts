@@ -50,8 +50,8 @@ const targetParts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a schedule and checks that its role may invoke the function; undefined for a disabled one. Throws an AssemblyError
- * for what is not understood or not allowed.
+ * Reads a schedule and checks that its role may invoke the function; undefined for a disabled one. Throws an
+ * AssemblyError for what is not understood or not allowed.
  */
 export async function readSchedule(resource: Resource, host: ScheduleHost): Promise<Schedule | undefined> {
   const { properties, path, physical_id } = resource;
@@ -71,7 +71,9 @@ export async function readSchedule(resource: Resource, host: ScheduleHost): Prom
   return { path, function: definition, event, interval_ms: rateMs(properties["ScheduleExpression"], path) };
 }
 
-/** Runs a schedule: at once, as after its creation on AWS, and then at its rate. A turn that is not done skips the next. */
+/**
+ * Runs a schedule: at once, as after its creation on AWS, and then at its rate. A turn that is not done skips the next.
+ */
 export function startSchedule(schedule: Schedule, host: ScheduleHost): Ticking {
   const interval = Math.max(leastIntervalMs, schedule.interval_ms / host.timeScale);
   let stopped = false;
@@ -107,7 +109,10 @@ export interface Rotation {
   readonly at_creation: boolean;
 }
 
-/** Reads a rotation and checks that Secrets Manager may invoke the function. Throws an AssemblyError like `readSchedule`. */
+/**
+ * Reads a rotation and checks that Secrets Manager may invoke the function. Throws an AssemblyError like
+ * `readSchedule`.
+ */
 export function readRotation(resource: Resource, all: readonly Resource[], host: ScheduleHost): Rotation {
   const { properties, path } = resource;
   const definition = host.find(String(properties["RotationLambdaARN"]));
@@ -133,13 +138,17 @@ const steps = ["createSecret", "setSecret", "testSecret", "finishSecret"] as con
 const firstRetryMs = 250;
 const maxRetryMs = 60_000;
 
-/** Rotates a secret by the four steps of its function (AWS docs: rotation by Lambda function). Throws when one fails. */
+/**
+ * Rotates a secret by the four steps of its function (AWS docs: rotation by Lambda function). Throws when one fails.
+ */
 export async function rotate(rotation: Rotation, secrets: Secrets, host: ScheduleHost): Promise<void> {
   const token = secrets.startRotation(rotation.secret_arn);
   for (const Step of steps) {
     const event = { Step, SecretId: rotation.secret_arn, ClientRequestToken: token };
     const { payload, functionError } = await host.invoke(rotation.function.arn, event);
-    if (functionError !== undefined) throw new Error(`${rotation.path}: ${Step} failed: ${JSON.stringify(payload)}`);
+    if (functionError === undefined) continue;
+    const why = isRecord(payload) ? String(payload["errorMessage"]) : "no answer";
+    throw new Error(`${rotation.path}: ${Step} failed: ${why}`);
   }
   secrets.finishRotation(rotation.secret_arn);
 }

@@ -1,6 +1,7 @@
 /**
- * Runs before `npm start`, `npm test` and `npm run check`, so that they work on a fresh clone by themselves: installs the
- * packages when they are missing or not those of the lock file. Plain Node without a package, since there may be none.
+ * Runs before `npm start`, `npm test` and `npm run check`, so that they work on a fresh clone by themselves: installs
+ * the packages when they are missing or not those of the lock file. Plain Node without a package, since there may be
+ * none.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -61,6 +62,6 @@ if (reason !== undefined) {
   install();
   console.log(`Installed the packages in ${Math.round((Date.now() - started) / 1000)} s.`);
 }
-// The package that brings the Node of the functions also links it as `node`, and npm puts that folder in front of the PATH:
-// every script would run under it instead of the Node of this machine.
+// The package that brings the Node of the functions also links it as `node`, and npm puts that folder in front of the
+// PATH: every script would run under it instead of the Node of this machine.
 rmSync(path("node_modules/.bin/node"), { force: true });

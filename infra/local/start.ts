@@ -220,9 +220,16 @@ async function main(): Promise<void> {
   process.exit(reason instanceof Error ? 1 : 0);
 }
 
+/** What stops the start, in words for whoever typed the command. */
+function explained(error: unknown): unknown {
+  const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+  return taken ? new UsageError("The port is taken; give another one with --port, or --port 0 for any.") : error;
+}
+
 try {
   await main();
-} catch (error) {
+} catch (thrown) {
+  const error = explained(thrown);
   const plain = error instanceof UsageError || error instanceof DataInUse || error instanceof AssemblyError;
   const text = error instanceof Error ? error.message : String(error);
   console.error(plain ? `\n${text}` : `\nThe service could not be started. ${text}`);

@@ -1,7 +1,7 @@
 /**
- * Mends the stream records of the database file in the first argument: adds the index that the server lacks, and deletes
- * records older than a day but the last one of each table, from which the server counts on. Runs while the server has
- * no other work.
+ * Mends the stream records of the database file in the first argument: adds the index that the server lacks, and
+ * deletes records older than a day but the last one of each table, from which the server counts on. Runs while the
+ * server has no other work.
  */
 import { DatabaseSync } from "node:sqlite";
 

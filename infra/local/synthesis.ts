@@ -22,8 +22,8 @@ export function sourceDigest(stage: string, folder = root): string {
 }
 
 /**
- * Synthesizes a stage into a folder below `into` that is named after its sources, or does nothing when it is there already.
- * Returns the folder. Rejects with the output of the synthesis when it fails.
+ * Synthesizes a stage into a folder below `into` that is named after its sources, or does nothing when it is there
+ * already. Returns the folder. Rejects with the output of the synthesis when it fails.
  */
 export async function synthesizeOnce(stage: string, into: string): Promise<{ directory: string; fresh: boolean }> {
   const directory = join(into, `${stage}-${sourceDigest(stage)}`);

@@ -155,6 +155,8 @@ export interface Outbox {
   readonly tenant_id: string;
   /** Resource that the commit is about; its partition holds the item. */
   readonly root_id: string;
+  /** Version of that resource in the first event: the order of the commits of one resource, whatever the clocks say. */
+  readonly root_version: number;
   /** JSON of each event without id and sequence. */
   readonly events: readonly string[];
   readonly created_at: string;

@@ -83,7 +83,8 @@ export async function pageOfPartition<T>(partition: string, request: PageRequest
 
 /**
  * A page of a tenant's events by sequence, strongly consistent, over partitions of a million each. The last number is
- * read first: it says where the list ends. A page looks at the partition of its position and the neighbour it runs into.
+ * read first: it says where the list ends. A page looks at the partition of its position and the neighbour it runs
+ * into.
  */
 export async function pageOfEvents<T>(tenant: string, afterSequence: number, request: PageRequest): Promise<Page<T>> {
   const [counter] = await readKeys([sequences.key(tenant)]);
@@ -103,7 +104,14 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
     partition: events.partition(tenant, number * events.per_partition),
   }));
   const page = await walk(sources, { ...request, floor: events.sortOf(start) }, true);
-  return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
+  const items = page.items.map(({ item }) => readItem<T>(item));
+  const way = cursor?.direction ?? "next";
+  const beyond = far + (down ? -1 : 1);
+  const ended = beyond < partitionOf(start) || beyond > partitionOf(last);
+  if (page[way] !== undefined || ended) return { ...page, items };
+  // Old events are gone after their time, so both partitions may be empty while there are others behind them.
+  const edge = down ? (beyond + 1) * events.per_partition - 1 : beyond * events.per_partition;
+  return { ...page, items, [way]: { direction: way, position: events.sortOf(edge), inclusive: true } };
 }
 
 function indexSources(index: "list" | "state" | "owner", partitions: readonly string[]): readonly Source[] {

@@ -19,6 +19,7 @@ export function outboxOf(
     id: context.newId("obx"),
     tenant_id: context.tenant_id,
     root_id: events[0].resource.id,
+    root_version: events[0].resource.version,
     events: events.map((event) => JSON.stringify(eventBody(event, context))),
     created_at: context.now,
     wake_at: new Date(wake).toISOString(),

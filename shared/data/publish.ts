@@ -138,12 +138,13 @@ function publishedEvent(tenant: string, text: string, sequence: number): Publish
 }
 
 /**
- * The order of the commits: by time, but never against the order in which the stream brought two commits of one
- * resource, whatever the clocks of two machines say.
+ * The order of the commits: by time, but never against the versions of one resource, whatever the clocks of two
+ * machines say and in whatever order the items came.
  */
 function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
   const latest = new Map<string, string>();
-  const timed = items.map((item) => {
+  const byVersion = items.toSorted((a, b) => a.root_version - b.root_version);
+  const timed = byVersion.map((item) => {
     const before = latest.get(item.root_id) ?? "";
     const at = before > item.created_at ? before : item.created_at;
     latest.set(item.root_id, at);

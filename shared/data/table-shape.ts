@@ -5,8 +5,8 @@
 export const keyAttributes = { partition: "pk", sort: "sk" } as const;
 
 /**
- * Time to live in both tables: epoch seconds, as a number. DynamoDB deletes late, so readers compare it as well. A text of
- * this name, a transaction's own `expires_at`, is none: DynamoDB leaves it alone.
+ * Time to live in both tables: epoch seconds, as a number. DynamoDB deletes late, so readers compare it as well. A text
+ * of this name, a transaction's own `expires_at`, is none: DynamoDB leaves it alone.
  */
 export const ttlAttribute = "expires_at";
 

@@ -16,7 +16,9 @@ export interface Application {
   readonly scopes: readonly Scope[];
   readonly allowed_ips: readonly string[];
   readonly status: "active" | "revoked";
-  /** Value of the API key that the gateway counts the application by; drawn at the start, it never leaves the service. */
+  /**
+   * Value of the API key that the gateway counts the application by; drawn at the start, it never leaves the service.
+   */
   readonly api_key: string;
   /** The gateway's id of that key; null until the key is made and in the plan. Before that no token is given out. */
   readonly api_key_id: string | null;

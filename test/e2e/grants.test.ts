@@ -116,7 +116,8 @@ describe("the grants of every function", () => {
         const { text } = await own.api.call("GET", "/events?sort=-sequence");
         return text.includes(last.body.id) || undefined;
       });
-      // The provisioning function dies between the API key and the plan: the next run goes on with the key that is there.
+      // The provisioning function dies between the API key and the plan: the next run goes on with the key that is
+      // there.
       saboteur.targets.add("brokerage-sandbox-provision POST /usageplans/*/keys");
       await expect(stack.newApplication()).rejects.toThrow();
       saboteur.targets.clear();

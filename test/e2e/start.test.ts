@@ -80,7 +80,7 @@ function walkOfReadme(): string {
 describe.runIf(process.platform === "linux")(
   "npm start on a fresh copy",
   () => {
-    it("serves the README's walk, listens on the loopback only, and ends with all its children on SIGTERM", async () => {
+    it("serves the README's walk on the loopback only, and SIGTERM ends all of its children", async () => {
       const ready = await npmStart();
       const output = execFileSync("bash", ["-e", "-o", "pipefail", "-c", walkOfReadme()], {
         cwd: clone,

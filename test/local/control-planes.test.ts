@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { callerCode, startTestCloud, type TestCloud, type TestStack } from "./fixture.ts";
+
+const secretArn = { Ref: "Key" };
+const stack: TestStack = {
+  resources: {
+    Key: {
+      Type: "AWS::SecretsManager::Secret",
+      Properties: {
+        Name: "test/key",
+        GenerateSecretString: { SecretStringTemplate: '{"a":1}', GenerateStringKey: "b" },
+      },
+    },
+    Api: { Type: "AWS::ApiGateway::RestApi", Properties: { Name: "test" } },
+    Plan: { Type: "AWS::ApiGateway::UsagePlan", Properties: {} },
+    Queue: { Type: "AWS::SQS::Queue", Properties: { QueueName: "work" } },
+    Secure: queuePolicy("Queue", { Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
+    Closed: { Type: "AWS::SQS::Queue", Properties: { QueueName: "closed" } },
+    Shut: queuePolicy("Closed", { Effect: "Deny" }),
+  },
+  functions: {
+    keys: {
+      code: callerCode,
+      statements: [
+        {
+          Effect: "Allow",
+          Action: "apigateway:POST",
+          Resource: ["arn:aws:apigateway:eu-west-1::/apikeys", planKeys("")],
+        },
+        {
+          Effect: "Allow",
+          Action: ["apigateway:GET", "apigateway:DELETE"],
+          Resource: ["arn:aws:apigateway:eu-west-1::/apikeys/*", planKeys("/*")],
+        },
+      ],
+      environment: { PLAN: { Ref: "Plan" } },
+    },
+    secrets: {
+      code: callerCode,
+      statements: [{ Effect: "Allow", Action: ["secretsmanager:*"], Resource: secretArn }],
+    },
+    reader: {
+      code: callerCode,
+      statements: [{ Effect: "Allow", Action: ["secretsmanager:GetSecretValue"], Resource: secretArn }],
+    },
+    sender: {
+      code: callerCode,
+      statements: [
+        {
+          Effect: "Allow",
+          Action: ["sqs:SendMessage", "sqs:ReceiveMessage"],
+          Resource: [{ "Fn::GetAtt": ["Queue", "Arn"] }, { "Fn::GetAtt": ["Closed", "Arn"] }],
+        },
+        {
+          Effect: "Allow",
+          Action: ["lambda:InvokeFunction"],
+          Resource: { "Fn::GetAtt": ["thrower" + "Function", "Arn"] },
+        },
+      ],
+    },
+    thrower: { code: "export const handler = () => { throw new TypeError('no'); };" },
+  },
+};
+
+function planKeys(end: string) {
+  return { "Fn::Join": ["", ["arn:aws:apigateway:eu-west-1::/usageplans/", { Ref: "Plan" }, `/keys${end}`]] };
+}
+
+function queuePolicy(queue: string, statement: Record<string, unknown>) {
+  const Resource = { "Fn::GetAtt": [queue, "Arn"] };
+  const Statement = [{ Action: "sqs:*", Principal: { AWS: "*" }, Resource, ...statement }];
+  return {
+    Type: "AWS::SQS::QueuePolicy",
+    Properties: { Queues: [{ Ref: queue }], PolicyDocument: { Version: "2012-10-17", Statement } },
+  };
+}
+
+let test: TestCloud;
+let plan = "";
+beforeAll(async () => {
+  test = await startTestCloud(stack);
+  plan = test.cloud.assembly.resources.find(({ path }) => path === "test/Plan")?.physical_id ?? "";
+});
+afterAll(() => test.stop());
+
+async function call(functionName: string, path: string, method: string, body?: unknown) {
+  const [answer] = await test.calls(functionName, [{ path, method, body }]);
+  return answer;
+}
+
+async function secret(functionName: string, operation: string, body: object) {
+  const target = `secretsmanager.${operation}`;
+  const [answer] = await test.calls(functionName, [{ target, body: { SecretId: "test/key", ...body } }]);
+  return answer;
+}
+
+describe("API keys", () => {
+  it("are made, put into a plan, found by it, and taken away", async () => {
+    const value = "v".repeat(24);
+    const made = await call("keys", "/apikeys", "POST", { name: "app", enabled: true, value });
+    expect(made).toMatchObject({ status: 201, body: { name: "app", enabled: true, value } });
+    const id = String(made?.body["id"]);
+    const added = await call("keys", `/usageplans/${plan}/keys`, "POST", { keyId: id, keyType: "API_KEY" });
+    expect(added).toMatchObject({ status: 201, body: { id, type: "API_KEY", value } });
+    const again = await call("keys", `/usageplans/${plan}/keys`, "POST", { keyId: id, keyType: "API_KEY" });
+    expect(again).toMatchObject({ status: 409, type: "ConflictException" });
+    const shown = await call("keys", `/apikeys/${id}`, "GET");
+    expect(shown?.body).toMatchObject({ id, name: "app" });
+    expect(shown?.body["value"]).toBeUndefined();
+    await test.restart();
+    expect((await call("keys", `/usageplans/${plan}/keys/${id}`, "GET"))?.status).toBe(200);
+    expect((await call("keys", `/usageplans/${plan}/keys/${id}`, "DELETE"))?.status).toBe(202);
+    expect((await call("keys", `/apikeys/${id}`, "DELETE"))?.status).toBe(202);
+    expect(await call("keys", `/apikeys/${id}`, "DELETE")).toMatchObject({ status: 404, type: "NotFoundException" });
+  });
+
+  it("refuse what API Gateway refuses, and whoever is not allowed", async () => {
+    expect(await call("keys", "/apikeys", "POST", { value: "short" })).toMatchObject({ status: 400 });
+    expect(await call("keys", "/usageplans/other/keys", "POST", {})).toMatchObject({ status: 403 });
+    expect(await call("secrets", "/apikeys", "POST", {})).toMatchObject({ status: 403, type: "AccessDeniedException" });
+  });
+});
+
+describe("secrets", () => {
+  it("begin as the template says and keep their labels as Secrets Manager does", async () => {
+    const first = await secret("secrets", "GetSecretValue", {});
+    expect(JSON.parse(String(first?.body["SecretString"]))).toMatchObject({ a: 1, b: expect.any(String) });
+    const pending = { ClientRequestToken: "t".repeat(32), SecretString: "second", VersionStages: ["AWSPENDING"] };
+    expect((await secret("secrets", "PutSecretValue", pending))?.status).toBe(200);
+    expect((await secret("secrets", "GetSecretValue", {}))?.body["SecretString"]).toBe(first?.body["SecretString"]);
+    const staged = await secret("secrets", "GetSecretValue", { VersionStage: "AWSPENDING" });
+    expect(staged?.body).toMatchObject({ SecretString: "second", VersionId: "t".repeat(32) });
+    const move = { VersionStage: "AWSCURRENT", MoveToVersionId: "t".repeat(32) };
+    expect((await secret("secrets", "UpdateSecretVersionStage", move))?.status).toBe(400);
+    const from = { RemoveFromVersionId: first?.body["VersionId"] };
+    expect((await secret("secrets", "UpdateSecretVersionStage", { ...move, ...from }))?.status).toBe(200);
+    await test.restart();
+    expect((await secret("reader", "GetSecretValue", {}))?.body["SecretString"]).toBe("second");
+    const previous = await secret("reader", "GetSecretValue", { VersionStage: "AWSPREVIOUS" });
+    expect(previous?.body["SecretString"]).toBe(first?.body["SecretString"]);
+  });
+
+  it("are refused to a role that may only read, and a version that is not there is not found", async () => {
+    const put = await secret("reader", "PutSecretValue", { SecretString: "x" });
+    expect(put).toMatchObject({ status: 400, type: "AccessDeniedException" });
+    const lost = await secret("reader", "GetSecretValue", { VersionId: "u".repeat(32) });
+    expect(lost).toMatchObject({ status: 400, type: "ResourceNotFoundException" });
+  });
+});
+
+describe("queues", () => {
+  const QueueUrl = "https://sqs.eu-west-1.amazonaws.com/000000000000/work";
+  it("take messages for as long as SQS would hold them back, and not longer", async () => {
+    const send = (body: object) =>
+      test.calls("sender", [{ target: "AmazonSQS.SendMessage", body: { QueueUrl, ...body } }]);
+    expect(await send({ MessageBody: "a", DelaySeconds: 900 })).toMatchObject([{ status: 200 }]);
+    expect(await send({ MessageBody: "a", DelaySeconds: 901 })).toMatchObject([
+      { status: 400, type: "InvalidParameterValue" },
+    ]);
+    expect(await send({ MessageBody: "now" })).toMatchObject([{ status: 200 }]);
+    const [got] = await test.calls("sender", [{ target: "AmazonSQS.ReceiveMessage", body: { QueueUrl } }]);
+    expect(got?.body["Messages"]).toMatchObject([{ Body: "now" }]);
+  });
+});
+
+describe("the policy of a queue", () => {
+  it("holds beside the role's: what it denies is denied", async () => {
+    const url = "https://sqs.eu-west-1.amazonaws.com/000000000000/closed";
+    const body = { QueueUrl: url, MessageBody: "a" };
+    const [answer] = await test.calls("sender", [{ target: "AmazonSQS.SendMessage", body }]);
+    expect(answer).toMatchObject({ status: 403, type: "AccessDeniedException" });
+    expect(answer?.body["message"]).toContain("with an explicit deny");
+  });
+});
+
+describe("Lambda Invoke", () => {
+  it("answers with the function's error, and only who may invoke it gets that far", async () => {
+    const path = "/2015-03-31/functions/thrower/invocations";
+    const answer = await call("sender", path, "POST", {});
+    expect(answer).toMatchObject({ status: 200, body: { errorType: "TypeError", errorMessage: "no" } });
+    expect(await call("keys", path, "POST", {})).toMatchObject({ status: 403, type: "AccessDeniedException" });
+    const response = await fetch(`${test.cloud.endpoint}${path}`, { method: "POST", body: "{}" });
+    expect(response.headers.get("x-amz-function-error")).toBe("Unhandled");
+  });
+
+  it("a call that the runner does not know is an error that names it", async () => {
+    const [answer] = await test.calls("secrets", [
+      { target: "secretsmanager.DeleteSecret", body: { SecretId: "test/key" } },
+    ]);
+    expect(answer).toMatchObject({ status: 501, body: { message: expect.stringContaining("DeleteSecret") } });
+  });
+});

@@ -1,0 +1,201 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { sourceDigest } from "../../infra/local/synthesis.ts";
+import { apiClient, getToken } from "../support/api-client.ts";
+import { eventually } from "../support/wait.ts";
+import { alive, temporaryFolder } from "./fixture.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const tsx = join(root, "node_modules", "tsx", "dist", "loader.mjs");
+const startArgs = ["--import", tsx, join(root, "infra", "local", "start.ts"), "--port", "0"];
+const folder = temporaryFolder();
+const local = join(folder.path, ".local");
+const readyFile = join(local, "ready.json");
+const startLimitMs = 30_000;
+const running: ChildProcess[] = [];
+
+interface Ready {
+  readonly base_url: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly tenant_id: string;
+  readonly pid: number;
+}
+
+/** Puts the assembly of the test run where `npm start` keeps it, so that each start need not synthesize. */
+function seed(cwd: string): string {
+  const assembly = join(cwd, ".local", "cdk", `sandbox-${sourceDigest("sandbox")}`);
+  mkdirSync(join(cwd, ".local", "cdk"), { recursive: true });
+  cpSync(inject("assemblyDir"), assembly, { recursive: true });
+  return assembly;
+}
+
+interface Run {
+  readonly child: ChildProcess;
+  /** All that was printed so far. */
+  text(): string;
+}
+
+function run(args: readonly string[], cwd = folder.path, env: Record<string, string> = {}): Run {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(process.execPath, args, { cwd, env: { PATH, HOME, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  running.push(child);
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  return { child, text: () => text };
+}
+
+async function ended(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  return child.exitCode;
+}
+
+async function started(
+  more: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<Run & { ready: Ready }> {
+  const start = run([...startArgs, ...more], folder.path, env);
+  const ready = await eventually(() => {
+    if (start.child.exitCode !== null) throw new Error(start.text());
+    return start.text().includes("Ready.") ? JSON.parse(readFileSync(readyFile, "utf8")) : undefined;
+  }, startLimitMs);
+  return { ...start, ready };
+}
+
+/** Every process below one, by the system's list of parents. */
+function descendants(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  const children = existsSync(file) ? readFileSync(file, "utf8").trim().split(" ").filter(Boolean).map(Number) : [];
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+beforeAll(() => {
+  seed(folder.path);
+});
+afterEach(async () => {
+  for (const child of running.splice(0)) child.kill("SIGTERM");
+});
+afterAll(async () => {
+  await Promise.all(running.map(ended));
+  folder.remove();
+});
+
+describe("npm start", { timeout: 90_000 }, () => {
+  it("tells how to call it, keeps what was acknowledged through a kill -9, and leaves no process", async () => {
+    const first = await started();
+    expect(statSync(readyFile).mode & 0o777).toBe(0o600);
+    expect(statSync(join(local, "data", "demo.json")).mode & 0o777).toBe(0o600);
+    expect(first.ready).toEqual({
+      base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v2$/),
+      client_id: expect.any(String),
+      client_secret: expect.any(String),
+      tenant_id: expect.stringMatching(/^brk_/),
+      pid: first.child.pid,
+    });
+    const api = apiClient(first.ready.base_url, await getToken(first.ready.base_url, first.ready));
+    const emails = Array.from({ length: 10 }, (_, at) => `kept-${at}@example.com`);
+    const made = await Promise.all(
+      emails.map((email) =>
+        api.call<{ id: string }>("POST", "/clients", { body: { email, first_name: "A", last_name: "B" } }),
+      ),
+    );
+    expect(made.map(({ status }) => status)).toEqual(emails.map(() => 201));
+    const pids = descendants(first.ready.pid);
+    expect(pids.length).toBeGreaterThanOrEqual(4);
+    first.child.kill("SIGKILL");
+    await eventually(() => (pids.some(alive) ? undefined : true), 5_000);
+
+    const second = await started();
+    expect(second.ready).toMatchObject({ client_id: first.ready.client_id, tenant_id: first.ready.tenant_id });
+    const again = apiClient(second.ready.base_url, await getToken(second.ready.base_url, second.ready));
+    const kept = await Promise.all(made.map(({ body }) => again.call<{ email: string }>("GET", `/clients/${body.id}`)));
+    expect(kept.map(({ body }) => body.email)).toEqual(emails);
+
+    const others = descendants(second.ready.pid);
+    const asked = Date.now();
+    second.child.kill("SIGTERM");
+    expect(await ended(second.child)).toBe(0);
+    expect(Date.now() - asked).toBeLessThan(5_000);
+    expect(others.filter(alive)).toEqual([]);
+    expect([readyFile, join(local, "pids")].filter((file) => existsSync(file))).toEqual([]);
+  });
+
+  it("refuses a second runner on the same data, and the operator's command works on the first", async () => {
+    const first = await started();
+    const second = run(startArgs);
+    expect(await ended(second.child)).toBe(1);
+    expect(second.text()).toContain(`Another runner (process ${first.ready.pid}) uses .local/data`);
+
+    const command = ["--import", tsx, join(root, "infra", "local", "create-application.ts"), "create", "--local"];
+    const { tenant_id: tenant, base_url } = first.ready;
+    const made = run([...command, "--tenant", tenant, "--name", "Second", "--scopes", "clients:read"]);
+    expect(await ended(made.child)).toBe(0);
+    const application = JSON.parse(made.text());
+    expect(application).toMatchObject({
+      tenant_id: tenant,
+      scopes: ["clients:read"],
+      client_secret: expect.any(String),
+    });
+    const api = apiClient(base_url, await getToken(base_url, application));
+    expect((await api.call("GET", "/clients")).status).toBe(200);
+    const wrong = run([...command, "--tenant", tenant, "--name", "Third", "--scopes", "nothing:read"]);
+    expect(await ended(wrong.child)).toBe(1);
+    expect(wrong.text()).toContain("was not made");
+  });
+
+  it("forgets everything with --fresh", async () => {
+    const before = await started();
+    before.child.kill("SIGTERM");
+    await ended(before.child);
+    const after = await started(["--fresh"]);
+    expect(after.ready.tenant_id).not.toBe(before.ready.tenant_id);
+  });
+
+  it("stops when the npm that started it is killed", async () => {
+    const npm = join(folder.path, "npm.mjs");
+    writeFileSync(
+      npm,
+      `import { spawn } from "node:child_process";
+       spawn(process.execPath, ${JSON.stringify(startArgs)}, { stdio: "inherit" });
+       setInterval(() => {}, 1e6);`,
+    );
+    const launcher = run([npm], folder.path, { npm_lifecycle_event: "start" });
+    const ready: Ready = await eventually(() => {
+      return launcher.text().includes("Ready.") ? JSON.parse(readFileSync(readyFile, "utf8")) : undefined;
+    }, startLimitMs);
+    const pids = [ready.pid, ...descendants(ready.pid)];
+    launcher.child.kill("SIGKILL");
+    await eventually(() => (pids.some(alive) ? undefined : true), 6_000);
+  });
+
+  it("names the resource type that it does not know and starts nothing", async () => {
+    const other = temporaryFolder();
+    try {
+      const assembly = seed(other.path);
+      const file = join(assembly, "brokerage-sandbox.template.json");
+      const template = JSON.parse(readFileSync(file, "utf8"));
+      template.Resources.Files = { Type: "AWS::S3::Bucket", Properties: {} };
+      writeFileSync(file, JSON.stringify(template));
+      const start = run(startArgs, other.path);
+      expect(await ended(start.child)).toBe(1);
+      expect(start.text()).toContain("brokerage-sandbox/Files: the resource type AWS::S3::Bucket is not known");
+      expect(start.text()).not.toMatch(/\n\s+at /);
+    } finally {
+      other.remove();
+    }
+  });
+
+  it.each([
+    [["--help"], 0, "--time-scale"],
+    [["--time-scale", "0"], 1, "--time-scale wants"],
+    [["--what"], 1, "Unknown option '--what'"],
+  ])("with %j exits with %d", async (args, code, text) => {
+    const start = run([...startArgs, ...args]);
+    expect(await ended(start.child)).toBe(code);
+    expect(start.text()).toContain(text);
+  });
+});
