@@ -57,12 +57,13 @@ export const accounts = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ACCOUNT" }),
   keyOf: (item: Account): Key => accounts.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|ACC`,
+  ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|ACC`,
   indexesOf: (item: Account): IndexKeys => ({
     list_pk: accounts.all(item.tenant_id),
     list_sk: ulidOf(item.id),
     state_pk: `${item.tenant_id}|ACC|${item.status}|${item.type}`,
     state_sk: ulidOf(item.id),
-    owner_pk: `${item.tenant_id}|${item.client_id}|ACC`,
+    owner_pk: accounts.ofClient(item.tenant_id, item.client_id),
     owner_sk: ulidOf(item.id),
   }),
 } satisfies Entity<Account> & Record<string, unknown>;

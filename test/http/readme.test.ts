@@ -1,16 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { withEndpointTable } from "../../shared/openapi/endpoint-table.ts";
 import { routes } from "../../shared/routes/index.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
 it("the README lists every endpoint with its scope", () => {
-  const rows = routes.map(({ method, path, scope, auth, summary }) => {
-    const needs = scope ?? (auth === "token" ? "any token" : "open");
-    return `| \`${method} ${path}\` | ${needs} | ${summary} |`;
-  });
-  const [, table = ""] = /<!-- endpoints -->\n([\s\S]*?)<!-- \/endpoints -->/.exec(readme) ?? [];
-  expect(table.trim().split("\n").slice(2)).toEqual(rows);
+  expect(withEndpointTable(readme, routes)).toBe(readme);
+  for (const { method, path } of routes) expect(readme).toContain(`\`${method} ${path}\``);
 });
 
 it("every npm script that the README names exists", () => {

@@ -14,7 +14,9 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A caller of the API as an integrator would write one: it knows the base address and a token, nothing of the service. */
+/**
+ * A caller of the API as an integrator would write one: it knows the base address and a token, nothing of the service.
+ */
 export interface ApiClient {
   readonly token: string;
   call<T = Record<string, unknown>>(method: string, path: string, options?: CallOptions): Promise<ApiReply<T>>;

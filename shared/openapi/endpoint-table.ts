@@ -1,0 +1,13 @@
+import type { Route } from "../routes/route.ts";
+
+const marked = /(<!-- endpoints -->\n)[\s\S]*?(<!-- \/endpoints -->)/;
+
+/** The README with its table of endpoints made anew from the rows, between its two markers. */
+export function withEndpointTable(readme: string, rows: readonly Route[]): string {
+  const lines = rows.map(({ method, path, scope, auth, summary }) => {
+    const needs = scope ?? (auth === "token" ? "any token" : "open");
+    return `| \`${method} ${path}\` | ${needs} | ${summary} |`;
+  });
+  const table = ["| endpoint | scope | what it does |", "|---|---|---|", ...lines].join("\n");
+  return readme.replace(marked, `$1${table}\n$2`);
+}
