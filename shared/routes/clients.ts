@@ -1,3 +1,4 @@
+import { ListAccountsQuery, TradingAccount } from "../schema/account.ts";
 import { BrokerageClient, CreateClientRequest, ListClientsQuery, UpdateClientRequest } from "../schema/client.ts";
 import { page } from "../schema/fields.ts";
 import { route } from "./route.ts";
@@ -94,5 +95,25 @@ export const updateClient = route({
   stages: ["sandbox", "production"],
 });
 
+/** `GET /clients/{id}/accounts` */
+export const listClientAccounts = route({
+  id: "list_client_accounts",
+  method: "GET",
+  path: "/clients/{id}/accounts",
+  tag: "Clients",
+  summary: "List the accounts of a client",
+  file: "clients/list-accounts",
+  auth: "token",
+  scope: "accounts:read",
+  rate: "standard",
+  grants: ["query:owner", "read"],
+  query: ListAccountsQuery,
+  reply: page(TradingAccount),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the client endpoints. */
-export const clientRoutes = [listClients, createClient, getClient, updateClient] as const;
+export const clientRoutes = [listClients, createClient, getClient, updateClient, listClientAccounts] as const;
