@@ -84,6 +84,7 @@ async function tellStory(stack: Stack): Promise<void> {
   });
   const ids: Record<string, string> = {
     "/clients/{id}": client_id,
+    "/clients/{id}/accounts": client_id,
     "/accounts/{id}": account_id,
     "/accounts/{id}/ledger": account_id,
     "/transactions/{id}": withdrawal.body.id,
