@@ -24,18 +24,25 @@ export interface Bundles {
   readonly metafile: Metafile;
 }
 
-/**
- * Functions only ever get credentials from their environment, so the SDK's chain of eight providers (files, SSO,
- * web identity, instance metadata) is dead weight: 130 KB and a tenth of a cold start.
- */
-const environmentProvider = `
+/** Modules of the SDK that are replaced while bundling, each by what the functions need of it. */
+const replacements: Readonly<Record<string, string>> = {
+  // Functions only ever get credentials from their environment, so the chain of eight providers (files, SSO, web
+  // identity, instance metadata) is dead weight: 130 KB and a tenth of a cold start.
+  "@aws-sdk/credential-provider-node": `
 export const defaultProvider = () => async () => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } =
     process.env;
   if (!accessKeyId || !secretAccessKey) throw new Error("The environment holds no AWS credentials.");
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+};`,
+  // No operation that we call streams events, but the import of this module also keeps others from being left out:
+  // 18 KB.
+  "@smithy/core/event-streams": `
+const none = () => { throw new Error("Event streams are not in this bundle."); };
+export const eventStreamSerdeProvider = none;
+export const resolveEventStreamSerdeConfig = none;
+export class EventStreamSerde { constructor() { none(); } }`,
 };
-`;
 
 /** Packages that must not come back by another way once the credential chain is replaced. */
 const bannedInputs = [
@@ -45,29 +52,32 @@ const bannedInputs = [
   "@aws-sdk/credential-provider-process",
 ];
 
-/** Replaces the credential chain and counts how often, since a renamed package would silently match nothing. */
-function credentialDiet(): { plugin: Plugin; hits: () => number } {
-  const namespace = "environment-credentials";
-  let hits = 0;
+/** Replaces modules and counts how often each is met, since a renamed package would silently match nothing. */
+function sdkDiet(): { plugin: Plugin; hits: ReadonlyMap<string, number> } {
+  const namespace = "sdk-diet";
+  const hits = new Map(Object.keys(replacements).map((name) => [name, 0]));
   const plugin: Plugin = {
     name: namespace,
     setup(context) {
-      context.onResolve({ filter: /^@aws-sdk\/credential-provider-node$/ }, () => {
-        hits += 1;
-        return { path: "credential-provider-node", namespace, sideEffects: false };
+      context.onResolve({ filter: /^@(?:aws-sdk|smithy)\// }, ({ path }) => {
+        const met = hits.get(path);
+        if (met === undefined) return undefined;
+        hits.set(path, met + 1);
+        return { path, namespace, sideEffects: false };
       });
-      context.onLoad({ filter: /.*/, namespace }, () => ({ contents: environmentProvider, loader: "js" }));
+      context.onLoad({ filter: /.*/, namespace }, ({ path }) => ({ contents: replacements[path] ?? "", loader: "js" }));
     },
   };
-  return { plugin, hits: () => hits };
+  return { plugin, hits };
 }
 
-/** Throws when the SDK is in the bundles but the replacement did not do its work. */
-export function assertDiet(metafile: Metafile, hits: number): void {
+/** Throws when the SDK is in the bundles but a replacement did not do its work. */
+export function assertDiet(metafile: Metafile, hits: ReadonlyMap<string, number>): void {
   const inputs = Object.keys(metafile.inputs);
   const clients = inputs.filter((input) => input.includes("node_modules/@aws-sdk/client-"));
-  if (clients.length > 0 && hits === 0) {
-    throw new Error("The SDK no longer imports @aws-sdk/credential-provider-node: the replacement matched nothing.");
+  const missed = [...hits].find(([, count]) => count === 0)?.[0];
+  if (clients.length > 0 && missed !== undefined) {
+    throw new Error(`The SDK no longer imports ${missed}: the replacement matched nothing.`);
   }
   const leaked = inputs.filter((input) => bannedInputs.some((name) => input.includes(`node_modules/${name}/`)));
   if (leaked.length > 0) throw new Error(`The bundles hold a credential provider that no function uses: ${leaked[0]}`);
@@ -95,7 +105,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
   }));
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
-  const diet = credentialDiet();
+  const diet = sdkDiet();
   const { metafile } = await build({
     entryPoints,
     outdir,
@@ -114,7 +124,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
     // Dependencies in CommonJS call `require` for modules of Node, which an ES module does not have.
     banner: { js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);' },
   });
-  assertDiet(metafile, diet.hits());
+  assertDiet(metafile, diet.hits);
   await writeFile(join(outdir, "metafile.json"), JSON.stringify(metafile));
   return { directories: new Map(options.entries.map(({ file }) => [file, join(outdir, file)])), metafile };
 }
