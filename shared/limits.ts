@@ -54,10 +54,6 @@ export const limits = {
     /** No stored amount is larger than this many minor units. */
     max_minor: 10n ** 18n,
   },
-  transaction: {
-    /** A transaction nobody decides on expires after this time. */
-    expires_seconds: 7 * 24 * 3600,
-  },
   client: {
     /** Youngest client in years. */
     min_age_years: 18,
@@ -70,8 +66,8 @@ export const limits = {
     /** Full jitter between these two, doubling. */
     conflict_delay_min_ms: 50,
     conflict_delay_max_ms: 1600,
-    /** Times a decision is made again after its condition failed. */
-    decision_tries: 3,
+    /** Times a decision is made again after its condition failed, each after a new read. */
+    decision_tries: 10,
     /** All of it ends this long before the function's own timeout. */
     reserve_ms: 1000,
   },

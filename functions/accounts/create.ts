@@ -8,9 +8,9 @@ import { createAccount } from "../../shared/routes/accounts.ts";
 export const handler = command(
   createAccount,
   async ({ body, load, context }) => {
-    const { client } = await load({ client: ref.client(body.client_id) });
-    if (client === undefined) return refuseField("client_not_found", "client_id", "The client does not exist.");
-    return openAccount(client, body, context);
+    const { client, tenant } = await load({ client: ref.client(body.client_id), tenant: ref.tenant() });
+    if (!client || !tenant) return refuseField("client_not_found", "client_id", "The client does not exist.");
+    return openAccount(client, tenant, body, context);
   },
   ({ account, balance }) => accountBody(account, balance),
 );

@@ -2,17 +2,19 @@ import { ledgers } from "../../shared/data/entities.ts";
 import { pageOfPartition } from "../../shared/data/list.ts";
 import { ref } from "../../shared/data/store.ts";
 import { type Ledger, ledgerBody } from "../../shared/domain/account.ts";
+import { keepBoth, keepBy, keepCreated } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listLedger } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts/{id}/ledger` */
-export const handler = list(listLedger, async ({ path, caller, place, load }) => {
+export const handler = list(listLedger, async ({ path, caller, place, query, load }) => {
   const id = path["id"] ?? "";
   const partition = ledgers.partition(caller.tenant_id, id);
+  const keep = keepBoth(keepBy(query, ["kind"]), keepCreated(query));
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),
-    pageOfPartition<Ledger>(partition, pageRequest(place, "-balance_version")),
+    pageOfPartition<Ledger>(partition, { ...pageRequest(place, "-balance_version"), ...keep }),
   ]);
   return account && pageReply(place, page, ledgerBody);
 });

@@ -1,12 +1,21 @@
-import type { PublishedEvent } from "../../shared/data/entities.ts";
-import { pageOfEvents } from "../../shared/data/list.ts";
+import { events, type PublishedEvent } from "../../shared/data/entities.ts";
+import { pageOfEvents, pageOfIndex } from "../../shared/data/list.ts";
+import { keepBoth, keepBy, keepCreated } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listEvents } from "../../shared/routes/events.ts";
 
-/** `GET /events` */
-export const handler = list(listEvents, async ({ caller, place, query }) => {
-  const after = Number(query["after_sequence"] ?? 0);
-  const page = await pageOfEvents<PublishedEvent>(caller.tenant_id, after, pageRequest(place, "sequence"));
+/** `GET /events`: over an index when a resource or an account is asked for, else over the events themselves. */
+export const handler = list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
+  const { resource_id: resource, account_id: account, after_sequence: after = "0" } = query;
+  const keep = keepBoth(keepBy(query, ["type", "resource_id", "account_id", "client_id"]), keepCreated(query));
+  const request = { ...pageRequest(place, "sequence"), ...keep };
+  const above = { ...request, floor: events.sortOf(Number(after) + 1) };
+  const page =
+    resource !== undefined
+      ? await pageOfIndex<PublishedEvent>("state", [events.ofResource(tenant, resource)], above)
+      : account !== undefined
+        ? await pageOfIndex<PublishedEvent>("owner", [events.ofAccount(tenant, account)], above)
+        : await pageOfEvents<PublishedEvent>(tenant, Number(after), request);
   return pageReply(place, page, ({ payload }) => JSON.parse(payload));
 });

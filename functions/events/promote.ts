@@ -1,9 +1,13 @@
+import type { Context } from "aws-lambda";
+import { expireOverdue } from "../../shared/data/expiry.ts";
 import { publishOverdue } from "../../shared/data/publish.ts";
 import { log } from "../../shared/runtime/log.ts";
 
-/** On a schedule: publishes outbox items that the stream did not bring in time. */
-export async function handler(): Promise<{ readonly published: number; readonly failed: number }> {
-  const done = await publishOverdue();
-  if (done.published + done.failed > 0) log.warn("Outbox items were overdue.", { ...done });
+/** On a schedule: publishes what the stream did not bring in time, and lets undecided transactions expire. */
+export async function handler(_event: unknown, context: Context): Promise<Record<string, number>> {
+  const { expired, failed: stuck } = await expireOverdue(() => context.getRemainingTimeInMillis());
+  const { published, failed } = await publishOverdue();
+  const done = { published, unpublished: failed, expired, stuck };
+  if (Object.values(done).some((count) => count > 0)) log.warn("There was overdue work.", done);
   return done;
 }

@@ -1,6 +1,6 @@
 import { ref } from "../../shared/data/store.ts";
 import { refuseField } from "../../shared/domain/decision.ts";
-import { requestDeposit, transactionBody } from "../../shared/domain/transaction.ts";
+import { isComplete, requestDeposit, transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
 
@@ -9,9 +9,9 @@ export const handler = command(
   createDeposit,
   async ({ body, load, context }) => {
     const id = body.account_id;
-    const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
-    if (!account || !balance) return refuseField("account_not_found", "account_id", "The account does not exist.");
-    return requestDeposit(account, balance, body, context);
+    const around = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
+    if (!isComplete(around)) return refuseField("account_not_found", "account_id", "The account does not exist.");
+    return requestDeposit(around, body, context);
   },
   transactionBody,
 );

@@ -1,6 +1,7 @@
 import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
-import { moveTransaction, transactionBody } from "../../shared/domain/transaction.ts";
+import { moveTransaction } from "../../shared/domain/move-transaction.ts";
+import { isComplete, transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateTransaction } from "../../shared/routes/transactions.ts";
 
@@ -11,9 +12,10 @@ export const handler = command(
     const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });
     if (transaction === undefined) return refuse("not_found", "There is nothing here.");
     expectVersion(transaction.version);
-    const { balance } = await load({ balance: ref.balance(transaction.account_id) });
-    if (balance === undefined) return refuse("not_found", "There is nothing here.");
-    return moveTransaction(transaction, balance, body, context);
+    const id = transaction.account_id;
+    const around = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
+    if (!isComplete(around)) return refuse("not_found", "There is nothing here.");
+    return moveTransaction(transaction, around, body, context);
   },
   transactionBody,
 );

@@ -3,6 +3,7 @@ import type { Account, Balance, Contra, Ledger } from "../domain/account.ts";
 import type { Application } from "../domain/application.ts";
 import type { Client } from "../domain/client.ts";
 import type { UniqueKind } from "../domain/decision.ts";
+import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { outboxType } from "./table-shape.ts";
@@ -43,6 +44,8 @@ export const clients = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "CLIENT" }),
   keyOf: (item: Client): Key => clients.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|CLI`,
+  inStates: (tenant: string, verification: readonly string[], status: readonly string[]) =>
+    verification.flatMap((first) => status.map((second) => `${tenant}|CLI|${first}|${second}`)),
   indexesOf: (item: Client): IndexKeys => ({
     list_pk: clients.all(item.tenant_id),
     list_sk: ulidOf(item.id),
@@ -57,6 +60,8 @@ export const accounts = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ACCOUNT" }),
   keyOf: (item: Account): Key => accounts.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|ACC`,
+  inStates: (tenant: string, status: readonly string[], type: readonly string[]) =>
+    status.flatMap((first) => type.map((second) => `${tenant}|ACC|${first}|${second}`)),
   ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|ACC`,
   indexesOf: (item: Account): IndexKeys => ({
     list_pk: accounts.all(item.tenant_id),
@@ -111,13 +116,18 @@ export const transactions = {
   et: "TXN",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "TXN" }),
   keyOf: (item: Transaction): Key => transactions.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|TXN`,
+  inStates: (tenant: string, status: readonly string[], kind: readonly string[]) =>
+    status.flatMap((first) => kind.map((second) => `${tenant}|TXN|${first}|${second}`)),
+  ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TXN`,
   indexesOf: (item: Transaction): IndexKeys => ({
-    list_pk: `${item.tenant_id}|TXN`,
+    list_pk: transactions.all(item.tenant_id),
     list_sk: ulidOf(item.id),
     state_pk: `${item.tenant_id}|TXN|${item.status}|${item.kind}`,
     state_sk: ulidOf(item.id),
-    owner_pk: `${item.tenant_id}|${item.account_id}|TXN`,
+    owner_pk: transactions.ofAccount(item.tenant_id, item.account_id),
     owner_sk: ulidOf(item.id),
+    ...(item.expires_at === null ? {} : dueKeys("TXN", item.id, item.expires_at)),
   }),
 } satisfies Entity<Transaction> & Record<string, unknown>;
 
@@ -198,12 +208,15 @@ export const events = {
     sk: events.sortOf(sequence),
   }),
   keyOf: (item: PublishedEvent): Key => events.key(item.tenant_id, item.sequence),
+  ofType: (tenant: string, type: string) => `${tenant}|EVT|type|${type}`,
+  ofResource: (tenant: string, id: string) => `${tenant}|EVT|resource|${id}`,
+  ofAccount: (tenant: string, id: string) => `${tenant}|EVT|owner|${id}`,
   indexesOf: (item: PublishedEvent): IndexKeys => ({
-    list_pk: `${item.tenant_id}|EVT|type|${item.type}`,
+    list_pk: events.ofType(item.tenant_id, item.type),
     list_sk: events.sortOf(item.sequence),
-    state_pk: `${item.tenant_id}|EVT|resource|${item.resource_id}`,
+    state_pk: events.ofResource(item.tenant_id, item.resource_id),
     state_sk: events.sortOf(item.sequence),
-    owner_pk: `${item.tenant_id}|EVT|owner|${item.account_id ?? item.client_id ?? item.resource_id}`,
+    owner_pk: events.ofAccount(item.tenant_id, item.account_id ?? item.client_id ?? item.resource_id),
     owner_sk: events.sortOf(item.sequence),
   }),
 } satisfies Entity<PublishedEvent> & Record<string, unknown>;
@@ -214,16 +227,11 @@ export const sequences = {
   key: (tenant: string): Key => ({ pk: `${tenant}|SEQ`, sk: "SEQ" }),
 };
 
-/** A brokerage. */
-export interface Tenant {
-  readonly id: string;
-  readonly created_at: string;
-}
-
-/** Tenants. */
+/** Tenants with their policies. */
 export const tenants = {
   et: "TENANT",
-  keyOf: (item: Tenant): Key => ({ pk: item.id, sk: "TENANT" }),
+  key: (id: string): Key => ({ pk: id, sk: "TENANT" }),
+  keyOf: (item: Tenant): Key => tenants.key(item.id),
 } satisfies Entity<Tenant> & Record<string, unknown>;
 
 /** Applications of a tenant (`list`); those whose API key is not settled (`due`). */

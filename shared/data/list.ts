@@ -2,7 +2,7 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import type { Cursor } from "./cursor.ts";
-import { events, type Key, sequences } from "./entities.ts";
+import { accounts, events, type Key, sequences } from "./entities.ts";
 import { readKeys } from "./store.ts";
 import { readItem, table } from "./table.ts";
 import { indexes } from "./table-shape.ts";
@@ -112,6 +112,13 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   // Old events are gone after their time, so both partitions may be empty while there are others behind them.
   const edge = down ? (beyond + 1) * events.per_partition - 1 : beyond * events.per_partition;
   return { ...page, items, [way]: { direction: way, position: events.sortOf(edge), inclusive: true } };
+}
+
+/** The accounts of a client, by the index; a client has at most 50. */
+export async function accountIdsOf(tenant: string, clientId: string): Promise<readonly string[]> {
+  const request = { limit: limits.client.max_accounts, descending: true, cursor: undefined };
+  const page = await walk(indexSources("owner", [accounts.ofClient(tenant, clientId)]), request, false);
+  return page.items.map(({ item }) => String(item["id"]));
 }
 
 function indexSources(index: "list" | "state" | "owner", partitions: readonly string[]): readonly Source[] {

@@ -3,6 +3,7 @@ import type { Account, Balance } from "../domain/account.ts";
 import type { Application } from "../domain/application.ts";
 import type { Client } from "../domain/client.ts";
 import type { Change, Context, Decision, DomainEvent, Refusal } from "../domain/decision.ts";
+import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
@@ -19,6 +20,7 @@ import {
   type PublishedEvent,
   type StoredReply,
   storedReplies,
+  tenants,
   transactions,
 } from "./entities.ts";
 import { outboxOf } from "./outbox.ts";
@@ -37,6 +39,7 @@ export interface Ref<T> {
 /** References by identifier, one per stored kind. */
 export const ref = {
   application: (id: string): Ref<Application> => ({ keyIn: (tenant) => applications.key(tenant, id) }),
+  tenant: (): Ref<Tenant> => ({ keyIn: (tenant) => tenants.key(tenant) }),
   client: (id: string): Ref<Client> => ({ keyIn: (tenant) => clients.key(tenant, id) }),
   account: (id: string): Ref<Account> => ({ keyIn: (tenant) => accounts.key(tenant, id) }),
   balance: (accountId: string): Ref<Balance> => ({ keyIn: (tenant) => balances.key(tenant, accountId) }),

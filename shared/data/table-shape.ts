@@ -46,6 +46,12 @@ export const slimAttributes = [
   "side",
   "created_at",
   "resource_id",
+  "number",
+  "platform_login",
+  "external_id",
+  "provider_reference",
+  "email",
+  "tags",
 ] as const;
 
 /** Item type of an outbox item, the only one that the publisher's stream filter matches. */

@@ -1,5 +1,6 @@
 import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Change, EntityName, Requirement } from "../domain/decision.ts";
+import { sameValue } from "../domain/equality.ts";
 import { env } from "../runtime/env.ts";
 import {
   accounts,
@@ -11,6 +12,7 @@ import {
   ledgers,
   type StoredReply,
   storedReplies,
+  tenants,
   transactions,
   uniques,
 } from "./entities.ts";
@@ -19,6 +21,7 @@ import {
 export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
 
 const entities: Readonly<Record<EntityName, Entity<never>>> = {
+  tenant: tenants,
   client: clients,
   account: accounts,
   balance: balances,
@@ -108,13 +111,6 @@ export function updateItem<T extends object & { readonly version: number }>(
   const remove = Object.keys(stored).filter((name) => !(name in wanted));
   const version: Requirement = { attribute: "version", is: "equal", value: before.version };
   return { Update: expression(entity.keyOf(before), set, {}, remove, [version, ...require]) };
-}
-
-/** Structural equality of plain stored values; bigint is compared as itself. */
-function sameValue(a: unknown, b: unknown): boolean {
-  const text = (value: unknown) =>
-    JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? `${inner}n` : inner));
-  return a === b || text(a) === text(b);
 }
 
 const comparators = { equal: "=", not: "<>", at_least: ">=", below: "<" } as const;

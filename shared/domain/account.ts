@@ -2,8 +2,9 @@ import { limits } from "../limits.ts";
 import type { AccountBody, CreateAccount, LedgerEntryBody, LedgerKindName } from "../schema/account.ts";
 import type { CurrencyCode } from "../schema/fields.ts";
 import type { Client } from "./client.ts";
-import { type Change, type Context, type Decision, refuse, refuseField } from "./decision.ts";
+import { type Change, type Context, type Decision, type DomainEvent, refuse, refuseField } from "./decision.ts";
 import { formatAmount, formatPercent, greatest, least } from "./money.ts";
+import type { Tenant } from "./tenant.ts";
 
 type MoneyField =
   | "balance"
@@ -24,6 +25,8 @@ type MoneyField =
 /** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0004). */
 export interface Account extends Omit<AccountBody, MoneyField | "object" | "_links"> {
   readonly tenant_id: string;
+  /** What the trading mode was before the account was disabled, and will be when it is active again. */
+  readonly trading_mode_before: Account["trading_mode"] | null;
 }
 
 /**
@@ -69,17 +72,38 @@ export interface Ledger {
 export interface Contra {
   readonly id: string;
   readonly tenant_id: string;
-  readonly control_account: "clearing" | "payouts" | "fee_income";
+  readonly control_account: "clearing" | "payouts" | "payouts_in_transit" | "fee_income";
   readonly amount_minor: bigint;
   readonly currency: CurrencyCode;
   readonly account_id: string;
-  readonly ledger_id: string;
+  /** The entry of the customer's account that it balances; null between two control accounts. */
+  readonly ledger_id: string | null;
   readonly transaction_id: string | null;
   readonly created_at: string;
 }
 
-/** Default leverage; a retail client's live account gets less (ESMA's cap for major pairs). */
-const leverageCaps = { retail_live: 30, other: 1000, default: 100 } as const;
+/** Largest leverage; a retail client's live account gets less (ESMA's cap for major pairs). */
+const leverageCaps = { retail_live: 30, other: 1000 } as const;
+
+/** Whether the rules that protect retail clients hold for an account of this type. */
+export function isRetailLive(type: Account["type"], client: Client): boolean {
+  return type === "live" && client.classification === "retail";
+}
+
+/** The largest leverage that an account may have. */
+export function maxLeverage(retailLive: boolean): number {
+  return retailLive ? leverageCaps.retail_live : leverageCaps.other;
+}
+
+/** The refusal of a leverage above the cap; it names the cap. */
+export function refuseLeverage(retailLive: boolean) {
+  const max = maxLeverage(retailLive);
+  const detail = `must not be above ${max} for this account`;
+  return refuse("leverage_not_allowed", `The leverage ${detail}.`, {
+    errors: [{ pointer: "#/leverage", code: "leverage_not_allowed", detail }],
+    extra: { max },
+  });
+}
 
 /** What can be paid out: floating profit and credit never count. */
 export function withdrawableMinor(balance: Balance, floatingMinor = 0n): bigint {
@@ -90,7 +114,7 @@ export function withdrawableMinor(balance: Balance, floatingMinor = 0n): bigint 
 
 /** The account as GET shows it, from its profile and its money. */
 export function accountBody(account: Account, balance: Balance): AccountBody {
-  const { tenant_id: _tenant, ...fields } = account;
+  const { tenant_id: _tenant, trading_mode_before: _before, ...fields } = account;
   const money = (minor: bigint) => formatAmount(minor, account.currency);
   const equity = balance.balance_minor + balance.credit_minor;
   const used = balance.used_margin_minor;
@@ -117,6 +141,18 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
       ledger: { href: `/v2/accounts/${account.id}/ledger` },
     },
   } as AccountBody;
+}
+
+/** The event of a change of an account, with its money as it is after that change. */
+export function accountUpdated(before: Account, after: Account, balance: Balance): DomainEvent {
+  return {
+    type: "account.updated",
+    resource: { type: "account", id: after.id, version: after.version },
+    client_id: after.client_id,
+    account_id: after.id,
+    object: accountBody(after, balance),
+    previous: { status: before.status, version: before.version },
+  };
 }
 
 /** The posting as the API shows it. */
@@ -148,26 +184,39 @@ export interface AccountWithBalance {
 }
 
 /** Decides `POST /accounts` for a client that exists. */
-export function openAccount(client: Client, request: CreateAccount, context: Context): Decision<AccountWithBalance> {
+export function openAccount(
+  client: Client,
+  tenant: Tenant,
+  request: CreateAccount,
+  context: Context,
+): Decision<AccountWithBalance> {
   if (client.status === "closed") return refuseField("client_closed", "client_id", "The client is closed.");
   if (client.status === "suspended") return refuseField("client_suspended", "client_id", "The client is suspended.");
   if (client.account_count >= limits.client.max_accounts) {
     return refuse("too_many_accounts", `A client may have ${limits.client.max_accounts} accounts.`);
   }
   const type = request.type ?? "live";
-  const retailLive = type === "live" && client.classification === "retail";
-  const max = retailLive ? leverageCaps.retail_live : leverageCaps.other;
-  const leverage = request.leverage ?? Math.min(leverageCaps.default, max);
-  if (leverage > max) {
-    const detail = `must not be above ${max} for this account`;
-    return refuse("leverage_not_allowed", `The leverage ${detail}.`, {
-      errors: [{ pointer: "#/leverage", code: "leverage_not_allowed", detail }],
-      extra: { max },
-    });
+  if (
+    type === "live" &&
+    tenant.require_verified_client === "live_account" &&
+    client.verification_status !== "verified"
+  ) {
+    return refuse("client_not_verified", "The client must be verified to have a live account.");
   }
-  const levels = marginLevels(request, retailLive);
+  if (request.currency !== undefined && !tenant.currencies.includes(request.currency)) {
+    return refuseRange("currency", `must be one of ${tenant.currencies.join(", ")}`);
+  }
+  const retail = isRetailLive(type, client);
+  const leverage = request.leverage ?? Math.min(tenant.default_leverage, maxLeverage(retail));
+  if (leverage > maxLeverage(retail)) return refuseLeverage(retail);
+  const levels = marginLevels(request, retail);
   if (!levels.ok) return levels;
-  const account = draftAccount(client, request, context, { type, leverage, ...levels.result });
+  const account = draftAccount(client, request, context, {
+    type,
+    leverage,
+    currency: tenant.currencies.includes("USD") ? "USD" : (tenant.currencies[0] ?? "USD"),
+    ...levels.result,
+  });
   const balance = emptyBalance(account, context);
   return {
     ok: true,
@@ -203,7 +252,7 @@ function draftAccount(
   client: Client,
   request: CreateAccount,
   context: Context,
-  settled: Levels & Pick<Account, "type" | "leverage">,
+  settled: Levels & Pick<Account, "type" | "leverage" | "currency">,
 ): Account {
   const mode = request.position_mode ?? "hedging";
   return {
@@ -214,7 +263,7 @@ function draftAccount(
     type: settled.type,
     group_id: request.group_id ?? "default",
     name: request.name ?? null,
-    currency: request.currency ?? "USD",
+    currency: request.currency ?? settled.currency,
     leverage: settled.leverage,
     position_mode: mode,
     margin_calculation: request.margin_calculation ?? (mode === "hedging" ? "max" : "net"),
@@ -229,6 +278,7 @@ function draftAccount(
     stop_out_mode: request.stop_out_mode ?? "full",
     status: "active",
     trading_mode: "full",
+    trading_mode_before: null,
     disabled_at: null,
     disabled_reason: null,
     closed_at: null,
@@ -271,37 +321,51 @@ function accountMarkers(account: Account, drawn: boolean): Change[] {
       refusal: { code: "number_taken", detail: "The number belongs to another account.", errors: taken("number") },
     },
   ];
-  if (account.platform_login !== null) {
-    changes.push({
-      op: "claim",
-      kind: "platform_login",
-      value: JSON.stringify([account.platform, account.platform_login]),
-      owner: account.id,
-      refusal: {
-        code: "platform_login_taken",
-        detail: "The platform login belongs to another account.",
-        errors: taken("platform_login"),
-      },
-    });
-  }
+  if (account.platform_login !== null) changes.push(claimLogin(account));
   return changes;
 }
 
-type Levels = Pick<Account, "margin_call_level" | "stop_out_level" | "margin_rearm_level">;
+/** What makes platform and login of an account its own in the tenant. */
+export function loginMarker(account: Account): string {
+  return JSON.stringify([account.platform, account.platform_login]);
+}
 
-function marginLevels(request: CreateAccount, retailLive: boolean): Decision<Levels> {
+/** Claims platform and login of an account. */
+export function claimLogin(account: Account): Change {
+  const detail = "belongs to another account";
+  return {
+    op: "claim",
+    kind: "platform_login",
+    value: loginMarker(account),
+    owner: account.id,
+    refusal: {
+      code: "platform_login_taken",
+      detail: `The platform login ${detail}.`,
+      errors: [{ pointer: "#/platform_login", code: "taken", detail }],
+    },
+  };
+}
+
+/** The three levels of an account, in percent. */
+export type Levels = Pick<Account, "margin_call_level" | "stop_out_level" | "margin_rearm_level">;
+
+/** The levels of an account with two digits; the call must lie above the stop-out and below where it arms again. */
+export function marginLevels(
+  request: { readonly [K in keyof Levels]?: string | undefined },
+  retailLive: boolean,
+): Decision<Levels> {
   const call = hundredths(request.margin_call_level ?? "100.00");
   const stop = hundredths(request.stop_out_level ?? "50.00");
   const rearm = request.margin_rearm_level === undefined ? call + 500 : hundredths(request.margin_rearm_level);
-  if (call <= stop) return refuseLevel("margin_call_level", "must be above stop_out_level");
-  if (rearm <= call) return refuseLevel("margin_rearm_level", "must be above margin_call_level");
-  if (retailLive && stop < 5000) return refuseLevel("stop_out_level", "must be at least 50.00 for a retail client");
+  if (call <= stop) return refuseRange("margin_call_level", "must be above stop_out_level");
+  if (rearm <= call) return refuseRange("margin_rearm_level", "must be above margin_call_level");
+  if (retailLive && stop < 5000) return refuseRange("stop_out_level", "must be at least 50.00 for a retail client");
   const shown = (value: number) => `${Math.trunc(value / 100)}.${String(value % 100).padStart(2, "0")}`;
   const result = { margin_call_level: shown(call), stop_out_level: shown(stop), margin_rearm_level: shown(rearm) };
   return { ok: true, result, changes: [], events: [] };
 }
 
-function refuseLevel(field: string, detail: string) {
+function refuseRange(field: string, detail: string) {
   return refuse("validation_failed", "1 field failed validation.", {
     errors: [{ pointer: `#/${field}`, code: "out_of_range", detail }],
   });

@@ -6,11 +6,13 @@ import {
   type Decision,
   type DomainEvent,
   type FieldError,
+  later,
   refuse,
   refuseField,
   refuseScope,
   unchanged,
 } from "./decision.ts";
+import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
 
 /** A client as it is stored: the wire's fields, with two counters that move outside its version. */
@@ -133,10 +135,15 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
   const missing = missingNames(merged.type, { ...merged });
   if (missing.length > 0) return refuse("validation_failed", fieldCount(missing), { errors: missing });
   if (merged.date_of_birth !== null && isUnderage(merged.date_of_birth, context.now)) return refuseAge();
-  if (JSON.stringify(merged) === JSON.stringify(client)) return unchanged(client);
+  if (sameValue(merged, client)) return unchanged(client);
   if (client.status === "closed") return refuse("client_closed", "A closed client cannot be changed.");
   const after: Client = { ...merged, updated_at: later(client.updated_at, context.now), version: client.version + 1 };
-  const events = client.verification_status !== "verified" && after.verification_status === "verified";
+  const verified = client.verification_status !== "verified" && after.verification_status === "verified";
+  const previous = {
+    status: client.status,
+    verification_status: client.verification_status,
+    version: client.version,
+  };
   return {
     ok: true,
     result: after,
@@ -150,14 +157,9 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
       },
       ...moveMarkers(client, after),
     ],
-    events: events
-      ? [
-          clientEvent("client.verified", after, {
-            verification_status: client.verification_status,
-            version: client.version,
-          }),
-        ]
-      : [],
+    events: [...(verified ? ["client.verified" as const] : []), "client.updated" as const].map((type) =>
+      clientEvent(type, after, previous),
+    ),
   };
 }
 
@@ -282,7 +284,7 @@ function claimExternalId(value: string, owner: string): Change {
 }
 
 function clientEvent(
-  type: "client.created" | "client.verified",
+  type: "client.created" | "client.verified" | "client.updated",
   client: Client,
   previous?: Readonly<Record<string, unknown>>,
 ): DomainEvent {
@@ -325,9 +327,4 @@ function refuseAge() {
 export function isUnderage(dateOfBirth: string, now: string): boolean {
   const [year = 0, month = 1, day = 1] = dateOfBirth.split("-").map(Number);
   return Date.UTC(year + limits.client.min_age_years, month - 1, day) > Date.parse(now);
-}
-
-/** The later of two moments: a clock that goes back never lets `updated_at` go back. */
-export function later(a: string, b: string): string {
-  return a > b ? a : b;
 }

@@ -36,6 +36,8 @@ export interface Refusal {
   readonly detail: string;
   readonly errors?: readonly FieldError[];
   readonly extra?: Readonly<Record<string, unknown>>;
+  /** Another status than the code's own, where the same reason is a conflict of states. */
+  readonly status?: 409;
 }
 
 /** A condition on one attribute of the item that a change adjusts. */
@@ -55,7 +57,7 @@ export type UniqueKind =
   | "provider_reference";
 
 /** Names of the stored kinds that a decision may write. */
-export type EntityName = "client" | "account" | "balance" | "transaction" | "ledger" | "contra";
+export type EntityName = "tenant" | "client" | "account" | "balance" | "transaction" | "ledger" | "contra";
 
 /** An item of a stored kind: its own fields, without keys. */
 export type StoredItem = object;
@@ -118,7 +120,7 @@ export type Decision<R> =
 export function refuse(
   code: ProblemCode,
   detail: string,
-  more: Pick<Refusal, "errors" | "extra"> = {},
+  more: Pick<Refusal, "errors" | "extra" | "status"> = {},
 ): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal: { code, detail, ...more } };
 }
@@ -141,4 +143,9 @@ export function refuseScope(scope: Scope): { readonly ok: false; readonly refusa
 /** A decision that changes nothing: the request asked for what is already so. */
 export function unchanged<R>(result: R): Decision<R> {
   return { ok: true, result, changes: [], events: [] };
+}
+
+/** The later of two moments: a clock that goes back never lets `updated_at` go back. */
+export function later(a: string, b: string): string {
+  return a > b ? a : b;
 }

@@ -1,28 +1,28 @@
-import { limits } from "../limits.ts";
 import type {
   CreateDeposit,
   CreateWithdrawal,
   TransactionBody,
+  TransactionHistoryBody,
   TransactionState,
-  UpdateTransaction,
 } from "../schema/transaction.ts";
-import type { Account, Balance, Contra, Ledger } from "./account.ts";
+import type { Account, Balance } from "./account.ts";
 import type { Client } from "./client.ts";
-import { later } from "./client.ts";
 import {
   type Actor,
   type Change,
   type Context,
   type Decision,
   type DomainEvent,
+  later,
   type Refusal,
-  type Requirement,
   refuse,
   refuseField,
   refuseScope,
   unchanged,
 } from "./decision.ts";
 import { formatAmount, greatest, parseAmount } from "./money.ts";
+import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
+import type { Tenant } from "./tenant.ts";
 
 type MoneyField = "amount" | "fee" | "net_amount" | "balance_before" | "balance_after";
 
@@ -58,35 +58,45 @@ export function transactionBody(transaction: Transaction): TransactionBody {
   } as TransactionBody;
 }
 
-/** Which states this release lets a caller move to, and the scope that each move needs. */
-const moves: Readonly<Record<TransactionState, Partial<Record<TransactionState, Context["scopes"][number]>>>> = {
-  pending: { completed: "transactions:settle", rejected: "transactions:approve", cancelled: "transactions:write" },
-  approved: {},
-  processing: {},
-  completed: {},
-  rejected: {},
-  cancelled: {},
-  failed: {},
-  returned: {},
-};
+/** The states that a transaction went through, as `GET /transactions/{id}/history` shows them. */
+export function historyBody(transaction: Transaction): TransactionHistoryBody {
+  const self = `/v2/transactions/${transaction.id}`;
+  return {
+    object: "transaction_history",
+    transaction_id: transaction.id,
+    data: [...transaction.status_history],
+    _links: { self: { href: `${self}/history` }, transaction: { href: self } },
+  };
+}
+
+/** The sides of a transaction's account that a decision needs: its profile, its money and the tenant's policies. */
+export interface Surroundings {
+  readonly tenant: Tenant;
+  readonly account: Account;
+  readonly balance: Balance;
+}
+
+/** Whether everything a decision needs was found. */
+export function isComplete(
+  found: { readonly [K in keyof Surroundings]: Surroundings[K] | undefined },
+): found is Surroundings {
+  return found.tenant !== undefined && found.account !== undefined && found.balance !== undefined;
+}
 
 /** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
-export function requestDeposit(
-  account: Account,
-  balance: Balance,
-  request: CreateDeposit,
-  context: Context,
-): Decision<Transaction> {
-  const draft = draftTransaction("deposit", account, balance, request, context);
+export function requestDeposit(around: Surroundings, request: CreateDeposit, context: Context): Decision<Transaction> {
+  const { balance } = around;
+  if (balance.accepts === "none") return refuseGate(around.account);
+  const draft = draftTransaction("deposit", around, request, context);
   if (!draft.ok) return draft;
   const pending = draft.result;
-  if (request.status === "completed") return createCompleted(pending, balance, context);
+  if (request.status === "completed") return createCompleted(pending, around, context);
   return {
     ok: true,
     result: pending,
     changes: [
       { op: "create", entity: "transaction", item: pending },
-      adjustBalance(balance, context, { add: { pending: 1 }, require: [equal("accepts", "all")] }),
+      adjustBalance(balance, context, { add: { pending: 1 }, require: [notClosed] }),
       ...transactionMarkers(pending),
     ],
     events: [transactionEvent("transaction.created", pending)],
@@ -98,26 +108,22 @@ export function requestDeposit(
  */
 export function requestWithdrawal(
   client: Client,
-  account: Account,
-  balance: Balance,
+  around: Surroundings,
   request: CreateWithdrawal,
   context: Context,
 ): Decision<Transaction> {
+  const { balance, account, tenant } = around;
+  if (balance.accepts !== "all") return refuseGate(account);
   if (client.status !== "active") return refuse("client_suspended", "The client may not withdraw while suspended.");
-  const draft = draftTransaction("withdrawal", account, balance, request, context);
+  if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
+    return refuse("client_not_verified", "The client must be verified to withdraw.");
+  }
+  const draft = draftTransaction("withdrawal", around, request, context);
   if (!draft.ok) return draft;
   const pending = draft.result;
   const need = pending.amount_minor + greatest(0n, balance.used_margin_minor - balance.credit_minor);
-  if (balance.available_minor < need) {
-    return refuse("insufficient_funds", "The available balance does not cover the amount.", {
-      errors: [{ pointer: "#/amount", code: "insufficient_funds", detail: "is more than the available balance" }],
-      extra: {
-        available_balance: formatAmount(greatest(0n, balance.available_minor), balance.currency),
-        currency: balance.currency,
-      },
-    });
-  }
-  if (request.status === "completed") return createCompleted(pending, balance, context);
+  if (balance.available_minor < need) return refuseFunds(balance);
+  if (request.status === "completed") return createCompleted(pending, around, context);
   return {
     ok: true,
     result: pending,
@@ -137,74 +143,26 @@ export function requestWithdrawal(
   };
 }
 
-/** Decides `PATCH /transactions/{id}`. Asking for the state it has changes nothing. */
-export function moveTransaction(
-  transaction: Transaction,
-  balance: Balance,
-  request: UpdateTransaction,
-  context: Context,
-): Decision<Transaction> {
-  const from = transaction.status;
-  const to = request.status ?? from;
-  if (to === from) return unchanged(transaction);
-  const allowed = moves[from];
-  const scope = allowed[to];
-  if (scope === undefined) {
-    const names = Object.keys(allowed);
-    return refuse("illegal_transition", `A ${from} transaction cannot become ${to}.`, {
-      extra: { from, to, allowed: names },
-    });
-  }
-  if (!context.scopes.includes(scope)) return refuseScope(scope);
-  const reason = request.reason ? { code: request.reason.code, message: request.reason.message ?? null } : null;
-  if (to === "rejected" && reason === null) {
-    return refuseField("validation_failed", "reason", "is required to reject a transaction", "required");
-  }
-  if (to === "completed") return complete(transaction, balance, context, reason);
-  const after = moved(transaction, to, context, reason);
-  const release = transaction.kind === "withdrawal" ? transaction.amount_minor : 0n;
-  return {
-    ok: true,
-    result: after,
-    changes: [
-      { op: "update", entity: "transaction", before: transaction, after },
-      adjustBalance(balance, context, {
-        add: { pending: -1, ...(release === 0n ? {} : { held_minor: -release, available_minor: release }) },
-        require: [],
-      }),
-    ],
-    events: [],
-  };
-}
-
-function complete(
-  transaction: Transaction,
-  balance: Balance,
-  context: Context,
-  reason: Transaction["status_reason"],
-): Decision<Transaction> {
-  const posting = post(transaction, balance, context, "captured");
-  if (!posting.ok) return posting;
-  const { balance_before_minor, balance_after_minor, changes } = posting.result;
-  const after = { ...moved(transaction, "completed", context, reason), balance_before_minor, balance_after_minor };
-  return {
-    ok: true,
-    result: after,
-    changes: [{ op: "update", entity: "transaction", before: transaction, after }, ...changes],
-    events: [transactionEvent("transaction.completed", after, { status: transaction.status })],
-  };
-}
-
 /**
  * A trusted caller books in one step; both events are written, as if the transaction had been created and then
  * completed.
  */
-function createCompleted(pending: Transaction, balance: Balance, context: Context): Decision<Transaction> {
+function createCompleted(pending: Transaction, around: Surroundings, context: Context): Decision<Transaction> {
   if (!context.scopes.includes("transactions:settle")) return refuseScope("transactions:settle");
-  const posting = post(pending, balance, context, "direct");
+  if (around.tenant.four_eyes) {
+    return refuse("four_eyes_required", "Another application must approve this transaction before it is completed.");
+  }
+  const { balance } = around;
+  const moment = moved(pending, "completed", context, null);
+  const booking = { ...completion(pending), captured_minor: 0n, final: false };
+  const withdrawal = pending.kind === "withdrawal";
+  const posting = post(moment, balance, context, booking, [
+    withdrawal ? equal("accepts", "all") : notClosed,
+    ...(withdrawal ? [{ attribute: "available_minor", is: "at_least", value: pending.amount_minor } as const] : []),
+  ]);
   if (!posting.ok) return posting;
   const { balance_before_minor, balance_after_minor, changes } = posting.result;
-  const after = { ...moved(pending, "completed", context, null), balance_before_minor, balance_after_minor };
+  const after = { ...moment, balance_before_minor, balance_after_minor };
   return {
     ok: true,
     result: after,
@@ -212,129 +170,30 @@ function createCompleted(pending: Transaction, balance: Balance, context: Contex
     events: [
       transactionEvent("transaction.created", pending),
       transactionEvent("transaction.completed", after, { status: "pending" }),
+      transactionEvent("transaction.updated", after, { status: "pending" }),
     ],
   };
 }
 
-interface Posting {
-  readonly balance_before_minor: bigint;
-  readonly balance_after_minor: bigint;
-  readonly changes: readonly Change[];
-}
-
-/**
- * The ledger side of a completion: one entry on the account, its legs on the control accounts, and the new balance on
- * the condition that nobody posted in between. `captured` uses up the hold and the pending count; `direct` never had
- * them.
- */
-function post(
-  transaction: Transaction,
-  balance: Balance,
-  context: Context,
-  how: "captured" | "direct",
-): Decision<Posting> {
-  if (balance.accepts === "none" && how === "direct") return refuseGate(balance);
-  const { kind, amount_minor: amount, fee_minor: fee } = transaction;
-  const net = amount - fee;
-  const change = kind === "deposit" ? net : -amount;
-  const before = balance.balance_minor;
-  const after = before + change;
-  if (after > limits.money.max_minor) {
-    return refuse("amount_too_large", "The balance would be larger than the service can hold.");
-  }
-  const payable = balance.balance_minor - greatest(0n, balance.used_margin_minor - balance.credit_minor);
-  if (kind === "withdrawal" && amount > payable) {
-    return refuse("insufficient_free_margin", "The free margin does not cover the amount.", {
-      extra: { withdrawable: formatAmount(greatest(0n, payable), balance.currency), currency: balance.currency },
-    });
-  }
-  const held = kind === "withdrawal" && how === "captured" ? amount : 0n;
-  const seq = balance.seq + 1;
-  const entry = ledgerEntry(transaction, context, { change, before, after, seq });
-  return {
-    ok: true,
-    result: {
-      balance_before_minor: before,
-      balance_after_minor: after,
-      changes: [
-        adjustBalance(balance, context, {
-          set: { balance_minor: after, seq },
-          add: {
-            available_minor: change + held,
-            ...(held === 0n ? {} : { held_minor: -held }),
-            ...(how === "captured" ? { pending: -1 } : {}),
-          },
-          require: [
-            equal("seq", balance.seq),
-            equal("pos_version", balance.pos_version),
-            ...(how === "direct" ? [equal("accepts", "all")] : []),
-            ...(how === "direct" && kind === "withdrawal"
-              ? [{ attribute: "available_minor", is: "at_least", value: amount } as const]
-              : []),
-          ],
-        }),
-        { op: "create", entity: "ledger", item: entry },
-        ...contraEntries(transaction, entry, context),
-      ],
+/** 422 for a request that asks for too much, 409 for a move that the account's state does not allow now. */
+export function refuseFunds(balance: Balance, status?: 409) {
+  return refuse("insufficient_funds", "The available balance does not cover the amount.", {
+    ...(status === undefined
+      ? { errors: [{ pointer: "#/amount", code: "insufficient_funds", detail: "is more than the available balance" }] }
+      : { status }),
+    extra: {
+      available_balance: formatAmount(greatest(0n, balance.available_minor), balance.currency),
+      currency: balance.currency,
     },
-    changes: [],
-    events: [],
-  };
-}
-
-function ledgerEntry(
-  transaction: Transaction,
-  context: Context,
-  posting: { change: bigint; before: bigint; after: bigint; seq: number },
-): Ledger {
-  return {
-    id: context.newId("led"),
-    tenant_id: transaction.tenant_id,
-    account_id: transaction.account_id,
-    kind: transaction.kind,
-    amount_minor: posting.change,
-    currency: transaction.currency,
-    balance_before_minor: posting.before,
-    balance_after_minor: posting.after,
-    balance_version: posting.seq,
-    transaction_id: transaction.id,
-    created_at: context.now,
-  };
-}
-
-/**
- * The legs that balance the customer's: a deposit comes out of clearing, a withdrawal goes to payouts, the fee to
- * income.
- */
-function contraEntries(transaction: Transaction, entry: Ledger, context: Context): Change[] {
-  const { kind, amount_minor: amount, fee_minor: fee } = transaction;
-  const leg = (control: Contra["control_account"], minor: bigint): Change => ({
-    op: "create",
-    entity: "contra",
-    item: {
-      id: context.newId("ctl"),
-      tenant_id: transaction.tenant_id,
-      control_account: control,
-      amount_minor: minor,
-      currency: transaction.currency,
-      account_id: transaction.account_id,
-      ledger_id: entry.id,
-      transaction_id: transaction.id,
-      created_at: context.now,
-    } satisfies Contra,
   });
-  const other = kind === "deposit" ? leg("clearing", -amount) : leg("payouts", amount - fee);
-  return fee === 0n ? [other] : [other, leg("fee_income", fee)];
 }
 
 function draftTransaction(
   kind: Transaction["kind"],
-  account: Account,
-  balance: Balance,
+  { account, tenant }: Surroundings,
   request: CreateDeposit & CreateWithdrawal,
   context: Context,
 ): Decision<Transaction> {
-  if (balance.accepts !== "all") return refuseGate(balance);
   if (request.currency !== undefined && request.currency !== account.currency) {
     return refuseField("currency_mismatch", "currency", `The account is kept in ${account.currency}.`);
   }
@@ -344,7 +203,7 @@ function draftTransaction(
   const fee = parseAmount(request.fee ?? "0", account.currency);
   if (typeof fee === "string") return refuseAmount(fee, "fee", account);
   if (fee >= amount) return refuseField("fee_too_high", "fee", "The fee must be lower than the amount.");
-  const expires = expiry(request.expires_at, context.now);
+  const expires = expiry(request.expires_at, context.now, tenant.transaction_expiry_days);
   if (expires === undefined)
     return refuseField("validation_failed", "expires_at", "must be in the future", "out_of_range");
   const draft: Transaction = {
@@ -400,14 +259,15 @@ function maskEndpoint(endpoint: RequestedEndpoint | null | undefined): Transacti
   };
 }
 
-function expiry(requested: string | undefined, now: string): string | undefined {
+function expiry(requested: string | undefined, now: string, days: number): string | undefined {
   const start = Date.parse(now);
-  if (requested === undefined) return new Date(start + limits.transaction.expires_seconds * 1000).toISOString();
+  if (requested === undefined) return new Date(start + days * 24 * 3_600_000).toISOString();
   const moment = Date.parse(requested);
   return moment > start ? new Date(moment).toISOString() : undefined;
 }
 
-function moved(
+/** The transaction in its next state, with the entry in its history. */
+export function moved(
   transaction: Transaction,
   to: TransactionState,
   context: Context,
@@ -421,33 +281,10 @@ function moved(
     status_reason: reason,
     status_history: [...transaction.status_history, { from: transaction.status, to, at, actor, reason }],
     completed_at: to === "completed" ? at : transaction.completed_at,
-    expires_at: null,
+    expires_at: to === "approved" ? transaction.expires_at : null,
     updated_at: at,
     version: transaction.version + 1,
   };
-}
-
-function adjustBalance(
-  balance: Balance,
-  context: Context,
-  change: {
-    set?: Readonly<Record<string, number | bigint>>;
-    add: Readonly<Record<string, number | bigint>>;
-    require: readonly Requirement[];
-  },
-): Change {
-  return {
-    op: "adjust",
-    entity: "balance",
-    id: balance.account_id,
-    set: { updated_at: later(balance.updated_at, context.now), ...change.set },
-    add: change.add,
-    require: change.require,
-  };
-}
-
-function equal(attribute: string, value: string | number): Requirement {
-  return { attribute, is: "equal", value };
 }
 
 function transactionMarkers(transaction: Transaction): Change[] {
@@ -482,9 +319,10 @@ function transactionMarkers(transaction: Transaction): Change[] {
   return changes;
 }
 
-function refuseGate(balance: Balance) {
-  if (balance.accepts === "close_only") return refuse("account_close_only", "The account only allows closing.");
-  return refuse("account_disabled", "The account takes no new transactions.");
+function refuseGate(account: Account) {
+  if (account.status === "closed") return refuse("account_closed", "The account is closed.");
+  if (account.status === "disabled") return refuse("account_disabled", "The account takes no new transactions.");
+  return refuse("account_close_only", "The account only allows closing.");
 }
 
 function refuseAmount(fault: "amount_precision" | "amount_too_large", field: string, account: Account) {
@@ -495,8 +333,9 @@ function refuseAmount(fault: "amount_precision" | "amount_too_large", field: str
   return refuseField(fault, field, `The ${field} ${detail}.`);
 }
 
-function transactionEvent(
-  type: "transaction.created" | "transaction.completed",
+/** An event that shows the transaction as it is after the change. */
+export function transactionEvent(
+  type: "transaction.created" | "transaction.completed" | "transaction.updated",
   transaction: Transaction,
   previous?: Readonly<Record<string, unknown>>,
 ): DomainEvent {

@@ -2,7 +2,7 @@ import type { output as Output } from "zod/v4/core";
 import { execute, type Load, loadItems } from "../data/store.ts";
 import type { Context, Decision } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
-import { nowIso } from "../runtime/clock.ts";
+import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newNumber } from "../runtime/ids.ts";
 import { admitCaller, countRate } from "./admission.ts";
@@ -112,14 +112,16 @@ function callerIn(exchange: Exchange): Caller {
 
 function contextOf(exchange: Exchange): Context {
   const caller = callerIn(exchange);
+  // One moment for a whole decision: an identifier carries the very time that `created_at` shows.
+  const moment = nowMs();
   return {
     tenant_id: caller.tenant_id,
     environment: env.stage,
     actor: { type: "api_application", id: caller.application_id },
     request_id: exchange.request_id,
     scopes: caller.scopes,
-    now: nowIso(),
-    newId,
+    now: new Date(moment).toISOString(),
+    newId: (prefix) => newId(prefix, moment),
     newNumber,
   };
 }

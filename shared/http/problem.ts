@@ -12,6 +12,8 @@ export interface ProblemDetails {
   readonly errors?: readonly ProblemEntry[];
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Another status than the code's own. */
+  readonly status?: number;
 }
 
 /** A request that ends in a problem document (RFC 9457). Its text is for the caller; internals never go in here. */
@@ -31,9 +33,10 @@ export function problemDocument(
   code: ProblemCode,
   detail: string,
   where: { readonly path: string; readonly request_id: string },
-  details: Pick<ProblemDetails, "errors" | "extra"> = {},
+  details: Omit<ProblemDetails, "headers"> = {},
 ): Record<string, unknown> {
-  const { status, title } = problems[code];
+  const { title } = problems[code];
+  const status = details.status ?? problems[code].status;
   return {
     type: problemType(code),
     title,

@@ -27,7 +27,7 @@ export function refusalAnswer(
   exchange: Exchange,
   refusal: Refusal,
 ): { readonly reply: Answer; readonly stored: boolean } {
-  const { status } = problems[refusal.code];
+  const status = refusal.status ?? problems[refusal.code].status;
   const fault = refusal.code === "validation_failed" || refusal.code === "immutable_field";
   return {
     reply: problem(exchange, refusal.code, refusal.detail, refusal),
@@ -39,15 +39,16 @@ function problem(
   exchange: Exchange,
   code: keyof typeof problems,
   detail: string,
-  { errors, extra, headers }: ProblemDetails = {},
+  { errors, extra, headers, status = problems[code].status }: ProblemDetails = {},
 ): Answer {
   const where = { path: exchange.event.requestContext.path, request_id: exchange.request_id };
   const document = problemDocument(code, detail, where, {
     ...(errors === undefined ? {} : { errors }),
     ...(extra === undefined ? {} : { extra }),
+    status,
   });
   return {
-    status: problems[code].status,
+    status,
     headers: { "Content-Type": "application/problem+json", ...headers },
     body: JSON.stringify(document),
   };

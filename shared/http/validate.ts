@@ -74,7 +74,7 @@ export function validQuery(
     return {};
   }
   const result = safeParse(schema, given, withInput);
-  if (result.success) return given;
+  if (result.success) return result.data as Record<string, string>;
   const unknown = result.error.issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
   if (unknown.length > 0) throw unknownParameters(unknown);
   throw badParameters(
@@ -119,6 +119,7 @@ function explain(issue: $ZodIssue): { code: string; detail: string } {
 
 function ruleText(message: string): string {
   if (message.startsWith("id ")) return `must be an identifier that begins with ${message.slice(3)}`;
+  if (message.startsWith("one of ")) return `must be one or more of ${message.slice(7)}, separated by commas`;
   return rules[message] ?? "is not valid";
 }
 

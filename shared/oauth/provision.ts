@@ -6,6 +6,7 @@ import { readKeys } from "../data/store.ts";
 import { table } from "../data/table.ts";
 import { putNew, updateItem } from "../data/write.ts";
 import { type Application, draftApplication } from "../domain/application.ts";
+import { draftTenant } from "../domain/tenant.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newSecretWord } from "../runtime/ids.ts";
@@ -46,9 +47,8 @@ export async function createApplication(
 ): Promise<CreatedApplication> {
   const now = nowIso();
   const tenantId = request.tenant_id ?? newId("brk");
-  const tenant = { id: tenantId, created_at: now };
   if (request.tenant_id !== null) {
-    const [known] = await readKeys([tenants.keyOf(tenant)]);
+    const [known] = await readKeys([tenants.key(tenantId)]);
     if (known === undefined) throw new Error(`There is no tenant ${tenantId}.`);
   }
   const secret = `sec_${env.stage === "production" ? "live" : "sandbox"}_${newSecretWord(43)}`;
@@ -69,7 +69,7 @@ export async function createApplication(
       TransactItems: [
         putNew(applications, application),
         putNew(applicationRefs, reference),
-        ...(request.tenant_id === null ? [putNew(tenants, tenant)] : []),
+        ...(request.tenant_id === null ? [putNew(tenants, draftTenant(tenantId, now))] : []),
       ],
     }),
   );

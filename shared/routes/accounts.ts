@@ -1,11 +1,14 @@
 import {
+  AccountBalance,
   CreateAccountRequest,
   LedgerEntry,
   ListAccountsQuery,
   ListLedgerQuery,
   TradingAccount,
+  UpdateAccountRequest,
 } from "../schema/account.ts";
 import { page } from "../schema/fields.ts";
+import { ListAccountTransactionsQuery, Transaction } from "../schema/transaction.ts";
 import { route } from "./route.ts";
 
 /** `GET /accounts` */
@@ -49,6 +52,7 @@ export const createAccount = route({
     "client_not_found",
     "client_closed",
     "client_suspended",
+    "client_not_verified",
     "number_taken",
     "platform_login_taken",
     "leverage_not_allowed",
@@ -77,6 +81,75 @@ export const getAccount = route({
   stages: ["sandbox", "production"],
 });
 
+/** `PATCH /accounts/{id}` */
+export const updateAccount = route({
+  id: "update_account",
+  method: "PATCH",
+  path: "/accounts/{id}",
+  tag: "Accounts",
+  summary: "Update an account",
+  description: "A merge patch (RFC 7396). A disabled account can become active again or, when it is empty, closed.",
+  file: "accounts/update",
+  auth: "token",
+  scope: "accounts:write",
+  rate: "standard",
+  grants: ["read", "put", "update", "delete"],
+  body: UpdateAccountRequest,
+  media: "merge_patch",
+  reply: TradingAccount,
+  status: 200,
+  example: { name: "Main account" },
+  refusals: [
+    "illegal_transition",
+    "account_disabled",
+    "account_closed",
+    "account_not_empty",
+    "leverage_not_allowed",
+    "platform_login_taken",
+  ],
+  emits: ["account.updated"],
+  stages: ["sandbox", "production"],
+});
+
+/** `DELETE /accounts/{id}` */
+export const disableAccount = route({
+  id: "disable_account",
+  method: "DELETE",
+  path: "/accounts/{id}",
+  tag: "Accounts",
+  summary: "Disable an account",
+  description: "The account is disabled, not deleted: new transactions are refused, and the answer shows the account.",
+  file: "accounts/disable",
+  auth: "token",
+  scope: "accounts:write",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  reply: TradingAccount,
+  status: 200,
+  refusals: ["illegal_transition"],
+  emits: ["account.updated"],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /accounts/{id}/balance` */
+export const getBalance = route({
+  id: "get_balance",
+  method: "GET",
+  path: "/accounts/{id}/balance",
+  tag: "Accounts",
+  summary: "Get the money of an account",
+  file: "accounts/balance",
+  auth: "token",
+  scope: "accounts:read",
+  rate: "standard",
+  grants: ["read"],
+  reply: AccountBalance,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** `GET /accounts/{id}/ledger` */
 export const listLedger = route({
   id: "list_ledger",
@@ -97,5 +170,34 @@ export const listLedger = route({
   stages: ["sandbox", "production"],
 });
 
+/** `GET /accounts/{id}/transactions` */
+export const listAccountTransactions = route({
+  id: "list_account_transactions",
+  method: "GET",
+  path: "/accounts/{id}/transactions",
+  tag: "Accounts",
+  summary: "List the transactions of an account",
+  file: "accounts/list-transactions",
+  auth: "token",
+  scope: "transactions:read",
+  rate: "standard",
+  grants: ["query:owner", "read"],
+  query: ListAccountTransactionsQuery,
+  reply: page(Transaction),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the account endpoints. */
-export const accountRoutes = [listAccounts, createAccount, getAccount, listLedger] as const;
+export const accountRoutes = [
+  listAccounts,
+  createAccount,
+  getAccount,
+  updateAccount,
+  disableAccount,
+  getBalance,
+  listLedger,
+  listAccountTransactions,
+] as const;

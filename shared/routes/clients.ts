@@ -1,6 +1,7 @@
 import { ListAccountsQuery, TradingAccount } from "../schema/account.ts";
 import { BrokerageClient, CreateClientRequest, ListClientsQuery, UpdateClientRequest } from "../schema/client.ts";
 import { page } from "../schema/fields.ts";
+import { ListClientTransactionsQuery, Transaction } from "../schema/transaction.ts";
 import { route } from "./route.ts";
 
 /** `GET /clients` */
@@ -91,7 +92,7 @@ export const updateClient = route({
     "client_closed",
     "insufficient_scope",
   ],
-  emits: ["client.verified"],
+  emits: ["client.verified", "client.updated"],
   stages: ["sandbox", "production"],
 });
 
@@ -115,5 +116,32 @@ export const listClientAccounts = route({
   stages: ["sandbox", "production"],
 });
 
+/** `GET /clients/{id}/transactions` */
+export const listClientTransactions = route({
+  id: "list_client_transactions",
+  method: "GET",
+  path: "/clients/{id}/transactions",
+  tag: "Clients",
+  summary: "List the transactions of a client",
+  file: "clients/list-transactions",
+  auth: "token",
+  scope: "transactions:read",
+  rate: "standard",
+  grants: ["query:owner", "read"],
+  query: ListClientTransactionsQuery,
+  reply: page(Transaction),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the client endpoints. */
-export const clientRoutes = [listClients, createClient, getClient, updateClient, listClientAccounts] as const;
+export const clientRoutes = [
+  listClients,
+  createClient,
+  getClient,
+  updateClient,
+  listClientAccounts,
+  listClientTransactions,
+] as const;

@@ -15,7 +15,7 @@ export const listEvents = route({
   auth: "token",
   scope: "events:read",
   rate: "standard",
-  grants: ["query", "read"],
+  grants: ["query", "query:state", "query:owner", "read"],
   query: ListEventsQuery,
   reply: page(BrokerageEvent),
   status: 200,

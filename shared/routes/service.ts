@@ -1,4 +1,5 @@
 import { Health, Me, OpenApiDocument } from "../schema/service.ts";
+import { Settings, UpdateSettingsRequest } from "../schema/settings.ts";
 import { route } from "./route.ts";
 
 /** `GET /me` */
@@ -15,6 +16,47 @@ export const getMe = route({
   grants: ["read"],
   reply: Me,
   status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /settings` */
+export const getSettings = route({
+  id: "get_settings",
+  method: "GET",
+  path: "/settings",
+  tag: "Service",
+  summary: "Show the policies of the brokerage",
+  file: "applications/get-settings",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["read"],
+  reply: Settings,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `PATCH /settings` */
+export const updateSettings = route({
+  id: "update_settings",
+  method: "PATCH",
+  path: "/settings",
+  tag: "Service",
+  summary: "Change the policies of the brokerage",
+  file: "applications/update-settings",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  body: UpdateSettingsRequest,
+  media: "merge_patch",
+  reply: Settings,
+  status: 200,
+  example: { four_eyes: true },
   refusals: [],
   emits: [],
   stages: ["sandbox", "production"],
@@ -59,4 +101,4 @@ export const getHealth = route({
 });
 
 /** Rows of the service itself. */
-export const serviceRoutes = [getMe, getOpenApi, getHealth] as const;
+export const serviceRoutes = [getMe, getSettings, updateSettings, getOpenApi, getHealth] as const;

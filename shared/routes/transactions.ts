@@ -1,10 +1,33 @@
+import { page } from "../schema/fields.ts";
 import {
   CreateDepositRequest,
   CreateWithdrawalRequest,
+  ListTransactionsQuery,
   Transaction,
+  TransactionHistory,
   UpdateTransactionRequest,
 } from "../schema/transaction.ts";
 import { route } from "./route.ts";
+
+/** `GET /transactions` */
+export const listTransactions = route({
+  id: "list_transactions",
+  method: "GET",
+  path: "/transactions",
+  tag: "Transactions",
+  summary: "List transactions",
+  file: "transactions/list",
+  auth: "token",
+  scope: "transactions:read",
+  rate: "standard",
+  grants: ["query:list", "query:state", "read"],
+  query: ListTransactionsQuery,
+  reply: page(Transaction),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
 
 /** `POST /transactions/deposit` */
 export const createDeposit = route({
@@ -35,8 +58,9 @@ export const createDeposit = route({
     "external_id_taken",
     "duplicate_provider_reference",
     "insufficient_scope",
+    "four_eyes_required",
   ],
-  emits: ["transaction.created", "transaction.completed"],
+  emits: ["transaction.created", "transaction.completed", "transaction.updated"],
   stages: ["sandbox", "production"],
 });
 
@@ -64,6 +88,7 @@ export const createWithdrawal = route({
     "account_closed",
     "account_close_only",
     "client_suspended",
+    "client_not_verified",
     "insufficient_funds",
     "currency_mismatch",
     "amount_precision",
@@ -72,8 +97,9 @@ export const createWithdrawal = route({
     "external_id_taken",
     "duplicate_provider_reference",
     "insufficient_scope",
+    "four_eyes_required",
   ],
-  emits: ["transaction.created", "transaction.completed"],
+  emits: ["transaction.created", "transaction.completed", "transaction.updated"],
   stages: ["sandbox", "production"],
 });
 
@@ -103,7 +129,7 @@ export const updateTransaction = route({
   path: "/transactions/{id}",
   tag: "Transactions",
   summary: "Update the status of a transaction",
-  description: "Completing needs transactions:settle, rejecting transactions:approve, cancelling transactions:write.",
+  description: "Approving and rejecting need transactions:approve; processing and all after it transactions:settle.",
   file: "transactions/update",
   auth: "token",
   scope: "transactions:write",
@@ -125,5 +151,31 @@ export const updateTransaction = route({
   stages: ["sandbox", "production"],
 });
 
+/** `GET /transactions/{id}/history` */
+export const getTransactionHistory = route({
+  id: "get_transaction_history",
+  method: "GET",
+  path: "/transactions/{id}/history",
+  tag: "Transactions",
+  summary: "Show the states that a transaction went through",
+  file: "transactions/history",
+  auth: "token",
+  scope: "transactions:read",
+  rate: "standard",
+  grants: ["read"],
+  reply: TransactionHistory,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the transaction endpoints. */
-export const transactionRoutes = [createDeposit, createWithdrawal, getTransaction, updateTransaction] as const;
+export const transactionRoutes = [
+  listTransactions,
+  createDeposit,
+  createWithdrawal,
+  getTransaction,
+  updateTransaction,
+  getTransactionHistory,
+] as const;

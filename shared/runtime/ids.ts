@@ -1,10 +1,15 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { ulid } from "ulid";
+import { encodeTime, ulid } from "ulid";
 import { nowMs } from "./clock.ts";
 
 /** A fresh identifier `<prefix>_<ULID>`; identifiers sort by the time they were made. */
-export function newId(prefix: string): string {
-  return `${prefix}_${ulid(nowMs())}`;
+export function newId(prefix: string, atMs: number = nowMs()): string {
+  return `${prefix}_${ulid(atMs)}`;
+}
+
+/** The beginning that every identifier of a millisecond has after its prefix; those made before sort below it. */
+export function timePart(atMs: number): string {
+  return encodeTime(atMs, 10);
 }
 
 /** A random number of so many decimal digits, the first one not zero. */

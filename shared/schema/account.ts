@@ -1,7 +1,22 @@
 import * as z from "zod/mini";
-import { Currency, id, Metadata, Money, Percent, pageParameters, resourceFields, Timestamp, text } from "./fields.ts";
+import {
+  Currency,
+  createdRange,
+  id,
+  Metadata,
+  MetadataPatch,
+  Money,
+  Percent,
+  pageParameters,
+  resourceFields,
+  setOf,
+  Timestamp,
+  text,
+} from "./fields.ts";
 
 const AccountType = z.enum(["live", "demo"]);
+const AccountStatus = z.enum(["active", "disabled", "closed"]);
+const MarginStatus = z.enum(["normal", "margin_call", "stop_out"]);
 const Platform = z.enum(["internal", "mt4", "mt5", "ctrader", "other"]);
 const StopOutOrder = z.enum(["most_losing_first", "most_margin_first"]);
 const StopOutMode = z.enum(["full", "partial"]);
@@ -31,9 +46,60 @@ export const CreateAccountRequest = z.strictObject({
   metadata: z.optional(Metadata),
 });
 
+/** `PATCH /accounts/{id}`, a merge patch (RFC 7396). */
+export const UpdateAccountRequest = z.strictObject({
+  name: z.optional(z.nullable(text(100))),
+  leverage: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+  group_id: z.optional(text(64)),
+  platform_login: z.optional(z.nullable(text(64))),
+  swap_free: z.optional(z.boolean()),
+  trading_mode: z.optional(z.enum(["full", "close_only", "none"])),
+  margin_call_level: z.optional(Percent),
+  stop_out_level: z.optional(Percent),
+  margin_rearm_level: z.optional(Percent),
+  status: z.optional(AccountStatus),
+  disabled_reason: z.optional(z.nullable(text(500))),
+  metadata: z.optional(MetadataPatch),
+});
+
+/** Amounts of an account, each computed from its balance item. */
+const money = {
+  balance: Money,
+  credit: Money,
+  held: Money,
+  available_balance: Money,
+  floating_pnl: Money,
+  equity: Money,
+  used_margin: Money,
+  free_margin: Money,
+  margin_level: z.nullable(z.string()),
+  withdrawable: Money,
+};
+
+/** `GET /accounts/{id}/balance`: the money of an account alone. */
+export const AccountBalance = z.object({
+  object: z.literal("account_balance"),
+  account_id: z.string(),
+  currency: Currency,
+  ...money,
+  margin_status: MarginStatus,
+  metrics_as_of: Timestamp,
+  metrics_stale: z.boolean(),
+  balance_version: z.int(),
+  _links: resourceFields._links,
+});
+
 /** Query of `GET /accounts`. */
 export const ListAccountsQuery = z.strictObject({
   ...pageParameters,
+  ...createdRange,
+  status: z.optional(setOf(AccountStatus.options)),
+  type: z.optional(setOf(AccountType.options)),
+  currency: z.optional(setOf(Currency.options)),
+  group_id: z.optional(text(64)),
+  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "account_number"))),
+  platform_login: z.optional(text(64)),
+  margin_status: z.optional(setOf(MarginStatus.options)),
   sort: z.optional(z.enum(["-created_at", "created_at"])),
 });
 
@@ -54,19 +120,10 @@ export const TradingAccount = z.object({
   platform_login: z.nullable(z.string()),
   swap_free: z.boolean(),
   negative_balance_protection: z.boolean(),
-  status: z.enum(["active", "disabled", "closed"]),
+  status: AccountStatus,
   trading_mode: z.enum(["full", "close_only", "none"]),
-  balance: Money,
-  credit: Money,
-  held: Money,
-  available_balance: Money,
-  floating_pnl: Money,
-  equity: Money,
-  used_margin: Money,
-  free_margin: Money,
-  margin_level: z.nullable(z.string()),
-  withdrawable: Money,
-  margin_status: z.enum(["normal", "margin_call", "stop_out"]),
+  ...money,
+  margin_status: MarginStatus,
   margin_call_level: Percent,
   stop_out_level: Percent,
   margin_rearm_level: Percent,
@@ -101,6 +158,8 @@ export const LedgerKind = z.enum([
 /** Query of `GET /accounts/{id}/ledger`. */
 export const ListLedgerQuery = z.strictObject({
   ...pageParameters,
+  ...createdRange,
+  kind: z.optional(setOf(LedgerKind.options)),
   sort: z.optional(z.enum(["-balance_version", "balance_version"])),
 });
 
@@ -128,3 +187,7 @@ export type AccountBody = z.infer<typeof TradingAccount>;
 export type LedgerEntryBody = z.infer<typeof LedgerEntry>;
 /** One ledger kind. */
 export type LedgerKindName = z.infer<typeof LedgerKind>;
+/** Body of `PATCH /accounts/{id}` after validation. */
+export type UpdateAccount = z.infer<typeof UpdateAccountRequest>;
+/** The money of an account on the wire. */
+export type AccountBalanceBody = z.infer<typeof AccountBalance>;

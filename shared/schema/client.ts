@@ -2,9 +2,12 @@ import * as z from "zod/mini";
 import {
   CalendarDate,
   Country,
+  createdRange,
   Metadata,
+  MetadataPatch,
   pageParameters,
   resourceFields,
+  setOf,
   Timestamp,
   TimestampInput,
   text,
@@ -108,12 +111,7 @@ export const UpdateClientRequest = z.strictObject({
   last_name: z.optional(text(100)),
   company_name: z.optional(text(200)),
   ...optionalProfile,
-  metadata: z.optional(
-    z.record(
-      z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "metadata_key")),
-      z.nullable(z.string().check(z.maxLength(500))),
-    ),
-  ),
+  metadata: z.optional(MetadataPatch),
   status: z.optional(Status),
   suspended_reason: z.optional(z.nullable(text(500))),
   verification_status: z.optional(VerificationStatus),
@@ -123,6 +121,13 @@ export const UpdateClientRequest = z.strictObject({
 /** Query of `GET /clients`. */
 export const ListClientsQuery = z.strictObject({
   ...pageParameters,
+  ...createdRange,
+  status: z.optional(setOf(Status.options)),
+  verification_status: z.optional(setOf(VerificationStatus.options)),
+  country: z.optional(Country),
+  email: z.optional(Email),
+  external_id: z.optional(text(64)),
+  tag: z.optional(text(50)),
   sort: z.optional(z.enum(["-created_at", "created_at"])),
 });
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { Links, pageParameters, Timestamp } from "./fields.ts";
+import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "./fields.ts";
 
 /** The nine event kinds of the specification. */
 export const eventTypes = [
@@ -54,6 +54,11 @@ export const BrokerageEvent = z.object({
 /** Query of `GET /events`. */
 export const ListEventsQuery = z.strictObject({
   ...pageParameters,
+  ...createdRange,
+  type: z.optional(setOf([...eventTypes, ...optInEventTypes].map((type) => type.replace(".", "\\.")))),
+  resource_id: z.optional(z.string().check(z.regex(/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/, "id"))),
+  account_id: z.optional(id("acc")),
+  client_id: z.optional(id("cli")),
   after_sequence: z.optional(z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "sequence"))),
   sort: z.optional(z.enum(["sequence", "-sequence"])),
 });

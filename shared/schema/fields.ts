@@ -38,6 +38,12 @@ export const Metadata = z
   )
   .check(z.refine((value) => Object.keys(value).length <= limits.metadata.max_keys, "metadata_keys"));
 
+/** Metadata in a merge patch: null removes a key. */
+export const MetadataPatch = z.record(
+  z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "metadata_key")),
+  z.nullable(z.string().check(z.maxLength(limits.metadata.max_value_characters))),
+);
+
 /** Identifier `<prefix>_<ULID>`. */
 // @__NO_SIDE_EFFECTS__
 export function id(prefix: string) {
@@ -61,6 +67,16 @@ export const pageParameters = {
   limit: z.optional(z.string().check(z.regex(/^(?:[1-9]\d?|100)$/, "limit"))),
   cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(1024))),
 };
+
+/** A range over `created_at`, from inclusive, to exclusive. */
+export const createdRange = { created_from: z.optional(TimestampInput), created_to: z.optional(TimestampInput) };
+
+/** One or more of these words, separated by commas. */
+// @__NO_SIDE_EFFECTS__
+export function setOf(words: readonly string[]) {
+  const word = `(?:${words.join("|")})`;
+  return z.string().check(z.regex(new RegExp(`^${word}(?:,${word}){0,19}$`), `one of ${words.join(", ")}`));
+}
 
 /** One page of a list. */
 // @__NO_SIDE_EFFECTS__

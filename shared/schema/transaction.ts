@@ -1,6 +1,18 @@
 import * as z from "zod/mini";
 import { Actor } from "./event.ts";
-import { Currency, id, Metadata, Money, resourceFields, Timestamp, TimestampInput, text } from "./fields.ts";
+import {
+  Currency,
+  createdRange,
+  id,
+  Metadata,
+  Money,
+  pageParameters,
+  resourceFields,
+  setOf,
+  Timestamp,
+  TimestampInput,
+  text,
+} from "./fields.ts";
 import { MoneyInput } from "./money.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
@@ -56,6 +68,10 @@ export const CreateWithdrawalRequest = z.strictObject({ ...request, destination:
 export const UpdateTransactionRequest = z.strictObject({
   status: z.optional(TransactionStatus),
   reason: z.optional(StatusReason),
+  /** With `returned`: take the money although it is not there. Needs the scope admin. */
+  force: z.optional(z.boolean()),
+  /** With `returned`: the fee stays where it is. */
+  keep_fee: z.optional(z.boolean()),
 });
 
 const MaskedEndpoint = z.object({
@@ -63,6 +79,41 @@ const MaskedEndpoint = z.object({
   wallet: z.optional(z.string()),
   card_last4: z.optional(z.string()),
   holder: z.optional(z.string()),
+});
+
+const ofAccount = {
+  kind: z.optional(setOf(["deposit", "withdrawal"])),
+  status: z.optional(setOf(TransactionStatus.options)),
+  method: z.optional(setOf(Method.options)),
+  external_id: z.optional(text(64)),
+  provider_reference: z.optional(text(128)),
+};
+
+/** Query of `GET /accounts/{id}/transactions`. */
+export const ListAccountTransactionsQuery = z.strictObject({
+  ...pageParameters,
+  ...createdRange,
+  ...ofAccount,
+  sort: z.optional(z.enum(["-created_at", "created_at"])),
+});
+
+/** Query of `GET /clients/{id}/transactions`. */
+export const ListClientTransactionsQuery = z.strictObject({
+  ...pageParameters,
+  ...createdRange,
+  ...ofAccount,
+  account_id: z.optional(id("acc")),
+  sort: z.optional(z.enum(["-created_at", "created_at"])),
+});
+
+/** Query of `GET /transactions`. */
+export const ListTransactionsQuery = z.strictObject({
+  ...pageParameters,
+  ...createdRange,
+  ...ofAccount,
+  account_id: z.optional(id("acc")),
+  client_id: z.optional(id("cli")),
+  sort: z.optional(z.enum(["-created_at", "created_at"])),
 });
 
 /** A deposit or a withdrawal as the API shows it. */
@@ -104,6 +155,14 @@ export const Transaction = z.object({
   ...resourceFields,
 });
 
+/** The states that a transaction went through, oldest first. */
+export const TransactionHistory = z.object({
+  object: z.literal("transaction_history"),
+  transaction_id: z.string(),
+  data: Transaction.shape.status_history,
+  _links: resourceFields._links,
+});
+
 /** Body of `POST /transactions/deposit` after validation. */
 export type CreateDeposit = z.infer<typeof CreateDepositRequest>;
 /** Body of `POST /transactions/withdrawal` after validation. */
@@ -114,3 +173,5 @@ export type UpdateTransaction = z.infer<typeof UpdateTransactionRequest>;
 export type TransactionBody = z.infer<typeof Transaction>;
 /** One transaction state. */
 export type TransactionState = z.infer<typeof TransactionStatus>;
+/** The history of a transaction on the wire. */
+export type TransactionHistoryBody = z.infer<typeof TransactionHistory>;

@@ -77,22 +77,26 @@ class Saboteur {
 async function tellStory(stack: Stack): Promise<void> {
   const { api } = stack;
   const { client_id, account_id } = await fundedAccount(api, "100.00");
-  await api.call("PATCH", `/clients/${client_id}`, { body: { email: "moved@example.com", external_id: "x-1" } });
+  const patch = (path: string, body: unknown) =>
+    api.call("PATCH", path, { body, headers: { "Idempotency-Key": path } });
+  await patch(`/clients/${client_id}`, { email: "moved@example.com", external_id: "x-1" });
   await api.call("PATCH", `/clients/${client_id}`, { body: { external_id: null } });
+  await patch(`/accounts/${account_id}`, { platform_login: "1001" });
+  await api.call("PATCH", `/accounts/${account_id}`, { body: { platform_login: null } });
+  await patch("/settings", { transaction_expiry_days: 14 });
   const withdrawal = await api.call<{ id: string }>("POST", "/transactions/withdrawal", {
     body: { account_id, amount: "1.00" },
   });
-  const ids: Record<string, string> = {
-    "/clients/{id}": client_id,
-    "/clients/{id}/accounts": client_id,
-    "/accounts/{id}": account_id,
-    "/accounts/{id}/ledger": account_id,
-    "/transactions/{id}": withdrawal.body.id,
-    "/events/{id}": "evt_01JD0000000000000000000001",
-  };
+  await api.call("DELETE", `/accounts/${account_id}`);
+  const ids: Record<string, string> = { clients: client_id, accounts: account_id, transactions: withdrawal.body.id };
   for (const { method, path, auth } of routes) {
-    if (method === "GET" && auth === "token") await api.call("GET", path.replace("{id}", ids[path] ?? ""));
+    if (method !== "GET" || auth !== "token") continue;
+    const noun = path.split("/")[1] ?? "";
+    await api.call("GET", path.replace("{id}", ids[noun] ?? "evt_01JD0000000000000000000001"));
   }
+  await api.call("GET", "/transactions?status=pending");
+  await api.call("GET", `/events?resource_id=${client_id}`);
+  await api.call("GET", `/events?account_id=${account_id}`);
 }
 
 describe("the grants of every function", () => {

@@ -103,15 +103,22 @@ describe("the events of a story", () => {
     }
     const events = await eventually(async () => {
       const { body } = await other.api.call<{ data: Shown[] }>("GET", "/events");
-      return body.data.length >= 4 ? body.data : undefined;
+      return body.data.length >= 5 ? body.data : undefined;
     });
     expect(events.map(({ type, sequence }) => [sequence, type])).toEqual([
       ["1", "client.created"],
       ["2", "account.created"],
       ["3", "transaction.created"],
       ["4", "transaction.completed"],
+      ["5", "transaction.updated"],
     ]);
-    expect(events.map(({ data }) => data.object)).toEqual([client.body, account.body, deposit.body, done.body]);
+    expect(events.map(({ data }) => data.object)).toEqual([
+      client.body,
+      account.body,
+      deposit.body,
+      done.body,
+      done.body,
+    ]);
     const one = await other.api.call("GET", `/events/${events[2]?.id}`);
     expect(one.body).toEqual(events[2]);
     const after = await other.api.call<{ data: Shown[] }>("GET", "/events?after_sequence=2&limit=1");

@@ -109,10 +109,16 @@ describe.runIf(process.platform === "linux")(
       const account = await later.call<{ balance: string }>("GET", `/accounts/${account_id}`);
       expect([account.status, account.body.balance]).toEqual([200, "77.70"]);
       const types = await eventually(async () => {
-        const { body } = await later.call<{ data: { type: string }[] }>("GET", "/events?after_sequence=4");
-        return body.data.length >= 4 ? body.data.map(({ type }) => type) : undefined;
+        const { body } = await later.call<{ data: { type: string }[] }>("GET", "/events?after_sequence=5");
+        return body.data.length >= 5 ? body.data.map(({ type }) => type) : undefined;
       });
-      expect(types).toEqual(["client.created", "account.created", "transaction.created", "transaction.completed"]);
+      expect(types).toEqual([
+        "client.created",
+        "account.created",
+        "transaction.created",
+        "transaction.completed",
+        "transaction.updated",
+      ]);
       process.kill(again.pid, "SIGTERM");
       await gone(5_000);
     });

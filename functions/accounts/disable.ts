@@ -1,0 +1,21 @@
+import { ref } from "../../shared/data/store.ts";
+import { accountBody } from "../../shared/domain/account.ts";
+import { disableAccount } from "../../shared/domain/amend-account.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { command } from "../../shared/http/operations.ts";
+import { disableAccount as row } from "../../shared/routes/accounts.ts";
+
+/** `DELETE /accounts/{id}` */
+export const handler = command(
+  row,
+  async ({ path, load, context, expectVersion }) => {
+    const id = path["id"] ?? "";
+    const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
+    if (!account || !balance) return refuse("not_found", "There is nothing here.");
+    expectVersion(account.version);
+    const { client } = await load({ client: ref.client(account.client_id) });
+    if (!client) return refuse("not_found", "There is nothing here.");
+    return disableAccount({ account, balance, client }, context);
+  },
+  ({ account, balance }) => accountBody(account, balance),
+);

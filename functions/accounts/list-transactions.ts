@@ -1,0 +1,20 @@
+import { transactions } from "../../shared/data/entities.ts";
+import { pageOfIndex } from "../../shared/data/list.ts";
+import { ref } from "../../shared/data/store.ts";
+import { type Transaction, transactionBody } from "../../shared/domain/transaction.ts";
+import { resourcePage, transactionFilters } from "../../shared/http/filters.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { listAccountTransactions } from "../../shared/routes/accounts.ts";
+
+/** `GET /accounts/{id}/transactions` */
+export const handler = list(listAccountTransactions, async ({ path, caller, place, load }) => {
+  const id = path["id"] ?? "";
+  const request = resourcePage(place, transactionFilters);
+  const own = transactions.ofAccount(caller.tenant_id, id);
+  const [{ account }, page] = await Promise.all([
+    load({ account: ref.account(id) }),
+    pageOfIndex<Transaction>("owner", [own], request),
+  ]);
+  return account && pageReply(place, page, transactionBody);
+});

@@ -1,0 +1,21 @@
+import { ref } from "../../shared/data/store.ts";
+import { accountBody } from "../../shared/domain/account.ts";
+import { amendAccount } from "../../shared/domain/amend-account.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { command } from "../../shared/http/operations.ts";
+import { updateAccount } from "../../shared/routes/accounts.ts";
+
+/** `PATCH /accounts/{id}` */
+export const handler = command(
+  updateAccount,
+  async ({ path, body, load, context, expectVersion }) => {
+    const id = path["id"] ?? "";
+    const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
+    if (!account || !balance) return refuse("not_found", "There is nothing here.");
+    expectVersion(account.version);
+    const { client } = await load({ client: ref.client(account.client_id) });
+    if (!client) return refuse("not_found", "There is nothing here.");
+    return amendAccount({ account, balance, client }, body, context);
+  },
+  ({ account, balance }) => accountBody(account, balance),
+);

@@ -1,0 +1,10 @@
+import { ref } from "../../shared/data/store.ts";
+import { settingsBody } from "../../shared/domain/tenant.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getSettings } from "../../shared/routes/service.ts";
+
+/** `GET /settings` */
+export const handler = read(getSettings, async ({ load }) => {
+  const { tenant } = await load({ tenant: ref.tenant() });
+  return tenant && settingsBody(tenant);
+});

@@ -1,0 +1,17 @@
+import { ref } from "../../shared/data/store.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { amendSettings, settingsBody } from "../../shared/domain/tenant.ts";
+import { command } from "../../shared/http/operations.ts";
+import { updateSettings } from "../../shared/routes/service.ts";
+
+/** `PATCH /settings` */
+export const handler = command(
+  updateSettings,
+  async ({ body, load, context, expectVersion }) => {
+    const { tenant } = await load({ tenant: ref.tenant() });
+    if (tenant === undefined) return refuse("not_found", "There is nothing here.");
+    expectVersion(tenant.version);
+    return amendSettings(tenant, body, context);
+  },
+  settingsBody,
+);

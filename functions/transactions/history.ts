@@ -1,0 +1,10 @@
+import { ref } from "../../shared/data/store.ts";
+import { historyBody } from "../../shared/domain/transaction.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getTransactionHistory } from "../../shared/routes/transactions.ts";
+
+/** `GET /transactions/{id}/history` */
+export const handler = read(getTransactionHistory, async ({ path, load }) => {
+  const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });
+  return transaction && historyBody(transaction);
+});

@@ -1,0 +1,68 @@
+import { type Context, unchanged } from "../domain/decision.ts";
+import { expireTransaction } from "../domain/move-transaction.ts";
+import { isComplete, type Transaction } from "../domain/transaction.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { newId, newNumber } from "../runtime/ids.ts";
+import { log } from "../runtime/log.ts";
+import { overdueKeys } from "./due.ts";
+import { execute, readKeys, ref } from "./store.ts";
+
+const nothing = { status: 200, headers: {}, body: "" };
+
+/**
+ * Fails the transactions that nobody decided on in time and releases what they held. Each is decided from a new read,
+ * so a run that comes twice, or meets a caller's own move, changes nothing. Returns how many expired and how many could
+ * not.
+ */
+export async function expireOverdue(remainingMs: () => number): Promise<{ expired: number; failed: number }> {
+  const found = (await readKeys(await overdueKeys("TXN"))) as (Transaction | undefined)[];
+  let expired = 0;
+  let failed = 0;
+  for (const transaction of found) {
+    if (transaction === undefined) continue;
+    try {
+      if (await expire(transaction, remainingMs)) expired += 1;
+    } catch (error) {
+      failed += 1;
+      log.error("A transaction could not expire.", { transaction_id: transaction.id, error: (error as Error).name });
+    }
+  }
+  return { expired, failed };
+}
+
+async function expire({ id, tenant_id }: Transaction, remainingMs: () => number): Promise<boolean> {
+  let done = false;
+  const outcome = await execute<Transaction | undefined>({
+    tenant_id,
+    newContext: () => systemContext(tenant_id),
+    decide: async (load, context) => {
+      done = false;
+      const { transaction } = await load({ transaction: ref.transaction(id) });
+      if (transaction === undefined) return unchanged(undefined);
+      const account = transaction.account_id;
+      const around = await load({ tenant: ref.tenant(), account: ref.account(account), balance: ref.balance(account) });
+      const decision = isComplete(around) ? expireTransaction(transaction, around, context) : undefined;
+      done = decision?.ok ?? false;
+      return decision ?? unchanged(transaction);
+    },
+    show: () => nothing,
+    showRefusal: () => ({ reply: nothing, stored: false }),
+    remainingMs,
+  });
+  return done && outcome.kind === "fresh";
+}
+
+function systemContext(tenant: string): Context {
+  const moment = nowMs();
+  return {
+    tenant_id: tenant,
+    environment: env.stage,
+    actor: { type: "system", id: "expiry" },
+    request_id: null,
+    scopes: [],
+    now: new Date(moment).toISOString(),
+    newId: (prefix) => newId(prefix, moment),
+    newNumber,
+  };
+}

@@ -1,0 +1,217 @@
+import type { AccountBalanceBody, UpdateAccount } from "../schema/account.ts";
+import {
+  type Account,
+  type AccountWithBalance,
+  accountBody,
+  accountUpdated,
+  type Balance,
+  claimLogin,
+  isRetailLive,
+  loginMarker,
+  marginLevels,
+  maxLeverage,
+  refuseLeverage,
+} from "./account.ts";
+import type { Client } from "./client.ts";
+import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "./decision.ts";
+import { sameValue } from "./equality.ts";
+import { mergeMetadata } from "./metadata.ts";
+
+/** An account with its money and the client that it belongs to. */
+export interface OwnedAccount extends AccountWithBalance {
+  readonly client: Client;
+}
+
+type Status = Account["status"];
+
+const statusMoves: Readonly<Record<Status, readonly Status[]>> = {
+  active: ["disabled"],
+  disabled: ["active", "closed"],
+  closed: [],
+};
+
+/** Decides `PATCH /accounts/{id}`. A patch that says what is already so changes nothing. */
+export function amendAccount(
+  owned: OwnedAccount,
+  patch: UpdateAccount,
+  context: Context,
+): Decision<AccountWithBalance> {
+  const { account, balance, client } = owned;
+  const status = amendStatus(account, balance, patch, context);
+  if (!status.ok) return status;
+  const metadata = mergeMetadata(account.metadata, patch.metadata ?? {});
+  if (!metadata.ok) return metadata;
+  const retail = isRetailLive(account.type, client);
+  if (patch.leverage !== undefined && patch.leverage > maxLeverage(retail)) return refuseLeverage(retail);
+  const touched = ["margin_call_level", "stop_out_level", "margin_rearm_level"].some((name) => name in patch);
+  const levels = touched ? marginLevels({ ...levelsOf(account), ...patch }, retail) : unchanged(levelsOf(account));
+  if (!levels.ok) return levels;
+  const { status: _s, disabled_reason: _r, trading_mode: _t, metadata: _m, ...plain } = patch;
+  const merged = { ...account, ...plain, ...levels.result, ...status.result, metadata: metadata.result } as Account;
+  if (sameValue(merged, account)) return unchanged({ account, balance });
+  if (account.status === "closed") return refuse("account_closed", "A closed account cannot be changed.");
+  const moment = later(account.updated_at, context.now);
+  const after: Account = { ...merged, updated_at: moment, version: account.version + 1 };
+  const gate = gateChanges(account, after, balance, moment);
+  const shown = { account: after, balance: gate.length === 0 ? balance : moveGate(balance, after, moment) };
+  return {
+    ok: true,
+    result: shown,
+    changes: [{ op: "update", entity: "account", before: account, after }, ...gate, ...moveLogin(account, after)],
+    events: [accountUpdated(account, after, shown.balance)],
+  };
+}
+
+/** Decides `DELETE /accounts/{id}`: the account is disabled, never deleted; a second time changes nothing. */
+export function disableAccount(owned: OwnedAccount, context: Context): Decision<AccountWithBalance> {
+  return amendAccount(owned, { status: "disabled" }, context);
+}
+
+/** The money of an account as `GET /accounts/{id}/balance` shows it. */
+export function balanceBody({ account, balance }: AccountWithBalance): AccountBalanceBody {
+  const shown = accountBody(account, balance);
+  return {
+    object: "account_balance",
+    account_id: account.id,
+    currency: shown.currency,
+    balance: shown.balance,
+    credit: shown.credit,
+    held: shown.held,
+    available_balance: shown.available_balance,
+    floating_pnl: shown.floating_pnl,
+    equity: shown.equity,
+    used_margin: shown.used_margin,
+    free_margin: shown.free_margin,
+    margin_level: shown.margin_level,
+    withdrawable: shown.withdrawable,
+    margin_status: shown.margin_status,
+    metrics_as_of: shown.metrics_as_of,
+    metrics_stale: shown.metrics_stale,
+    balance_version: shown.balance_version,
+    _links: { self: { href: `/v2/accounts/${account.id}/balance` }, account: { href: `/v2/accounts/${account.id}` } },
+  };
+}
+
+function levelsOf({ margin_call_level, stop_out_level, margin_rearm_level }: Account) {
+  return { margin_call_level, stop_out_level, margin_rearm_level };
+}
+
+type StatusFields = Pick<
+  Account,
+  "status" | "trading_mode" | "trading_mode_before" | "disabled_at" | "disabled_reason" | "closed_at"
+>;
+
+function amendStatus(
+  account: Account,
+  balance: Balance,
+  patch: UpdateAccount,
+  context: Context,
+): Decision<StatusFields> {
+  const from = account.status;
+  const to = patch.status ?? from;
+  const { trading_mode, trading_mode_before, disabled_at, disabled_reason, closed_at } = account;
+  const now: StatusFields = {
+    status: from,
+    trading_mode,
+    trading_mode_before,
+    disabled_at,
+    disabled_reason,
+    closed_at,
+  };
+  const mode = patch.trading_mode;
+  if (mode !== undefined && mode !== trading_mode && to !== "active") {
+    return refuse("account_disabled", "The trading mode of an account can be set while it is active.");
+  }
+  if (to === from) {
+    const reason = from === "disabled" && patch.disabled_reason !== undefined ? patch.disabled_reason : disabled_reason;
+    return unchanged({ ...now, trading_mode: mode ?? trading_mode, disabled_reason: reason });
+  }
+  const allowed = statusMoves[from];
+  if (!allowed.includes(to)) {
+    return refuse("illegal_transition", `status cannot go from ${from} to ${to}.`, { extra: { from, to, allowed } });
+  }
+  if (to === "disabled") {
+    return unchanged({
+      ...now,
+      status: to,
+      trading_mode: "none",
+      trading_mode_before: trading_mode,
+      disabled_at: context.now,
+      disabled_reason: patch.disabled_reason ?? null,
+    });
+  }
+  if (to === "closed") {
+    const left = whatIsLeft(balance);
+    if (left.length > 0) {
+      return refuse("account_not_empty", `The account still has ${left.join(", ")}.`, { extra: { left } });
+    }
+    return unchanged({ ...now, status: to, closed_at: context.now });
+  }
+  const back = mode ?? trading_mode_before ?? "full";
+  return unchanged({
+    ...now,
+    status: to,
+    trading_mode: back,
+    trading_mode_before: null,
+    disabled_at: null,
+    disabled_reason: null,
+  });
+}
+
+function whatIsLeft(balance: Balance): string[] {
+  return [
+    ...(balance.positions > 0 ? ["positions"] : []),
+    ...(balance.pending > 0 ? ["pending transactions"] : []),
+    ...(balance.balance_minor === 0n ? [] : ["a balance"]),
+    ...(balance.credit_minor === 0n ? [] : ["credit"]),
+  ];
+}
+
+/** What the money of an account accepts: nothing new unless it is active, and all only when it may trade fully. */
+function gateOf(account: Account): Balance["accepts"] {
+  if (account.status !== "active") return "none";
+  return account.trading_mode === "full" ? "all" : "close_only";
+}
+
+/** The money as it is read after the gate moved. */
+function moveGate(balance: Balance, after: Account, moment: string): Balance {
+  return { ...balance, accepts: gateOf(after), updated_at: later(balance.updated_at, moment) };
+}
+
+/** The gate is copied to the money, so that what arrives at the same time meets it there. */
+function gateChanges(before: Account, after: Account, balance: Balance, moment: string): Change[] {
+  const gate = gateOf(after);
+  const closes = after.status === "closed" && before.status !== "closed";
+  if (gate === gateOf(before) && !closes) return [];
+  const empty: readonly Requirement[] = [
+    { attribute: "positions", is: "equal", value: 0 },
+    { attribute: "pending", is: "equal", value: 0 },
+    { attribute: "balance_minor", is: "equal", value: 0n },
+    { attribute: "credit_minor", is: "equal", value: 0n },
+  ];
+  const changes: Change[] = [
+    {
+      op: "adjust",
+      entity: "balance",
+      id: after.id,
+      set: { accepts: gate, updated_at: later(balance.updated_at, moment) },
+      // A posting that was decided while the account was not yet closed must be decided again.
+      ...(closes ? { add: { pos_version: 1 } } : {}),
+      require: closes ? empty : [],
+    },
+  ];
+  if (closes) {
+    changes.push({ op: "adjust", entity: "client", id: after.client_id, add: { open_accounts: -1 }, require: [] });
+  }
+  return changes;
+}
+
+function moveLogin(before: Account, after: Account): Change[] {
+  if (before.platform_login === after.platform_login) return [];
+  return [
+    ...(before.platform_login === null
+      ? []
+      : [{ op: "release", kind: "platform_login", value: loginMarker(before), owner: before.id } as const]),
+    ...(after.platform_login === null ? [] : [claimLogin(after)]),
+  ];
+}

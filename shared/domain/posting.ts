@@ -1,0 +1,152 @@
+import { limits } from "../limits.ts";
+import type { Balance, Contra, Ledger } from "./account.ts";
+import { type Change, type Context, type Decision, later, type Requirement, refuse } from "./decision.ts";
+import { formatAmount, greatest } from "./money.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** A leg on a control account, in minor units. */
+export type Leg = readonly [control: Contra["control_account"], minor: bigint];
+
+/** What a booking does: the customer's side and its legs on control accounts, together zero. */
+export interface Booking {
+  readonly kind: Ledger["kind"];
+  readonly customer_minor: bigint;
+  readonly legs: readonly Leg[];
+  /** How much of a hold is used up. */
+  readonly captured_minor: bigint;
+  /** The transaction no longer counts as pending on its account afterwards. */
+  readonly final: boolean;
+}
+
+/** What completing a transaction books. */
+export function completion({ kind, amount_minor: amount, fee_minor: fee }: Transaction): Booking {
+  const income: Leg = ["fee_income", fee];
+  return kind === "deposit"
+    ? { kind, customer_minor: amount - fee, legs: [["clearing", -amount], income], captured_minor: 0n, final: true }
+    : { kind, customer_minor: -amount, legs: [["payouts", amount - fee], income], captured_minor: amount, final: true };
+}
+
+/** What a posting comes to. */
+export interface Posting {
+  readonly balance_before_minor: bigint;
+  readonly balance_after_minor: bigint;
+  readonly changes: readonly Change[];
+}
+
+/**
+ * The ledger side of a booking: one entry on the account, its legs on the control accounts, and the new balance on the
+ * condition that nobody posted in between.
+ */
+export function post(
+  transaction: Transaction,
+  balance: Balance,
+  context: Context,
+  booking: Booking,
+  require: readonly Requirement[] = [],
+): Decision<Posting> {
+  const { customer_minor: change, captured_minor: captured } = booking;
+  const before = balance.balance_minor;
+  const after = before + change;
+  if (after > limits.money.max_minor) {
+    return refuse("amount_too_large", "The balance would be larger than the service can hold.");
+  }
+  const payable = before - greatest(0n, balance.used_margin_minor - balance.credit_minor);
+  if (booking.kind === "withdrawal" && change < 0n && -change > payable) return refuseMargin(payable, balance);
+  const seq = balance.seq + 1;
+  const entry = ledgerEntry(transaction, context, { kind: booking.kind, change, before, after, seq });
+  const changes: Change[] = [
+    adjustBalance(balance, context, {
+      set: { balance_minor: after, seq },
+      add: {
+        available_minor: change + captured,
+        ...(captured === 0n ? {} : { held_minor: -captured }),
+        ...(booking.final ? { pending: -1 } : {}),
+      },
+      require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version), ...require],
+    }),
+    { op: "create", entity: "ledger", item: entry },
+    ...contraEntries(transaction, booking.legs, context, entry.id),
+  ];
+  const result = { balance_before_minor: before, balance_after_minor: after, changes };
+  return { ok: true, result, changes: [], events: [] };
+}
+
+function refuseMargin(payable: bigint, balance: Balance) {
+  return refuse("insufficient_free_margin", "The free margin does not cover the amount.", {
+    extra: { withdrawable: formatAmount(greatest(0n, payable), balance.currency), currency: balance.currency },
+  });
+}
+
+function ledgerEntry(
+  transaction: Transaction,
+  context: Context,
+  posting: { kind: Ledger["kind"]; change: bigint; before: bigint; after: bigint; seq: number },
+): Ledger {
+  return {
+    id: context.newId("led"),
+    tenant_id: transaction.tenant_id,
+    account_id: transaction.account_id,
+    kind: posting.kind,
+    amount_minor: posting.change,
+    currency: transaction.currency,
+    balance_before_minor: posting.before,
+    balance_after_minor: posting.after,
+    balance_version: posting.seq,
+    transaction_id: transaction.id,
+    created_at: context.now,
+  };
+}
+
+/** The legs of a booking on control accounts; a leg of nothing is left out. */
+export function contraEntries(
+  transaction: Transaction,
+  legs: readonly Leg[],
+  context: Context,
+  ledgerId: string | null,
+): Change[] {
+  return legs
+    .filter(([, minor]) => minor !== 0n)
+    .map(([control_account, amount_minor]) => ({
+      op: "create",
+      entity: "contra",
+      item: {
+        id: context.newId("ctl"),
+        tenant_id: transaction.tenant_id,
+        control_account,
+        amount_minor,
+        currency: transaction.currency,
+        account_id: transaction.account_id,
+        ledger_id: ledgerId,
+        transaction_id: transaction.id,
+        created_at: context.now,
+      } satisfies Contra,
+    }));
+}
+
+/** An adjustment of the balance, which never turns its clock back. */
+export function adjustBalance(
+  balance: Balance,
+  context: Context,
+  change: {
+    set?: Readonly<Record<string, string | number | bigint>>;
+    add: Readonly<Record<string, number | bigint>>;
+    require: readonly Requirement[];
+  },
+): Change {
+  return {
+    op: "adjust",
+    entity: "balance",
+    id: balance.account_id,
+    set: { updated_at: later(balance.updated_at, context.now), ...change.set },
+    add: change.add,
+    require: change.require,
+  };
+}
+
+/** The gate of an account that is neither disabled nor closed. */
+export const notClosed: Requirement = { attribute: "accepts", is: "not", value: "none" };
+
+/** A requirement that an attribute has exactly this value. */
+export function equal(attribute: string, value: string | number): Requirement {
+  return { attribute, is: "equal", value };
+}

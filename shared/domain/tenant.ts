@@ -1,0 +1,37 @@
+import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
+import { type Context, type Decision, later, unchanged } from "./decision.ts";
+import { sameValue } from "./equality.ts";
+
+/** A brokerage with the policies that its decisions follow. */
+export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | "_links"> {
+  readonly id: string;
+}
+
+/** The policies of a tenant that has set none. */
+const defaults: Pick<Tenant, Exclude<keyof Tenant, "id" | "created_at" | "updated_at" | "version">> = {
+  require_verified_client: "none",
+  four_eyes: false,
+  currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
+  default_leverage: 100,
+  transaction_expiry_days: 7,
+};
+
+/** A new tenant with the default policies. */
+export function draftTenant(id: string, now: string): Tenant {
+  return { id, ...defaults, created_at: now, updated_at: now, version: 1 };
+}
+
+/** The policies as `GET /settings` shows them. */
+export function settingsBody(tenant: Tenant): SettingsBody {
+  const { id, ...policies } = tenant;
+  return { object: "settings", tenant_id: id, ...policies, _links: { self: { href: "/v2/settings" } } };
+}
+
+/** Decides `PATCH /settings`. A patch that says what is already so changes nothing. */
+export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Context): Decision<Tenant> {
+  const currencies = patch.currencies === undefined ? tenant.currencies : [...new Set(patch.currencies)];
+  const merged = { ...tenant, ...patch, currencies } as Tenant;
+  if (sameValue(merged, tenant)) return unchanged(tenant);
+  const after = { ...merged, updated_at: later(tenant.updated_at, context.now), version: tenant.version + 1 };
+  return { ok: true, result: after, changes: [{ op: "update", entity: "tenant", before: tenant, after }], events: [] };
+}

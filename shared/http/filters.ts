@@ -1,0 +1,103 @@
+import type { PageRequest } from "../data/list.ts";
+import { timePart } from "../runtime/ids.ts";
+import { type ListPlace, pageRequest } from "./page.ts";
+
+/** Filters of the list of clients. */
+export const clientFilters = ["status", "verification_status", "country", "email", "external_id", "tag"];
+
+/** Filters of every list of accounts. */
+export const accountFilters = ["status", "type", "currency", "group_id", "number", "platform_login", "margin_status"];
+
+/** Filters of every list of transactions. */
+export const transactionFilters = [
+  "kind",
+  "status",
+  "account_id",
+  "client_id",
+  "method",
+  "external_id",
+  "provider_reference",
+];
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** The words of a set filter such as `status=pending,approved`; undefined without the filter. */
+export function wordsOf(query: Query, name: string): readonly string[] | undefined {
+  const value = query[name];
+  return value === undefined ? undefined : [...new Set(value.split(","))];
+}
+
+/** Bounds of a list that is sorted by ULID, from `created_from` (inclusive) and `created_to` (exclusive). */
+function createdBounds(query: Query): Pick<PageRequest, "floor" | "ceiling"> {
+  const { created_from: from, created_to: to } = query;
+  return {
+    ...(from === undefined ? {} : { floor: timePart(timeOf(from)) }),
+    ...(to === undefined ? {} : { ceiling: timePart(timeOf(to)) }),
+  };
+}
+
+// A ULID counts from 1970 and has 48 bits; a moment outside is as good as the end of that range.
+function timeOf(moment: string): number {
+  return Math.min(Math.max(Date.parse(moment), 0), 2 ** 48 - 1);
+}
+
+/**
+ * A filter over what the indexes carry: each of these parameters that the query has must be met by the attribute of its
+ * name. `tag` is met by one of the tags, `created_from` and `created_to` by the text of `created_at`.
+ */
+export function keepBy(query: Query, names: readonly string[]): Pick<PageRequest, "keep"> {
+  const wanted = names.flatMap((name) => {
+    const words = wordsOf(query, name);
+    return words === undefined
+      ? []
+      : [{ attribute: name === "tag" ? "tags" : name, words: literal(name, words, query) }];
+  });
+  if (wanted.length === 0) return {};
+  return {
+    keep: (entry) =>
+      wanted.every(({ attribute, words }) => {
+        // The margin status is not kept before there are positions: every account is normal.
+        const value = entry[attribute] ?? (attribute === "margin_status" ? "normal" : undefined);
+        if (Array.isArray(value)) return words.some((word) => value.includes(word));
+        // What is not there is no text: the word "null" finds nothing but itself.
+        return typeof value === "string" && words.includes(value);
+      }),
+  };
+}
+
+/** Free texts may hold commas themselves: they are one word. */
+const free = new Set(["external_id", "provider_reference", "group_id", "platform_login", "tag", "email"]);
+
+function literal(name: string, words: readonly string[], query: Query): readonly string[] {
+  return free.has(name) ? [query[name] ?? ""] : words;
+}
+
+/** A filter over the moment that an item carries as text, for lists that are not sorted by it. */
+export function keepCreated(query: Query): Pick<PageRequest, "keep"> {
+  const { created_from: from, created_to: to } = query;
+  if (from === undefined && to === undefined) return {};
+  const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
+  return {
+    keep: (entry) => {
+      const at = Date.parse(String(entry["created_at"]));
+      return at >= low && at < high;
+    },
+  };
+}
+
+/**
+ * What page a list of resources asks for: newest first unless `sort` says otherwise, within `created_from` and
+ * `created_to`, filtered by these parameters.
+ * @throws HttpProblem `invalid_cursor`
+ */
+export function resourcePage(place: ListPlace, filters: readonly string[]): PageRequest {
+  const { query } = place;
+  return { ...pageRequest(place, "-created_at"), ...createdBounds(query), ...keepBy(query, filters) };
+}
+
+/** Both filters at once. */
+export function keepBoth(a: Pick<PageRequest, "keep">, b: Pick<PageRequest, "keep">): Pick<PageRequest, "keep"> {
+  const [first, second] = [a.keep, b.keep];
+  if (first === undefined || second === undefined) return first === undefined ? b : a;
+  return { keep: (entry) => first(entry) && second(entry) };
+}

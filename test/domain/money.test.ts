@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatAmount, formatPercent, greatest, least, minorDigits, parseAmount } from "../../shared/domain/money.ts";
+import { limits } from "../../shared/limits.ts";
+import type { CurrencyCode } from "../../shared/schema/fields.ts";
+
+const currencies = Object.keys(minorDigits) as CurrencyCode[];
+const currency = fc.constantFrom(...currencies);
+const bound = limits.money.max_minor;
+const amount = fc.bigInt({ min: 0n, max: bound });
+
+describe("an amount", () => {
+  it("is the same after it was printed and read, for every currency and every size up to the bound", () => {
+    fc.assert(
+      fc.property(amount, currency, (minor, code) => {
+        expect(parseAmount(formatAmount(minor, code), code)).toBe(minor);
+      }),
+    );
+  });
+
+  it("is printed with exactly the digits of its currency, negative ones with one sign", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -bound, max: bound }), currency, (minor, code) => {
+        const digits = minorDigits[code];
+        const pattern = digits === 0 ? /^-?(?:0|[1-9]\d*)$/ : new RegExp(`^-?(?:0|[1-9]\\d*)\\.\\d{${digits}}$`);
+        const text = formatAmount(minor, code);
+        expect(text).toMatch(pattern);
+        expect(text.startsWith("-")).toBe(minor < 0n);
+        expect(BigInt(text.replace(".", ""))).toBe(minor);
+      }),
+    );
+  });
+
+  it("keeps its value when zeros are added up to the digits of the currency", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n - 1n }), currency, (whole, code) => {
+        const expected = whole * 10n ** BigInt(minorDigits[code]);
+        expect(parseAmount(String(whole), code)).toBe(expected);
+        for (let digits = 1; digits <= minorDigits[code]; digits += 1) {
+          expect(parseAmount(`${whole}.${"0".repeat(digits)}`, code)).toBe(expected);
+        }
+      }),
+    );
+  });
+
+  it("is refused with one digit more than its currency has, even when that digit is zero: nothing is rounded", () => {
+    fc.assert(
+      fc.property(amount, currency, fc.integer({ min: 0, max: 9 }), (minor, code, digit) => {
+        const text = formatAmount(minor, code);
+        const longer = minorDigits[code] === 0 ? `${text}.${digit}` : `${text}${digit}`;
+        expect(parseAmount(longer, code)).toBe("amount_precision");
+      }),
+    );
+  });
+
+  it.each([
+    ["0.01", "USD", 1n],
+    ["0.1", "USD", 10n],
+    ["100", "USD", 10_000n],
+    ["90071992547409.93", "USD", 9_007_199_254_740_993n],
+    ["999999999999999.99", "USD", 99_999_999_999_999_999n],
+    ["15000", "JPY", 15_000n],
+    ["10000000000000000.00", "USD", bound],
+    ["10000000000000000.01", "USD", "amount_too_large"],
+    ["1000000000000000000", "JPY", bound],
+    ["1000000000000000001", "JPY", "amount_too_large"],
+    ["0.001", "USD", "amount_precision"],
+    ["1.0", "JPY", "amount_precision"],
+  ] as const)("%s %s is read as %s", (text, code, expected) => {
+    expect(parseAmount(text, code)).toBe(expected);
+  });
+});
+
+describe("a percentage", () => {
+  it("is truncated toward zero at two digits, so a level never looks better than it is", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -bound, max: bound }), fc.bigInt({ min: 1n, max: bound }), (part, whole) => {
+        const shown = BigInt(formatPercent(part, whole).replace(".", ""));
+        const size = (value: bigint) => (value < 0n ? -value : value);
+        expect(size(shown) * whole <= size(part) * 10_000n).toBe(true);
+        expect((size(shown) + 1n) * whole > size(part) * 10_000n).toBe(true);
+        expect(shown === 0n || shown < 0n === part < 0n).toBe(true);
+      }),
+    );
+  });
+
+  it.each([
+    [104_000n, 44_004n, "236.34"],
+    [1n, 3n, "33.33"],
+    [2n, 3n, "66.66"],
+    [9_999_999n, 10_000_000n, "99.99"],
+    [-1n, 3n, "-33.33"],
+    [-1n, 1_000_000n, "0.00"],
+    [0n, 7n, "0.00"],
+    [7n, 7n, "100.00"],
+  ] as const)("%s of %s is %s", (part, whole, shown) => {
+    expect(formatPercent(part, whole)).toBe(shown);
+  });
+});
+
+describe("the smaller and the larger of two amounts", () => {
+  it("are the two amounts in order", () => {
+    fc.assert(
+      fc.property(fc.bigInt(), fc.bigInt(), (a, b) => {
+        expect([least(a, b), greatest(a, b)]).toEqual([a, b].toSorted((x, y) => (x < y ? -1 : x > y ? 1 : 0)));
+      }),
+    );
+  });
+});

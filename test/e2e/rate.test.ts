@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../support/stack.ts";
+import { eventually } from "../support/wait.ts";
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(async () => stack?.stop());
+
+const me = (token: string) => fetch(`${stack.baseUrl}/me`, { headers: { Authorization: `Bearer ${token}` } });
+
+/** The beginning of a clock second: the window of the burst limit. */
+const secondBegins = () => eventually(() => (Date.now() % 1000 < 25 ? true : undefined), 3000);
+
+describe("the limit of 50 a second", () => {
+  it("serves 50 of 60 requests of one clock second and answers the others 429, which count for nothing", async () => {
+    const { api } = await stack.newApplication();
+    await me(api.token);
+    await secondBegins();
+    const replies = await Promise.all(Array.from({ length: 60 }, () => me(api.token)));
+    const served = replies.filter(({ status }) => status === 200);
+    const refused = replies.filter(({ status }) => status === 429);
+    expect([served.length, refused.length]).toEqual([50, 10]);
+    for (const reply of refused) {
+      const problem = (await reply.json()) as Record<string, unknown>;
+      expect(problem).toMatchObject({ code: "rate_limit_exceeded", status: 429, "violated-policies": ["burst"] });
+      expect(reply.headers.get("retry-after")).toBe("1");
+    }
+    const remaining = served.map(({ headers }) => Number(headers.get("x-ratelimit-remaining")));
+    expect(new Set(remaining).size).toBe(50);
+    for (const { headers } of replies) {
+      expect(headers.get("x-ratelimit-limit")).toBe("1000");
+      const reset = Number(headers.get("x-ratelimit-reset"));
+      expect(reset % 60).toBe(0);
+      expect(reset * 1000 - Date.now()).toBeLessThanOrEqual(60_000);
+    }
+  });
+
+  it("never answers a caller who waits as long as Retry-After says with 429 twice in a row", async () => {
+    const { api } = await stack.newApplication();
+    let before = 200;
+    for (let sent = 0; sent < 150; sent += 10) {
+      const replies = await Promise.all(Array.from({ length: 10 }, () => me(api.token)));
+      const refused = replies.find(({ status }) => status === 429);
+      expect([before, refused?.status]).not.toEqual([429, 429]);
+      before = refused?.status ?? 200;
+      const again = Date.now() + 1000 * Number(refused?.headers.get("retry-after") ?? 0);
+      await eventually(() => (Date.now() >= again ? true : undefined), 61_000);
+    }
+  });
+
+  it("counts each application for itself", async () => {
+    const [first, second] = [await stack.newApplication(), await stack.newApplication()];
+    await secondBegins();
+    await Promise.all(Array.from({ length: 60 }, () => me(first.api.token)));
+    expect((await me(second.api.token)).status).toBe(200);
+  });
+});

@@ -1,0 +1,303 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod/mini";
+import { safeParse } from "zod/v4/core";
+import { routes } from "../../shared/routes/index.ts";
+import type { Route } from "../../shared/routes/route.ts";
+import { problems } from "../../shared/schema/problem.ts";
+import { startApi, type TestAnswer } from "../support/api.ts";
+import { brokerage } from "../support/brokerage.ts";
+import { newCaller, type RequestParts } from "../support/request.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+
+const runs = Number(process.env["FUZZ_RUNS"] ?? "500");
+const seed = process.env["FUZZ_SEED"];
+const caller = newCaller();
+const stranger = newCaller();
+
+/** Identifiers that exist here, exist elsewhere, or exist nowhere; filled before the first case. */
+const ids: string[] = ["cli_01JD0000000000000000000000", "acc_01JD0000000000000000000000", "1", "01", "999999999"];
+/** Lists with a cursor that they gave out. */
+const pages: { readonly address: string; readonly cursor: string }[] = [];
+
+beforeAll(async () => {
+  for (const each of [caller, stranger]) {
+    const broker = brokerage(api, each);
+    const account = await broker.account("1000.00");
+    const deposit = await broker.deposit(account, "10.00");
+    const withdrawal = await broker.withdrawal(account, "20.00");
+    await broker.account("5.00");
+    ids.push(account.id, account.client_id, deposit.id, withdrawal.id, each.tenant_id, each.application_id);
+    if (each === stranger) continue;
+    const lists = [
+      ...["/clients", "/accounts", "/transactions", "/transactions?status=pending,completed"],
+      ...[`/accounts/${account.id}/transactions`, `/clients/${account.client_id}/transactions`],
+    ];
+    for (const list of lists) {
+      const address = `${list}${list.includes("?") ? "&" : "?"}limit=1`;
+      const next = (await broker.get(address))._links?.next?.href as string | undefined;
+      const cursor = next === undefined ? null : new URL(next, "https://api.test.example").searchParams.get("cursor");
+      if (cursor !== null) pages.push({ address, cursor });
+    }
+  }
+  expect(pages.length).toBeGreaterThan(3);
+});
+
+/** Text that has broken parsers before. */
+const hostile = fc.constantFrom(
+  ...["", " ", "null", "undefined", "NaN", "-0", "1e999", "0x10", "true", "[]", "{}", "%00", "%2e%2e%2f", "../..", "'--"],
+  ...["\u0000", "\u202e", "\ufeff", "\u{1f4a9}", "İ", "ß", "a\r\nb: c", "__proto__", "constructor", "toString", "*", "|"],
+  ...["brk_01JD0000000000000000000000", "#", "a#b", "9".repeat(400), "Z".repeat(2000), '"1"', 'W/"1"', "GLOBAL|KEYS"],
+  ...["9999-12-31T23:59:59.999Z", "0000-01-01T00:00:00Z", "2026-02-30T00:00:00Z", "+010000-01-01T00:00:00Z", "-1"],
+  ...["9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59", "2026-06-30T23:59:60Z", "0.1", "999999999999999.99"],
+);
+
+const unexpected: fc.Arbitrary<unknown> = fc.oneof(
+  hostile,
+  fc.string({ unit: "binary", maxLength: 30 }).map((text) => text.toWellFormed()),
+  fc.double(),
+  fc.integer(),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+interface Schema {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly maximum?: number;
+}
+
+/** Values that a schema means, as far as its shape tells. */
+function fitting(schema: Schema): fc.Arbitrary<unknown> {
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(fitting));
+  if (schema.format === "date-time") return fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
+  if (schema.format === "date") return fc.date({ noInvalidDate: true }).map((date) => date.toISOString().slice(0, 10));
+  switch (schema.type) {
+    case "object":
+      return schema.properties === undefined
+        ? fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.string(), { maxKeys: 3 })
+        : members(schema);
+    case "array":
+      return fc.array(fitting(schema.items ?? {}), { maxLength: 4 });
+    case "integer":
+    case "number":
+      return fc.integer({ min: -1, max: Math.min(schema.maximum ?? 2000, 2000) });
+    case "boolean":
+      return fc.boolean();
+    case "null":
+      return fc.constant(null);
+    default:
+      return fc.oneof(fc.constantFrom(...ids), textOf(schema.pattern), fc.constantFrom("ana@example.com", "10.00"));
+  }
+}
+
+function textOf(pattern: string | undefined): fc.Arbitrary<string> {
+  try {
+    return fc.stringMatching(new RegExp(pattern ?? "^[ -~]{1,20}$")).map((text) => text.slice(0, 300));
+  } catch {
+    // Some patterns use what the generator does not know, such as classes of characters.
+    return fc.string({ maxLength: 20 });
+  }
+}
+
+/** An object in which most members fit, some are missing, some are wrong, and some are unknown. */
+function members({ properties = {}, required = [] }: Schema): fc.Arbitrary<Record<string, unknown>> {
+  const parts = Object.entries(properties).map(([name, schema]) =>
+    fc
+      .tuple(fc.nat(19), fitting(schema), unexpected)
+      .map(([luck, fit, wrong]): [string, unknown] | undefined =>
+        luck === 0 ? [name, wrong] : luck < (required.includes(name) ? 19 : 5) ? [name, fit] : undefined,
+      ),
+  );
+  const extra = fc.option(fc.tuple(hostile, unexpected), { freq: 12 });
+  return fc
+    .tuple(extra, ...parts)
+    .map(([more, ...own]) =>
+      Object.fromEntries([...(more == null ? [] : [more]), ...own].filter((each) => each !== undefined)),
+    );
+}
+
+function schemaOf(schema: Route["body"]): Schema {
+  return schema === undefined ? {} : (z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema);
+}
+
+const rawBodies = fc.oneof(
+  hostile,
+  fc.json(),
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.constantFrom(
+    ...['{"a":1,"a":2}', '{"__proto__":{"x":1}}', '{"amount":1e400}', '{"email":"\\ud800"}', "\ufeff{}", '{"a":01}'],
+    ...["[".repeat(40_000), `{"a":${"[".repeat(31)}${"]".repeat(31)}}`, `{"a":"${"x".repeat(300_000)}"}`, "{}", '{"":0}'],
+    ...[`{${Array.from({ length: 3000 }, (_, index) => `"m${index}":null`).join()}}`, `{"tags":[${"1,".repeat(9000)}1]}`],
+  ),
+);
+
+function bodyOf(row: Route): fc.Arbitrary<unknown> {
+  if (row.body === undefined) return fc.option(rawBodies, { nil: undefined, freq: 1 });
+  const form = row.media === "form_or_json";
+  const valid = members(schemaOf(row.body));
+  return fc.oneof(
+    { weight: 6, arbitrary: form ? valid.map((each) => formOf(each)) : valid },
+    { weight: 1, arbitrary: valid },
+    { weight: 1, arbitrary: valid.map((each) => JSON.stringify(each).slice(0, -1)) },
+    { weight: 2, arbitrary: rawBodies },
+  );
+}
+
+function formOf(values: Readonly<Record<string, unknown>>): string {
+  return new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)])).toString();
+}
+
+const visible = fc.string({ unit: fc.constantFrom(..."aZ09-_.~/+:;,=\"\\ %é\u0001"), maxLength: 300 });
+const headerText = fc.oneof(
+  visible,
+  hostile.filter((text) => !/[\r\n]/.test(text)),
+);
+const tag = fc.constantFrom("*", '"1"', '"2"', 'W/"1"', '"1-00000000"', '"1", "2"', ",", '"', '"9007199254740993"');
+const key = fc.oneof(fc.constantFrom("k1", '"k1"', "k2"), headerText);
+
+function headersOf(row: Route): fc.Arbitrary<Record<string, string>> {
+  const types = ["application/json; charset=utf-8", "application/json;charset=latin1", "text/plain", "", ";", "APPLICATION/JSON"];
+  const wrong = { weight: 1, arbitrary: fc.oneof(fc.constantFrom(...types), headerText) };
+  const form = { weight: 4, arbitrary: fc.constant("application/x-www-form-urlencoded") };
+  const names: Record<string, fc.Arbitrary<string>> = {
+    ...(row.media === "form_or_json" ? { "Content-Type": fc.oneof(wrong, form) } : {}),
+    "Idempotency-Key": key,
+    "If-Match": fc.oneof(tag, headerText),
+    "If-None-Match": fc.oneof(tag, headerText),
+    "X-Correlation-Id": headerText,
+    Accept: headerText,
+    Host: headerText,
+  };
+  const usual = fc.record(names, { requiredKeys: row.media === "form_or_json" ? ["Content-Type"] : [] });
+  const other = fc.option(fc.oneof(fc.constantFrom(...types), headerText), { freq: 8 });
+  return fc
+    .tuple(fc.nat(1), usual, other)
+    .map(([some, given, type]) => ({
+      ...(some === 0 && row.media !== "form_or_json" ? {} : given),
+      ...(type === null ? {} : { "Content-Type": type }),
+    }));
+}
+
+function queryOf(row: Route): fc.Arbitrary<string> {
+  const { properties = {} } = schemaOf(row.query);
+  const value = (schema: Schema) => fc.oneof({ weight: 5, arbitrary: fitting(schema) }, { weight: 1, arbitrary: unexpected });
+  const own = Object.entries(properties).map(([name, schema]) =>
+    fc
+      .tuple(fc.nat(5), name === "cursor" ? cursors : value(schema))
+      .map(([luck, given]) => (luck < 2 ? [[name, given]] : luck === 2 && name === "limit" ? [[name, "1"]] : [])),
+  );
+  const extra = fc.option(fc.tuple(hostile, unexpected), { freq: 20 });
+  return fc.tuple(extra, ...own).map(([more, ...parts]) => {
+    const pairs = [...(more == null ? [] : [more]), ...parts.flat()] as [string, unknown][];
+    return new URLSearchParams(pairs.map(([name, given]) => [name, String(given)])).toString();
+  });
+}
+
+/** Cursors that look right: their parts, one of them replaced. */
+const cursors = fc
+  .tuple(
+    fc.nat(4),
+    fc.constantFrom("n", "p", "N", "P", "x"),
+    fc.oneof(fc.stringMatching(/^[0-9A-Z|]{1,64}$/), hostile),
+    fc.stringMatching(/^[0-9a-f]{12}$/),
+  )
+  .map(([version, way, position, owner]) =>
+    Buffer.from(JSON.stringify([version === 0 ? 2 : 1, way, position, owner])).toString("base64url"),
+  );
+
+interface Case {
+  readonly row: Route;
+  readonly address: string;
+  readonly parts: RequestParts;
+}
+
+function caseOf(row: Route): fc.Arbitrary<Case> {
+  const id = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: hostile });
+  const base64 = fc.option(fc.constantFrom("utf8" as const, "latin1" as const), { nil: undefined, freq: 3 });
+  return fc.tuple(id, queryOf(row), bodyOf(row), headersOf(row), base64).map(([given, query, body, headers, coded]) => ({
+    row,
+    address: row.path.replace("{id}", encodeURIComponent(given)) + (query === "" ? "" : `?${query}`),
+    parts: {
+      headers,
+      ...(body === undefined ? {} : { body }),
+      ...(coded === undefined || body === undefined ? {} : { base64: coded }),
+    },
+  }));
+}
+
+/** A cursor that a list gave out, with its position replaced by another that is well formed, or with its text damaged. */
+function forgedPage(): fc.Arbitrary<Case> {
+  const position = fc.oneof(fc.stringMatching(/^[0-9A-Z|]{1,64}$/), fc.constantFrom("|", "0", "ZZZZ", "||", "Z".repeat(64)));
+  const way = fc.constantFrom("n", "p", "N", "P");
+  return fc
+    .tuple(fc.constantFrom(...pages), position, way, fc.option(fc.nat(60), { freq: 3 }))
+    .map(([{ address, cursor }, to, direction, damage]) => {
+      const [version, , , owner] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown[];
+      const forged = Buffer.from(JSON.stringify([version, direction, to, owner])).toString("base64url");
+      const text = damage === null ? forged : forged.slice(0, damage) + forged.slice(damage + 1);
+      const path = address.split("?")[0] ?? "";
+      const row = routes.find((each) => each.method === "GET" && patternOf(each).test(path));
+      if (row === undefined) throw new Error(`No row lists ${path}.`);
+      return { row, address: `${address}&cursor=${text}`, parts: {} };
+    });
+}
+
+function patternOf({ path }: Route): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`);
+}
+
+const required = ["type", "title", "status", "detail", "instance", "code", "request_id"] as const;
+
+/** What must be true of every answer, whatever was asked. */
+function judge({ row, parts }: Case, { status, headers, text, body }: TestAnswer): void {
+  expect(status).toBeLessThan(500);
+  expect(headers["X-Request-Id"]).toMatch(/^\S+$/);
+  for (const value of Object.values(headers)) expect(value).not.toMatch(/[\r\n]/);
+  expect([undefined, parts.headers?.["X-Correlation-Id"]]).toContain(headers["X-Correlation-Id"]);
+  expect(text).not.toContain(stranger.tenant_id.slice(4, 30) === "" ? "-" : "arn:aws");
+  if (status === 304) return expect(text).toBe("");
+  if (status < 400) {
+    expect(headers["Content-Type"]).toMatch(/^application\/json/);
+    return expect(safeParse(row.reply, body).error).toBeUndefined();
+  }
+  if (row.media === "form_or_json" && body.error !== undefined) {
+    // The token endpoint answers as RFC 6749 5.2 says.
+    expect(headers["Content-Type"]).toBe("application/json");
+    return expect(Object.keys(body)).toEqual(["error", "error_description"]);
+  }
+  expect(headers["Content-Type"]).toBe("application/problem+json");
+  for (const name of required) expect(body).toHaveProperty(name);
+  expect(body.status).toBe(status);
+  expect(Object.keys(problems)).toContain(body.code);
+  expect(body.request_id).toBe(headers["X-Request-Id"]);
+  expect(body.detail).toMatch(/\S/);
+  for (const each of body.errors ?? []) {
+    expect(Object.keys(each)).toEqual([expect.stringMatching(/^(?:pointer|parameter|header)$/), "code", "detail"]);
+  }
+}
+
+describe("any request to any row", () => {
+  it(`is answered by the row or refused with a problem document, never with a failure (${runs} cases)`, async () => {
+    const cases = fc.oneof(
+      { weight: 12, arbitrary: fc.constantFrom(...routes).chain(caseOf) },
+      { weight: 1, arbitrary: forgedPage() },
+    );
+    await fc.assert(
+      fc.asyncProperty(cases, async (each) => {
+        const from = each.row.auth === "none" ? undefined : caller;
+        const answer = await api.call(from, each.row.method, each.address, each.parts);
+        judge(each, answer);
+      }),
+      { numRuns: runs, ...(seed === undefined ? {} : { seed: Number(seed) }) },
+    );
+  }, 600_000);
+});

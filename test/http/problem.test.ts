@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { failedFields, problemDocument } from "../../shared/http/problem.ts";
+import { routes } from "../../shared/routes/index.ts";
+import { type ProblemCode, problems, problemType } from "../../shared/schema/problem.ts";
+
+const codes = Object.keys(problems) as ProblemCode[];
+const where = { path: "/v2/clients", request_id: "req-1" };
+
+describe("a problem document", () => {
+  it.each(codes)("of %s has the members of RFC 9457 in one order, with the code's own status and title", (code) => {
+    const errors = [{ pointer: "#/a", code: "required", detail: "is required" }];
+    const document = problemDocument(code, "What happened.", where, { errors, extra: { allowed: ["x"] } });
+    expect(Object.keys(document)).toEqual([
+      "type",
+      "title",
+      "status",
+      "detail",
+      "instance",
+      "code",
+      "request_id",
+      "errors",
+      "allowed",
+    ]);
+    expect(document).toMatchObject({
+      type: problemType(code),
+      title: problems[code].title,
+      status: problems[code].status,
+      detail: "What happened.",
+      instance: where.path,
+      code,
+      request_id: where.request_id,
+      errors,
+    });
+    expect(new URL(problemType(code)).protocol).toBe("https:");
+    expect(problems[code].title).toMatch(/^[A-Z].*\.$/);
+    expect(code).toMatch(/^[a-z_]+$/);
+  });
+
+  it("has no errors where there are none", () => {
+    expect(problemDocument("not_found", "Nothing.", where)).not.toHaveProperty("errors");
+  });
+
+  it("has a type of its own for every code", () => {
+    expect(new Set(codes.map(problemType)).size).toBe(codes.length);
+  });
+
+  it("counts failed fields in words that fit", () => {
+    expect([failedFields(1), failedFields(2)]).toEqual(["1 field failed validation.", "2 fields failed validation."]);
+  });
+});
+
+describe("the route table", () => {
+  it("lists with every row only codes that exist", () => {
+    for (const row of routes) for (const code of row.refusals) expect(codes).toContain(code);
+  });
+});

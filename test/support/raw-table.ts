@@ -1,0 +1,120 @@
+import { type AttributeValue, ScanCommand } from "@aws-sdk/client-dynamodb";
+import type { Emulator } from "./emulator.ts";
+
+/** A stored item as plain values. Numbers stay text, so that no digit of an amount can be lost on the way. */
+export type RawItem = Readonly<Record<string, RawValue>>;
+
+/** A stored value; a number is `{ number: "12" }`, so it cannot be taken for text. */
+export type RawValue =
+  | string
+  | boolean
+  | null
+  | { readonly number: string }
+  | readonly RawValue[]
+  | { readonly map: RawItem };
+
+/** One change of an item, with what was there before and what after. */
+export interface RawChange {
+  readonly kind: "INSERT" | "MODIFY" | "REMOVE";
+  readonly before: RawItem | undefined;
+  readonly after: RawItem | undefined;
+}
+
+/** Every item of a table, page by page. Tests alone may scan. */
+export async function scanTable(emulator: Emulator, tableName = emulator.tableName): Promise<RawItem[]> {
+  const items: RawItem[] = [];
+  let start: Record<string, AttributeValue> | undefined;
+  do {
+    const page = await emulator.client.send(
+      new ScanCommand({ TableName: tableName, ConsistentRead: true, ExclusiveStartKey: start }),
+    );
+    items.push(...(page.Items ?? []).map(plainItem));
+    start = page.LastEvaluatedKey;
+  } while (start !== undefined);
+  return items;
+}
+
+/** One record of the stream as the streams API shows it, which is how a function gets it too. */
+export interface StreamRecord {
+  readonly eventName: RawChange["kind"];
+  readonly dynamodb: {
+    readonly SequenceNumber: string;
+    readonly OldImage?: Record<string, AttributeValue>;
+    readonly NewImage?: Record<string, AttributeValue>;
+  };
+}
+
+/** Every change of the main table since it was made, in order, read from its stream. */
+export async function readChanges(emulator: Emulator): Promise<RawChange[]> {
+  return (await readStream(emulator)).map(plainChange);
+}
+
+/** Every record of the main table's stream, in order. */
+export async function readStream(emulator: Emulator): Promise<StreamRecord[]> {
+  const { StreamDescription: description } = await streams<{
+    StreamDescription: { Shards: { ShardId: string }[] };
+  }>(emulator, "DescribeStream", { StreamArn: emulator.streamArn });
+  const records: StreamRecord[] = [];
+  for (const { ShardId } of description.Shards) records.push(...(await readShard(emulator, ShardId)));
+  return records;
+}
+
+async function readShard(emulator: Emulator, shardId: string): Promise<StreamRecord[]> {
+  const first = await streams<{ ShardIterator: string }>(emulator, "GetShardIterator", {
+    StreamArn: emulator.streamArn,
+    ShardId: shardId,
+    ShardIteratorType: "TRIM_HORIZON",
+  });
+  const records: StreamRecord[] = [];
+  let iterator: string | undefined = first.ShardIterator;
+  while (iterator !== undefined) {
+    const page: { Records: StreamRecord[]; NextShardIterator?: string } = await streams(emulator, "GetRecords", {
+      ShardIterator: iterator,
+      Limit: 1000,
+    });
+    if (page.Records.length === 0) break;
+    records.push(...page.Records);
+    iterator = page.NextShardIterator;
+  }
+  return records;
+}
+
+function plainChange({ eventName, dynamodb }: StreamRecord): RawChange {
+  return {
+    kind: eventName,
+    before: dynamodb.OldImage && plainItem(dynamodb.OldImage),
+    after: dynamodb.NewImage && plainItem(dynamodb.NewImage),
+  };
+}
+
+/** The streams API by plain HTTP: its client is no dependency of the service. */
+async function streams<T>(emulator: Emulator, operation: string, input: object): Promise<T> {
+  const answer = await fetch(emulator.endpoint, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/x-amz-json-1.0",
+      "X-Amz-Target": `DynamoDBStreams_20120810.${operation}`,
+      Authorization:
+        "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+      "X-Amz-Date": "20260101T000000Z",
+    },
+    body: JSON.stringify(input),
+  });
+  if (!answer.ok) throw new Error(`${operation}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+/** DynamoDB's notation as plain values. */
+function plainItem(item: Record<string, AttributeValue>): RawItem {
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plainValue(value)]));
+}
+
+function plainValue(value: AttributeValue): RawValue {
+  if (value.S !== undefined) return value.S;
+  if (value.N !== undefined) return { number: value.N };
+  if (value.BOOL !== undefined) return value.BOOL;
+  if (value.NULL !== undefined) return null;
+  if (value.L !== undefined) return value.L.map(plainValue);
+  if (value.M !== undefined) return { map: plainItem(value.M) };
+  throw new Error(`A value of another kind is stored: ${Object.keys(value).join()}.`);
+}

@@ -1,0 +1,147 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+
+/** One call of the service to DynamoDB, as it went over the wire. */
+export interface TableCall {
+  /** Name of the operation: `BatchGetItem`. */
+  readonly operation: string;
+  /** Names of the tables that it is about. */
+  readonly tables: readonly string[];
+  /** The request, parsed. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** The answer, parsed; undefined until it is there. */
+  output?: Readonly<Record<string, unknown>>;
+}
+
+/** An answer that a test gives in DynamoDB's place. */
+export interface PlantedAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+/** What a test does with a call: nothing, an answer of its own, or the answer lost on its way back. */
+export type Interference = undefined | PlantedAnswer | "lose_answer";
+
+/** A way to DynamoDB on which every call is seen, and on which a test may interfere. */
+export interface WatchedEndpoint {
+  readonly endpoint: string;
+  /** Calls since the last `takeCalls`, in the order in which they came. */
+  readonly takeCalls: () => TableCall[];
+  /** Asked about every call before it goes on; may wait. */
+  interfere: (call: TableCall) => Interference | Promise<Interference>;
+  readonly stop: () => Promise<void>;
+}
+
+/** A door that stays shut until it is opened. */
+export function closedDoor(): { readonly open: () => void; readonly opened: Promise<void> } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+/** Starts a server in front of an emulator that passes every call on and asks for the capacity that it consumed. */
+export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
+  let calls: TableCall[] = [];
+  const watched = {
+    interfere: (_call: TableCall): Interference | Promise<Interference> => undefined,
+    takeCalls: () => {
+      const taken = calls;
+      calls = [];
+      return taken;
+    },
+  };
+  const server = createServer((incoming, outgoing) => {
+    pass(incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  // A connection that this server closes while idle would fail the next call on it, as it would not on AWS.
+  server.keepAliveTimeout = 0;
+  async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const input = JSON.parse(await textOf(incoming)) as Record<string, unknown>;
+    const operation = String(incoming.headers["x-amz-target"]).split(".")[1] ?? "";
+    const call: TableCall = { operation, tables: tablesOf(input), input };
+    calls.push(call);
+    const planted = await watched.interfere(call);
+    if (planted !== undefined && planted !== "lose_answer") return send(outgoing, planted.status, planted.body);
+    const answer = await forward(target, incoming, JSON.stringify({ ...input, ReturnConsumedCapacity: "TOTAL" }));
+    call.output = JSON.parse(answer.text) as Record<string, unknown>;
+    if (planted === "lose_answer") outgoing.destroy();
+    else send(outgoing, answer.status, call.output);
+  }
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return Object.assign(watched, {
+    endpoint: `http://127.0.0.1:${port}`,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
+
+function send(outgoing: ServerResponse, status: number, body: object): void {
+  outgoing.writeHead(status, { "Content-Type": "application/x-amz-json-1.0" });
+  outgoing.end(JSON.stringify(body));
+}
+
+function tablesOf(input: Record<string, unknown>): string[] {
+  const names = new Set<string>();
+  const look = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    for (const [name, member] of Object.entries(value)) {
+      if (name === "TableName") names.add(String(member));
+      else if (name === "RequestItems") for (const table of Object.keys(member as object)) names.add(table);
+      else if (name === "TransactItems" || /^\d+$/.test(name) || /^(?:Put|Update|Delete|ConditionCheck)$/.test(name))
+        look(member);
+    }
+  };
+  look(input);
+  return [...names];
+}
+
+function forward(target: string, incoming: IncomingMessage, body: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const { host: _host, "content-length": _length, ...headers } = incoming.headers;
+    const outgoing = request(target, { method: "POST", headers }, (answer) => {
+      textOf(answer).then((text) => resolve({ status: answer.statusCode ?? 500, text }), reject);
+    });
+    outgoing.once("error", reject);
+    outgoing.end(body);
+  });
+}
+
+async function textOf(stream: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+/** DynamoDB's answer to a cancelled transaction with these codes, one per member. */
+export function cancelled(...codes: string[]): PlantedAnswer {
+  return {
+    status: 400,
+    body: {
+      __type: "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+      Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes.join(", ")}]`,
+      CancellationReasons: codes.map((Code) => ({ Code })),
+    },
+  };
+}
+
+/** DynamoDB's answer to a call that failed with an exception of this name. */
+export function failure(name: string, message = "no"): PlantedAnswer {
+  return { status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } };
+}
+
+/** Capacity units that calls consumed, on the table and on its indexes together. */
+export function unitsOf(calls: readonly TableCall[]): number {
+  return calls
+    .flatMap(({ output }) => output?.["ConsumedCapacity"] as Consumed | Consumed[] | undefined)
+    .reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
+}
+
+interface Consumed {
+  readonly CapacityUnits?: number;
+}
