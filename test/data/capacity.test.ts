@@ -1,0 +1,149 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { startApi } from "../support/api.ts";
+import { brokerage, clientRequest } from "../support/brokerage.ts";
+import { newCaller, type RequestParts } from "../support/request.ts";
+import { unitsOf } from "../support/watched-endpoint.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+
+const caller = newCaller();
+const broker = brokerage(api, caller);
+
+interface Cost {
+  /** Calls to the main table, in the order in which they were made. */
+  readonly calls: string;
+  readonly read: number;
+  /** Written to the table and to its indexes. */
+  readonly written: number;
+}
+
+/** What one request costs on the main table; the counter's call is judged by itself. */
+async function costOf(method: string, address: string, parts: RequestParts = {}): Promise<Cost> {
+  api.watched.takeCalls();
+  const answer = await api.call(caller, method, address, parts);
+  expect(answer.status).toBeLessThan(300);
+  const calls = api.watched.takeCalls();
+  const own = calls.filter(({ tables }) => tables.includes(api.emulator.tableName));
+  const counter = calls.filter(({ tables }) => tables.includes(api.emulator.volatileTableName));
+  expect([counter.map(({ operation }) => operation), unitsOf(counter)]).toEqual([["UpdateItem"], 1]);
+  const reads = own.filter(({ operation }) => operation === "BatchGetItem" || operation === "Query");
+  console.log(
+    method,
+    address.slice(0, 30),
+    JSON.stringify({
+      c: own.map((x) => x.operation).join(" "),
+      read: unitsOf(reads),
+      written: unitsOf(own.filter((call) => !reads.includes(call))),
+    }),
+  );
+  return {
+    calls: own.map(({ operation }) => operation).join(" "),
+    read: unitsOf(reads),
+    written: unitsOf(own.filter((call) => !reads.includes(call))),
+  };
+}
+
+/** The units that a request may cost; a change that makes one dearer has to say so here. */
+function most(calls: string, read: number, written: number) {
+  return {
+    calls,
+    read: expect.toSatisfy((units: number) => units <= read),
+    written: expect.toSatisfy((units: number) => units <= written),
+  };
+}
+
+describe("a request costs one call and one unit of the rate counter, and beside it", () => {
+  it("to make a client, one transaction", async () => {
+    const cost = await costOf("POST", "/clients", { body: clientRequest() });
+    expect(cost).toEqual(most("TransactWriteItems", 0, 11));
+  });
+
+  it("to make an account, one read and one transaction", async () => {
+    const { id } = await broker.client();
+    const cost = await costOf("POST", "/accounts", { body: { client_id: id } });
+    expect(cost).toEqual(most("BatchGetItem TransactWriteItems", 2, 18));
+  });
+
+  it("to make a deposit, one read and one transaction", async () => {
+    const body = { account_id: (await broker.account()).id, amount: "10.00" };
+    const cost = await costOf("POST", "/transactions/deposit", { body });
+    expect(cost).toEqual(most("BatchGetItem TransactWriteItems", 3, 15));
+  });
+
+  it("to make a withdrawal, two reads and one transaction", async () => {
+    const body = { account_id: (await broker.account("10.00")).id, amount: "1.00" };
+    const cost = await costOf("POST", "/transactions/withdrawal", { body });
+    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 4, 15));
+  });
+
+  it("to do so under a key, one item more in the read and in the transaction", async () => {
+    const body = { account_id: (await broker.account("10.00")).id, amount: "1.00" };
+    const parts = { body, headers: { "Idempotency-Key": "cost" } };
+    const cost = await costOf("POST", "/transactions/withdrawal", parts);
+    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 5, 19));
+    const again = await costOf("POST", "/transactions/withdrawal", parts);
+    expect(again).toEqual(most("BatchGetItem", 5, 0));
+  });
+
+  it("to complete a withdrawal, two reads and one transaction", async () => {
+    const withdrawal = await broker.withdrawal(await broker.account("10.00"), "1.00");
+    const cost = await costOf("PATCH", `/transactions/${withdrawal.id}`, { body: { status: "completed" } });
+    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 4, 24));
+  });
+
+  it("to disable an account, two reads and one transaction", async () => {
+    const { id } = await broker.account();
+    const cost = await costOf("DELETE", `/accounts/${id}`);
+    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 3, 15));
+  });
+
+  it("for a page of 25 transactions, of one account, of one client or of two states, one query each and one read", async () => {
+    const account = await broker.account();
+    for (let index = 0; index < 30; index += 1) await broker.deposit(account, "1.00");
+    const sorted = ({ calls, ...units }: Cost) => ({ ...units, calls: calls.split(" ").toSorted().join(" ") });
+    const costs = async (address: string) => sorted(await costOf("GET", address));
+    expect(await costs("/transactions?limit=25")).toEqual(most("BatchGetItem Query", 14, 0));
+    expect(await costs("/transactions?limit=25&status=pending,completed&kind=deposit")).toEqual(
+      most("BatchGetItem Query Query", 15, 0),
+    );
+    expect(await costs(`/accounts/${account.id}/transactions?limit=25`)).toEqual(
+      most("BatchGetItem BatchGetItem Query", 15, 0),
+    );
+    expect(await costs(`/clients/${account.client_id}/transactions?limit=25`)).toEqual(
+      most("BatchGetItem BatchGetItem Query Query", 16, 0),
+    );
+  });
+
+  it("to refuse a withdrawal, two reads and nothing written", async () => {
+    const body = { account_id: (await broker.account("10.00")).id, amount: "11.00" };
+    api.watched.takeCalls();
+    expect((await api.call(caller, "POST", "/transactions/withdrawal", { body })).status).toBe(422);
+    const operations = api.watched.takeCalls().map(({ operation }) => operation);
+    expect(operations).toEqual(["UpdateItem", "BatchGetItem", "BatchGetItem"]);
+  });
+
+  it.each([
+    ["clients", 1],
+    ["accounts", 2],
+    ["transactions", 1],
+  ] as const)("to read one of the %s, one read", async (kind, units) => {
+    const account = await broker.account();
+    const deposit = await broker.deposit(account, "1.00");
+    const id = { clients: account.client_id, accounts: account.id, transactions: deposit.id }[kind];
+    expect(await costOf("GET", `/${kind}/${id}`)).toEqual(most("BatchGetItem", units, 0));
+  });
+
+  it("for a page of 25 clients or accounts, one query and one read", async () => {
+    for (let index = 0; index < 30; index += 1) await broker.account();
+    expect(await costOf("GET", "/clients?limit=25")).toEqual(most("Query BatchGetItem", 14, 0));
+    expect(await costOf("GET", "/accounts?limit=25")).toEqual(most("Query BatchGetItem", 27, 0));
+  });
+
+  it("for a page of 25 ledger entries, one query beside one read", async () => {
+    const account = await broker.account();
+    for (let index = 0; index < 30; index += 1) await broker.deposit(account, "1.00", { status: "completed" });
+    const cost = await costOf("GET", `/accounts/${account.id}/ledger?limit=25`);
+    expect({ ...cost, calls: cost.calls.split(" ").toSorted().join(" ") }).toEqual(most("BatchGetItem Query", 4, 0));
+  });
+});

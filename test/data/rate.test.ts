@@ -1,0 +1,205 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { limits } from "../../shared/limits.ts";
+import { startApi } from "../support/api.ts";
+import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
+import { scanTable } from "../support/raw-table.ts";
+import { newCaller } from "../support/request.ts";
+import { closedDoor, failure } from "../support/watched-endpoint.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+const { countRequest } = await import("../../shared/data/counters.ts");
+
+/** The start of a clock minute that no other test counts in. */
+let minutes = 0;
+const newMinute = () => {
+  minutes += 1;
+  return 1_900_000_020_000 + minutes * 60_000;
+};
+
+const tally = (verdicts: readonly { readonly allowed: boolean }[]) => verdicts.filter(({ allowed }) => allowed).length;
+
+describe("the counter of an application", () => {
+  it("allows 50 of 60 in one second, whoever comes first, and 50 again in the next", async () => {
+    const caller = newCaller();
+    const start = newMinute();
+    const first = await atOnce(60, (index) => countRequest(caller, "standard", start + index));
+    expect(tally(first)).toBe(50);
+    for (const verdict of first) {
+      expect(verdict).toMatchObject({ limit: 1000, reset_seconds: start / 1000 + 60 });
+      expect(verdict.violated).toEqual(verdict.allowed ? [] : ["burst"]);
+      if (!verdict.allowed) expect(verdict.retry_after_seconds).toBe(1);
+    }
+    expect(tally(await atOnce(60, () => countRequest(caller, "standard", start + 1000)))).toBe(50);
+  });
+
+  it("allows 1000 of 1200 that are spread over a minute, and does not count what it refuses", async () => {
+    const caller = newCaller();
+    const start = newMinute();
+    const verdicts: Awaited<ReturnType<typeof countRequest>>[] = [];
+    for (let second = 0; second < 24; second += 1) {
+      verdicts.push(...(await atOnce(50, () => countRequest(caller, "standard", start + second * 1000 + 999))));
+    }
+    expect(tally(verdicts)).toBe(limits.rate.per_minute);
+    expect(new Set(verdicts.flatMap(({ allowed, remaining }) => (allowed ? [remaining] : [])))).toEqual(
+      new Set(Array.from({ length: 1000 }, (_, index) => index)),
+    );
+    for (const verdict of verdicts.filter(({ allowed }) => !allowed)) {
+      expect(verdict).toMatchObject({ remaining: 0, violated: ["minute"], reset_seconds: start / 1000 + 60 });
+    }
+    const late = await countRequest(caller, "standard", start + 59_999);
+    expect(late).toMatchObject({ allowed: false, retry_after_seconds: 1, violated: ["minute"] });
+    const early = await countRequest(caller, "standard", start + 24_000);
+    expect(early.retry_after_seconds).toBe(36);
+    expect(await countRequest(caller, "standard", start + 60_000)).toMatchObject({ allowed: true, remaining: 999 });
+  });
+
+  it("counts what is left only from what was allowed", async () => {
+    const caller = newCaller();
+    const start = newMinute();
+    await atOnce(80, () => countRequest(caller, "standard", start));
+    expect((await countRequest(caller, "standard", start + 1000)).remaining).toBe(949);
+  });
+
+  it("counts quotes by themselves: 100 in a second, which take nothing from the others", async () => {
+    const caller = newCaller();
+    const start = newMinute();
+    const quotes = await atOnce(120, () => countRequest(caller, "quotes", start));
+    expect(tally(quotes)).toBe(100);
+    for (const verdict of quotes) expect(verdict).toMatchObject({ limit: 100, reset_seconds: start / 1000 + 1 });
+    expect(quotes.filter(({ allowed }) => !allowed).every(({ violated }) => violated.join() === "quotes")).toBe(true);
+    expect(await countRequest(caller, "standard", start)).toMatchObject({ allowed: true, remaining: 999 });
+    expect(tally(await atOnce(120, () => countRequest(caller, "quotes", start + 1000)))).toBe(100);
+  });
+
+  it("keeps applications apart, also two of one tenant", async () => {
+    const one = newCaller();
+    const other = newCaller({ tenant_id: one.tenant_id });
+    const start = newMinute();
+    await atOnce(60, () => countRequest(one, "standard", start));
+    expect(tally(await atOnce(50, () => countRequest(other, "standard", start)))).toBe(50);
+  });
+
+  it("is one item of the tenant per minute, which ends by itself", async () => {
+    const caller = newCaller();
+    const start = newMinute();
+    await countRequest(caller, "standard", start);
+    await countRequest(caller, "standard", start + 59_999);
+    await countRequest(caller, "standard", start + 60_000);
+    const items = await scanTable(api.emulator, api.emulator.volatileTableName);
+    const own = items.filter(({ pk }) => String(pk).startsWith(caller.tenant_id));
+    expect(own.map(({ n }) => n)).toEqual(expect.arrayContaining([{ number: "2" }, { number: "1" }]));
+    for (const { expires_at } of own) {
+      expect(Number((expires_at as { number: string }).number)).toBeGreaterThan(start / 1000 + 60);
+    }
+  });
+});
+
+describe("a request", () => {
+  it("gets the three headers with every answer that was counted, also a refusal", async () => {
+    const caller = newCaller();
+    const atMs = newMinute() + 500;
+    const reset = String(Math.floor(atMs / 60_000) * 60 + 60);
+    const answers = [
+      await api.call(caller, "GET", "/clients", { atMs }),
+      await api.call(caller, "GET", "/clients?nope=1", { atMs }),
+      await api.call(caller, "POST", "/clients", { body: {}, atMs }),
+      await api.call(caller, "POST", "/clients", { body: clientRequest(), atMs }),
+      await api.call(caller, "GET", "/clients/nonsense", { atMs }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 422, 201, 404]);
+    expect(answers.map(({ headers }) => headers["X-RateLimit-Remaining"])).toEqual(["999", "998", "997", "996", "995"]);
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({ "X-RateLimit-Limit": "1000", "X-RateLimit-Reset": reset });
+    }
+  });
+
+  it("beyond the burst is refused with 429 and has no effect", async () => {
+    const caller = newCaller();
+    const atMs = newMinute();
+    const bodies = Array.from({ length: 60 }, () => clientRequest());
+    const answers = await atOnce(60, (index) => api.call(caller, "POST", "/clients", { body: bodies[index], atMs }));
+    expect(statusCounts(answers)).toEqual({ 201: 50, 429: 10 });
+    for (const { status, headers, body } of answers) {
+      if (status !== 429) continue;
+      expect(headers).toMatchObject({
+        "Retry-After": "1",
+        "Content-Type": "application/problem+json",
+        "X-RateLimit-Limit": "1000",
+        "X-RateLimit-Reset": String(atMs / 1000 + 60),
+      });
+      expect(body).toMatchObject({
+        type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
+        status: 429,
+        code: "rate_limit_exceeded",
+        "violated-policies": ["burst"],
+      });
+    }
+    const stored = await scanTable(api.emulator);
+    const clients = stored.filter(({ et, tenant_id }) => et === "CLIENT" && tenant_id === caller.tenant_id);
+    expect(clients).toHaveLength(50);
+  });
+
+  it.each(["/clients?limit=1", "/clients/cli_01JD0000000000000000000001", "/accounts/nonsense", "/clients?nope=1"])(
+    "to read %s is refused beyond the burst as well, whatever the answer would have been",
+    async (address) => {
+      const caller = newCaller();
+      const atMs = newMinute();
+      const answers = await atOnce(60, () => api.call(caller, "GET", address, { atMs }));
+      expect(statusCounts(answers)[429]).toBe(10);
+      for (const { status, headers } of answers) if (status === 429) expect(headers["Retry-After"]).toBe("1");
+    },
+  );
+
+  it("that reads is counted beside its read: the read does not wait for the counter", async () => {
+    const caller = newCaller();
+    const client = await brokerage(api, caller).client();
+    const read = closedDoor();
+    api.watched.interfere = async ({ operation }) => {
+      if (operation === "BatchGetItem") read.open();
+      if (operation === "UpdateItem") await read.opened;
+      return undefined;
+    };
+    const answer = await api.call(caller, "GET", `/clients/${client.id}`);
+    api.watched.interfere = () => undefined;
+    expect([answer.status, answer.headers["X-RateLimit-Remaining"]]).toEqual([200, "998"]);
+  });
+
+  it("that changes something waits for the counter", async () => {
+    const caller = newCaller();
+    const done: string[] = [];
+    api.watched.interfere = async ({ operation }) => {
+      if (operation === "UpdateItem") await new Promise<void>((resolve) => setImmediate(resolve));
+      done.push(operation);
+      return undefined;
+    };
+    await api.call(caller, "POST", "/clients", { body: clientRequest() });
+    api.watched.interfere = () => undefined;
+    expect(done).toEqual(["UpdateItem", "TransactWriteItems"]);
+  });
+});
+
+describe("when the counter does not answer", () => {
+  const passing = { allowed: true, limit: 1000, remaining: 1000, violated: [] };
+
+  it("requests pass, long before their time is over", async () => {
+    const held = closedDoor();
+    api.watched.interfere = async () => {
+      await held.opened;
+      return undefined;
+    };
+    const started = performance.now();
+    expect(await countRequest(newCaller(), "standard", newMinute())).toMatchObject(passing);
+    expect(performance.now() - started).toBeLessThan(3000);
+    held.open();
+    api.watched.interfere = () => undefined;
+  });
+
+  it("but refuses the call, requests pass and are asked about once", async () => {
+    api.watched.takeCalls();
+    api.watched.interfere = () => failure("ProvisionedThroughputExceededException");
+    expect(await countRequest(newCaller(), "standard", newMinute())).toMatchObject(passing);
+    api.watched.interfere = () => undefined;
+    expect(api.watched.takeCalls().map(({ operation }) => operation)).toEqual(["UpdateItem"]);
+  });
+});
