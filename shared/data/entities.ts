@@ -34,7 +34,7 @@ export interface Entity<T> {
 }
 
 /** The ULID of an identifier: the part that sorts by time. */
-export function ulidOf(id: string): string {
+function ulidOf(id: string): string {
   return id.slice(id.indexOf("_") + 1);
 }
 
@@ -288,7 +288,7 @@ export const rateCounters = {
 };
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the kind and id. */
-export function dueKeys(kind: string, id: string, wakeAt: string): IndexKeys {
+function dueKeys(kind: string, id: string, wakeAt: string): IndexKeys {
   return { due_pk: duePartition(shardOf(id)), due_sk: `${wakeAt}|${kind}|${id}` };
 }
 
