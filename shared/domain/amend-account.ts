@@ -147,7 +147,9 @@ function amendStatus(
     }
     return unchanged({ ...now, status: to, closed_at: context.now });
   }
-  const back = mode ?? trading_mode_before ?? "full";
+  // A debt that a forced return left behind is not forgotten while the account was disabled: it only closes .
+  const before = trading_mode_before ?? "full";
+  const back = mode ?? (balance.balance_minor < 0n && before === "full" ? "close_only" : before);
   return unchanged({
     ...now,
     status: to,
@@ -197,7 +199,8 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
       set: { accepts: gate, updated_at: later(balance.updated_at, moment) },
       // A posting that was decided while the account was not yet closed must be decided again.
       ...(closes ? { add: { pos_version: 1 } } : {}),
-      require: closes ? empty : [],
+      // Opening is decided on the money that was read; a stop must never wait for it.
+      require: closes ? empty : gate === "none" ? [] : [{ attribute: "seq", is: "equal", value: balance.seq }],
     },
   ];
   if (closes) {

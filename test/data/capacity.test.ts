@@ -98,7 +98,7 @@ describe("a request costs one call and one unit of the rate counter, and beside 
     expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 3, 15));
   });
 
-  it("for a page of 25 transactions, of one account, of one client or of two states, one query each and one read", async () => {
+  it("for a page of 25 transactions, of an account, a client or two states, one query each and one read", async () => {
     const account = await broker.account();
     for (let index = 0; index < 30; index += 1) await broker.deposit(account, "1.00");
     const sorted = ({ calls, ...units }: Cost) => ({ ...units, calls: calls.split(" ").toSorted().join(" ") });

@@ -147,7 +147,7 @@ function meets(list: List, item: Item, query: Query): boolean {
   });
 }
 
-/** Values for a filter: what occurs, capped, two of them together where several are taken, and one that finds nothing. */
+/** Values for a filter: what occurs, capped, two together where several are taken, and one that finds nothing. */
 function valuesFor(list: List, name: string, all: readonly Item[]): string[] {
   if (name === "after_sequence") return ["0", String(Math.floor(all.length / 2)), String(all.length + 5)];
   const found = all.flatMap((item) => list.looksAt?.[name]?.(item) ?? item[name] ?? []);
@@ -165,7 +165,7 @@ function valuesFor(list: List, name: string, all: readonly Item[]): string[] {
 
 const generic = new Set(["limit", "cursor", "sort", "created_from", "created_to"]);
 
-/** Every filter by itself, ranges that begin and end at the very moment of an item, and combinations of two and three. */
+/** Every filter by itself, ranges that begin and end at the very moment of an item, and combinations of them. */
 function queriesOf(list: List, filters: readonly string[], all: readonly Item[]): Query[] {
   const single = filters.flatMap((name) => valuesFor(list, name, all).map((value) => ({ [name]: value })));
   const moments = all.map(({ created_at }) => created_at as string).toSorted();

@@ -442,7 +442,7 @@ describe("the settings of a brokerage", () => {
     expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(3 * 86_400_000);
   });
 
-  it("ask for a second pair of eyes: who made it does not approve it, and nobody pays what is not approved", async () => {
+  it("ask for a second pair of eyes: who made it does not approve it, nobody pays what is not approved", async () => {
     const maker = newCaller();
     const checker = newCaller({ tenant_id: maker.tenant_id });
     const [making, checking] = [brokerage(api, maker), brokerage(api, checker)];

@@ -49,7 +49,7 @@ const stories: readonly (readonly [string, Program])[] = [
     ],
   ],
   [
-    "a return into debt on a disabled account keeps it disabled",
+    "a return into debt on a disabled account keeps it disabled, and it comes back to close only",
     [
       [by(book("withdrawal", 50_000n, { completed: true }))],
       [by(status("disabled"))],
