@@ -354,6 +354,23 @@ const tableRetention: Rule = (assembly, { stage }) =>
     return problems.map((problem) => finding("table-retention", entry, `The table ${problem}.`));
   });
 
+/** DynamoDB refuses more than 20 projected attributes to an index and 100 to a table, and says so at the deployment. */
+const projections: Rule = (assembly) =>
+  ofType(assembly, "AWS::DynamoDB::Table").flatMap((entry) => {
+    const counts = listOf(entry.properties["GlobalSecondaryIndexes"]).map((index) => ({
+      name: String(objectOf(index)["IndexName"]),
+      count: listOf(objectOf(objectOf(index)["Projection"])["NonKeyAttributes"]).length,
+    }));
+    const total = counts.reduce((sum, { count }) => sum + count, 0);
+    const problems = [
+      ...counts
+        .filter(({ count }) => count > 20)
+        .map(({ name, count }) => `index ${name} projects ${count} attributes`),
+      ...(total > 100 ? [`indexes project ${total} attributes together`] : []),
+    ];
+    return problems.map((problem) => finding("index-projection", entry, `The ${problem}.`));
+  });
+
 /** Switches for one machine stay there; production also calls nothing without TLS. */
 const localSwitches: Rule = (assembly, { stage }) =>
   assembly.entries.flatMap((entry) => {
@@ -413,6 +430,7 @@ const rules: readonly Rule[] = [
   reservedConcurrency,
   logRetention,
   tableRetention,
+  projections,
   localSwitches,
   cycles,
 ];

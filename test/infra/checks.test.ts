@@ -56,6 +56,18 @@ const role = "AWS::IAM::Role";
 /** Each plants one defect into the templates and returns the logical id that has to be named. */
 const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) => string])[] = [
   [
+    "an index that projects more than 20 attributes",
+    "index-projection",
+    (templates) => {
+      const table = find(templates, "AWS::DynamoDB::Table", withText("NonKeyAttributes"));
+      const indexes = table.properties["GlobalSecondaryIndexes"] as { Projection: { NonKeyAttributes?: string[] } }[];
+      const names = Array.from({ length: 21 }, (_, number) => `attribute_${number}`);
+      for (const { Projection: projection } of indexes)
+        if (projection.NonKeyAttributes) projection.NonKeyAttributes = names;
+      return table.logicalId;
+    },
+  ],
+  [
     "a method without authorizer",
     "open-method",
     (templates) => {
