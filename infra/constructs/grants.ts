@@ -1,6 +1,6 @@
 import { Effect, PolicyStatement, type PolicyStatementProps } from "aws-cdk-lib/aws-iam";
 import { type IndexName, indexes } from "../../shared/data/table-shape.ts";
-import type { Grant, Route } from "../../shared/routes/route.ts";
+import type { Grant, Route, SecretName } from "../../shared/routes/route.ts";
 
 /** Partitions of the tenants: every partition key starts with the tenant's id. */
 export const tenantKeys = ["brk_*"] as const;
@@ -85,19 +85,30 @@ function countStatement(volatileArn: string): PolicyStatement {
   return onTable("Count", "UpdateItem", volatileArn, tenantKeys);
 }
 
-/** May read a secret's value and nothing else of it. */
-export function readSecretStatement(secretArn: string): PolicyStatement {
-  return allow("ReadSecret", ["secretsmanager:GetSecretValue"], [secretArn]);
+const secretSids: Readonly<Record<SecretName, string>> = {
+  signing_key: "ReadSigningKey",
+  service_key: "ReadServiceKey",
+};
+
+/** May read the values of these secrets and nothing else of them: one statement each, to be taken away alone. */
+export function readSecretStatements(
+  names: readonly SecretName[],
+  arns: Readonly<Record<SecretName, string>>,
+): PolicyStatement[] {
+  return names.map((name) => allow(secretSids[name], ["secretsmanager:GetSecretValue"], [arns[name]]));
 }
 
 /** Exactly what a row of the route table says its handler does. */
 export function routeStatements(
   route: Route,
-  arns: { readonly table: string; readonly volatile: string; readonly signingKey: string },
+  arns: {
+    readonly table: string;
+    readonly volatile: string;
+    readonly secrets: Readonly<Record<SecretName, string>>;
+  },
 ): PolicyStatement[] {
   const keys = route.globals === true ? [...tenantKeys, ...globalKeys] : tenantKeys;
   const statements = tableStatements(route.grants, { tableArn: arns.table, keys });
   if (route.rate !== "none") statements.push(countStatement(arns.volatile));
-  if (route.secrets?.includes("signing_key") === true) statements.push(readSecretStatement(arns.signingKey));
-  return statements;
+  return [...statements, ...readSecretStatements(route.secrets ?? [], arns.secrets)];
 }

@@ -26,6 +26,8 @@ type Body = Readonly<Record<string, unknown>>;
 const current = "AWSCURRENT";
 const pending = "AWSPENDING";
 const previous = "AWSPREVIOUS";
+/** Characters that Secrets Manager generates unless told otherwise. */
+const generatedLength = 32;
 
 /** Operations that this runner knows, all of them allowed by the action of the same name. */
 export const secretOperations = [
@@ -199,14 +201,22 @@ function without(stages: readonly string[], stage: string): string[] {
   return stages.filter((one) => one !== stage);
 }
 
-/** The value of `SecretString`, or a generated one: 32 random characters, inside the template when there is one. */
+/** The value of `SecretString`, or a generated one as long as asked for, inside the template when there is one. */
 function firstValue(properties: Readonly<Record<string, unknown>>): string {
   const { SecretString: given, GenerateSecretString: generate } = properties;
   if (typeof given === "string") return given;
-  const word = randomBytes(24).toString("base64url");
+  const length = Number((isRecord(generate) ? generate["PasswordLength"] : undefined) ?? generatedLength);
+  const word = randomWord(length);
   if (!isRecord(generate) || typeof generate["SecretStringTemplate"] !== "string") return word;
   return JSON.stringify({
     ...JSON.parse(generate["SecretStringTemplate"]),
     [String(generate["GenerateStringKey"])]: word,
   });
+}
+
+/** Letters and digits only: what is generated with or without punctuation may look like this. */
+function randomWord(length: number): string {
+  let word = "";
+  while (word.length < length) word += randomBytes(length).toString("base64url").replace(/[-_]/g, "");
+  return word.slice(0, length);
 }

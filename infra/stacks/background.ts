@@ -1,6 +1,7 @@
 import { Aws } from "aws-cdk-lib";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { allow, dueKeys, globalKeys, readSecretStatement, tableStatements, tenantKeys } from "../constructs/grants.ts";
+import type { SecretName } from "../../shared/routes/route.ts";
+import { allow, dueKeys, globalKeys, tableStatements, tenantKeys } from "../constructs/grants.ts";
 
 /** ARNs that the functions without a route are granted something on. */
 export interface BackgroundArns {
@@ -19,6 +20,8 @@ export interface BackgroundFunction {
   readonly timeoutSeconds: number;
   /** Nested stack, when not the folder's. */
   readonly nestedStack?: string;
+  /** Secrets that it may read; their ids are in its environment. */
+  readonly secrets?: readonly SecretName[];
   readonly statements: (arns: BackgroundArns) => PolicyStatement[];
 }
 
@@ -43,9 +46,9 @@ const rotateSigningKey: BackgroundFunction = {
   file: "oauth/rotate-signing-key",
   description: "Makes the next signing key and publishes its public half",
   timeoutSeconds: 30,
+  secrets: ["signing_key"],
   statements: ({ table, signingKey }) => [
     ...tableStatements(["put", "query", "update"], { tableArn: table, keys: ["GLOBAL|KEYS"] }),
-    readSecretStatement(signingKey),
     allow(
       "RotateSecret",
       ["secretsmanager:DescribeSecret", "secretsmanager:PutSecretValue", "secretsmanager:UpdateSecretVersionStage"],

@@ -6,13 +6,13 @@ import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { outboxType } from "../../shared/data/table-shape.ts";
-import type { Route } from "../../shared/routes/route.ts";
+import type { Route, SecretName } from "../../shared/routes/route.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { Api } from "../constructs/api.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
 import { failureQueue } from "../constructs/failure-queue.ts";
-import { routeStatements } from "../constructs/grants.ts";
+import { readSecretStatements, routeStatements } from "../constructs/grants.ts";
 import { Schedules } from "../constructs/schedules.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
 import { Tables } from "../constructs/table.ts";
@@ -37,6 +37,7 @@ export class ServiceStack extends Stack {
   private readonly config: StageConfig;
   private readonly tables: Tables;
   private readonly signingKey: Secret;
+  private readonly serviceKey: Secret;
   private readonly publishFailures: Queue;
   private readonly scheduleFailures: Queue;
   private readonly functions: FunctionStacks;
@@ -51,6 +52,7 @@ export class ServiceStack extends Stack {
     tagCosts(this, config);
     this.tables = new Tables(this, "Tables", config);
     this.signingKey = this.makeSigningKey();
+    this.serviceKey = this.makeServiceKey();
     this.publishFailures = failureQueue(this, "publish-failures", config, "publish-failures");
     this.scheduleFailures = failureQueue(this, "schedule-failures", config, "schedule-failures");
     const api = new Api(this, "Api", config);
@@ -81,6 +83,31 @@ export class ServiceStack extends Stack {
     });
   }
 
+  /** Keys of other purposes are derived from it; what they seal stays readable as long as it stays the same. */
+  private makeServiceKey(): Secret {
+    const secret = new Secret(this, "ServiceKey", {
+      secretName: `${serviceName}/${this.config.stage}/service-key`,
+      description: "Key that keys for sealing and deriving are made from",
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      removalPolicy: this.config.removalPolicy,
+    });
+    acknowledge(
+      secret,
+      "AwsSolutions-SMG4",
+      "A new value would close what the old one sealed and end every refresh token; who does that does it by hand.",
+    );
+    return secret;
+  }
+
+  private get secretArns(): Readonly<Record<SecretName, string>> {
+    return { signing_key: this.signingKey.secretArn, service_key: this.serviceKey.secretArn };
+  }
+
+  /** The ids of secrets, in the environment of those functions alone that read them. */
+  private secretVariables(names: readonly SecretName[]): Record<string, string> {
+    return Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_SECRET_ID`, this.secretArns[name]]));
+  }
+
   private environmentOf(baseUrl: string): Record<string, string> {
     const { stage, tokenIssuer, tokenAudience, logLevel } = this.config;
     return {
@@ -99,22 +126,21 @@ export class ServiceStack extends Stack {
     const arns = {
       table: this.tables.main.tableArn,
       volatile: this.tables.volatile.tableArn,
-      signingKey: this.signingKey.secretArn,
+      secrets: this.secretArns,
     };
-    const needsKey = route.secrets?.includes("signing_key") === true;
     return this.functions.add({
       file: route.file,
       id: route.id,
       description: describeRoute(route),
       statements: routeStatements(route, arns),
-      environment: needsKey ? { SIGNING_KEY_SECRET_ID: this.signingKey.secretArn } : {},
+      environment: this.secretVariables(route.secrets ?? []),
     });
   }
 
   private addBackground(row: BackgroundFunction, usagePlanId = ""): ServiceFunction {
-    const { file, id, description, timeoutSeconds, nestedStack } = row;
+    const { file, id, description, timeoutSeconds, nestedStack, secrets = [] } = row;
     const environment = {
-      ...(row === background.rotateSigningKey && { SIGNING_KEY_SECRET_ID: this.signingKey.secretArn }),
+      ...this.secretVariables(secrets),
       ...(row === background.provision && { USAGE_PLAN_ID: usagePlanId }),
     };
     const statements = row.statements({
@@ -129,7 +155,7 @@ export class ServiceStack extends Stack {
       id,
       description,
       timeoutSeconds,
-      statements,
+      statements: [...statements, ...readSecretStatements(secrets, this.secretArns)],
       environment,
       ...(nestedStack !== undefined && { nestedStack }),
     });

@@ -145,6 +145,7 @@ export interface StoredReply {
   readonly fingerprint: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Sealed when the answer shows a secret. */
   readonly body: string;
   /** Epoch seconds; compared on every use, because DynamoDB deletes late. */
   readonly expires_at: number;

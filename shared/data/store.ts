@@ -60,6 +60,15 @@ export interface IdempotencyScope {
   readonly key_hash: string;
   /** SHA-256 over method, path and the raw bytes of the body. */
   readonly fingerprint: string;
+  /** How the body of the stored answer is sealed where it shows a secret; absent when it is stored as it is. */
+  readonly sealing?: Sealing;
+}
+
+/** Seals texts and opens them again. */
+export interface Sealing {
+  readonly seal: (text: string) => Promise<string>;
+  /** @throws Error when the text was sealed otherwise */
+  readonly open: (sealed: string) => Promise<string>;
 }
 
 /** An answer as it is stored and given again. */
@@ -209,7 +218,7 @@ async function commit<R>(
   context: Context,
 ): Promise<Attempt> {
   const tenant = command.tenant_id;
-  const stored = command.idempotency && storedReplyOf(command.idempotency, tenant, reply);
+  const stored = command.idempotency && (await storedReplyOf(command.idempotency, tenant, reply));
   const [first, ...more] = decision.events;
   const items: TransactItem[] = [
     ...decision.changes.map((change) => writeOf(change, tenant)),
@@ -279,7 +288,7 @@ async function settleRefusal<R>(command: Command<R>, refusal: Refusal): Promise<
  */
 async function settleUnchanged<R>(command: Command<R>, reply: Reply): Promise<Attempt> {
   if (command.idempotency === undefined) return { kind: "fresh", reply };
-  const stored = storedReplyOf(command.idempotency, command.tenant_id, reply);
+  const stored = await storedReplyOf(command.idempotency, command.tenant_id, reply);
   const { Put: put } = putReply(stored, Math.floor(nowMs() / 1000));
   try {
     await table.send(new PutCommand(put as never));
@@ -292,12 +301,13 @@ async function settleUnchanged<R>(command: Command<R>, reply: Reply): Promise<At
   }
 }
 
-function replayOf(stored: StoredReply, scope: IdempotencyScope | undefined): Outcome {
+async function replayOf(stored: StoredReply, scope: IdempotencyScope | undefined): Promise<Outcome> {
   if (stored.fingerprint !== scope?.fingerprint) return { kind: "key_reused" };
-  return { kind: "replayed", reply: { status: stored.status, headers: stored.headers, body: stored.body } };
+  const body = scope.sealing === undefined ? stored.body : await scope.sealing.open(stored.body);
+  return { kind: "replayed", reply: { status: stored.status, headers: stored.headers, body } };
 }
 
-function storedReplyOf(scope: IdempotencyScope, tenant: string, reply: Reply): StoredReply {
+async function storedReplyOf(scope: IdempotencyScope, tenant: string, reply: Reply): Promise<StoredReply> {
   return {
     tenant_id: tenant,
     application_id: scope.application_id,
@@ -305,7 +315,7 @@ function storedReplyOf(scope: IdempotencyScope, tenant: string, reply: Reply): S
     fingerprint: scope.fingerprint,
     status: reply.status,
     headers: reply.headers,
-    body: reply.body,
+    body: scope.sealing === undefined ? reply.body : await scope.sealing.seal(reply.body),
     expires_at: Math.floor(nowMs() / 1000) + limits.idempotency.kept_seconds,
   };
 }

@@ -6,7 +6,7 @@ import { nowMs } from "../runtime/clock.ts";
 import { moneyMembersOf } from "../schema/money.ts";
 import { readBody } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
-import { idempotencyScope } from "./idempotency.ts";
+import { idempotencyScope, type SealingOf } from "./idempotency.ts";
 import { HttpProblem } from "./problem.ts";
 import { requireRate } from "./rate.ts";
 import { finish, problemAnswer } from "./response.ts";
@@ -21,13 +21,16 @@ export type Stage = (exchange: Exchange) => void | Promise<void>;
 /**
  * The one pipeline around every endpoint, in this order: request id, caller, scope, address, rate, query, body, schema,
  * idempotency, handler, reply. Every answer of it, a failure included, has the common headers and is JSON or a problem
- * document.
+ * document. A row that shows a secret needs `sealingOf`, so that none is ever stored in clear.
+ * @throws Error when such a row is given none
  */
 export function endpoint(
   row: Route,
   admission: readonly Stage[],
   work: (exchange: Exchange) => Promise<Answer>,
+  sealingOf?: SealingOf,
 ): Handler {
+  if (row.secret === true && sealingOf === undefined) throw new Error(`The row ${row.id} shows a secret: seal it.`);
   // Middy hands the same context to every hook and to the handler, so the exchange of a request hangs on it.
   const exchanges = new WeakMap<object, Exchange>();
   const exchangeOf = (context: object) => {
@@ -63,7 +66,12 @@ export function endpoint(
   }
   stage(function readIdempotencyKey(exchange) {
     if (row.method === "GET" || exchange.caller === undefined) return;
-    exchange.idempotency = idempotencyScope(exchange.event, exchange.caller.application_id, exchange.body_text);
+    exchange.idempotency = idempotencyScope(
+      exchange.event,
+      exchange.caller.application_id,
+      exchange.body_text,
+      sealingOf,
+    );
   });
   chain.handler((_event, context) => work(exchangeOf(context)) as never);
   chain.after(async (request) => {

@@ -1,20 +1,24 @@
 import { createHash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { IdempotencyScope } from "../data/store.ts";
+import type { IdempotencyScope, Sealing } from "../data/store.ts";
 import { limits } from "../limits.ts";
 import { headerOf } from "./body.ts";
 import { HttpProblem } from "./problem.ts";
 
+/** How the stored answer of an endpoint that shows a secret is sealed, by the key that the caller sent. */
+export type SealingOf = (key: string, scope: IdempotencyScope) => Sealing;
+
 /**
  * The idempotency scope of a request, or undefined without the header. The key is taken quoted
  * (draft-ietf-httpapi-idempotency-key) or bare, and only its hash is kept. The fingerprint is over method, path and the
- * bytes of the body: any difference is another request.
+ * bytes of the body: any difference is another request. With `sealingOf` the stored answer is sealed.
  * @throws HttpProblem `idempotency_key_invalid`
  */
 export function idempotencyScope(
   event: APIGatewayProxyEvent,
   applicationId: string,
   bodyText: string,
+  sealingOf?: SealingOf,
 ): IdempotencyScope | undefined {
   const given = headerOf(event, "Idempotency-Key");
   if (given === undefined) return undefined;
@@ -25,11 +29,12 @@ export function idempotencyScope(
       errors: [{ header: "Idempotency-Key", code: "invalid_format", detail }],
     });
   }
-  return {
+  const scope: IdempotencyScope = {
     application_id: applicationId,
     key_hash: sha256(key),
     fingerprint: sha256(`${event.httpMethod}\n${event.path}\n${bodyText}`),
   };
+  return sealingOf === undefined ? scope : { ...scope, sealing: sealingOf(key, scope) };
 }
 
 function sha256(text: string): string {

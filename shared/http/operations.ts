@@ -10,13 +10,14 @@ import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { endpoint, type Handler } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
+import type { SealingOf } from "./idempotency.ts";
 import { inSchemaOrder } from "./member-order.ts";
 import { HttpProblem } from "./problem.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
 
 /** The validated body of a row. */
-type BodyOf<R extends Route> = R extends { readonly body: infer S } ? Output<S> : undefined;
+export type BodyOf<R extends Route> = R extends { readonly body: infer S } ? Output<S> : undefined;
 
 /** An endpoint that reads one resource: `work` returns what to show, or undefined when there is nothing (404). */
 export function read<R extends Route>(
@@ -47,14 +48,16 @@ export function list<R extends Route>(
 
 /**
  * An endpoint that changes something: `decide` loads and decides, and may run several times; its changes, events and
- * stored answer are committed in one transaction. `show` is what the caller sees of the result.
+ * stored answer are committed in one transaction. `show` is what the caller sees of the result. An endpoint that shows
+ * a secret is made by `secretCommand`, which names `sealingOf`.
  */
 export function command<R extends Route, T>(
   row: R,
   decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
   show: (result: T) => object,
+  sealingOf?: SealingOf,
 ): Handler {
-  return endpoint(row, [admitCaller, countRate], async (exchange) => {
+  const work = async (exchange: Exchange): Promise<Answer> => {
     const outcome = await execute<T>({
       tenant_id: callerIn(exchange).tenant_id,
       idempotency: exchange.idempotency,
@@ -82,7 +85,8 @@ export function command<R extends Route, T>(
       );
     }
     return { ...outcome.reply, replayed: outcome.kind === "replayed" };
-  });
+  };
+  return endpoint(row, [admitCaller, countRate], work, sealingOf);
 }
 
 function resourceReplyOf(row: Route, body: object): Answer {

@@ -24,6 +24,9 @@ export type Grant =
   | "delete"
   | "check";
 
+/** Secrets that functions can be let read: the key pair of the tokens, and the key that others are derived from. */
+export type SecretName = "signing_key" | "service_key";
+
 /** Methods of the API. Every other method of a known path answers 405. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -52,7 +55,12 @@ export interface Route {
   /** May also touch the global partitions (applications by client id, public keys). */
   readonly globals?: true;
   /** Secrets that the function may read. */
-  readonly secrets?: readonly "signing_key"[];
+  readonly secrets?: readonly SecretName[];
+  /**
+   * The answer shows a secret that nobody can read again. Its record under an Idempotency-Key is sealed, so the row
+   * also names `service_key` in `secrets` and its handler is a `secretCommand`.
+   */
+  readonly secret?: true;
   readonly query?: $ZodType;
   readonly body?: $ZodType;
   /** How the body travels. PATCH bodies are merge patches (RFC 7396) and also taken as application/json. */

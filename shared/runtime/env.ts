@@ -34,6 +34,10 @@ export const env = {
   get signingKeySecretId(): string {
     return required("SIGNING_KEY_SECRET_ID");
   },
+  /** Secret that keys for sealing and deriving are made from; only where it is used. */
+  get serviceKeySecretId(): string {
+    return required("SERVICE_KEY_SECRET_ID");
+  },
   get usagePlanId(): string {
     return required("USAGE_PLAN_ID");
   },

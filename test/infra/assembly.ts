@@ -107,6 +107,7 @@ function subject(resource: Json): string {
   if (/TablesMain/.test(text)) return index === undefined ? "main" : `main/index/${index}`;
   if (/TablesVolatile/.test(text)) return "volatile";
   if (/SigningKey/.test(text)) return "signing-key";
+  if (/ServiceKey/.test(text)) return "service-key";
   return text;
 }
 

@@ -55,7 +55,7 @@ function expectedLines(route: Route): string[] {
     ...route.grants.map((grant) => `Allow dynamodb:${actions[grant]} ${keys}`),
     ...(changes ? ledgerDenial : []),
     ...(route.rate === "none" ? [] : ["Allow dynamodb:UpdateItem volatile brk_*"]),
-    ...(route.secrets === undefined ? [] : ["Allow secretsmanager:GetSecretValue signing-key"]),
+    ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),
   ];
 }
 
@@ -278,8 +278,9 @@ describe("what runs by itself", () => {
       RotateImmediatelyOnUpdate: true,
       RotationRules: { AutomaticallyAfterDays: 90 },
     });
-    const secret = only(ofType(synthesized("sandbox"), "AWS::SecretsManager::Secret"));
-    expect(secret.properties["Name"]).toBe("brokerage/sandbox/signing-key");
+    const secrets = ofType(synthesized("sandbox"), "AWS::SecretsManager::Secret");
+    const names = secrets.map(({ properties }) => properties["Name"]);
+    expect(names.sort()).toEqual(["brokerage/sandbox/service-key", "brokerage/sandbox/signing-key"]);
   });
 
   test("provision reconciles every minute and the sweep runs every five, with a dead-letter queue", () => {

@@ -6,6 +6,7 @@ import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { Handler } from "../../shared/http/endpoint.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "./emulator.ts";
 import { lambdaContext, proxyEvent, type RequestParts, type TestCaller } from "./request.ts";
+import { type SecretsManager, startSecretsManager } from "./secrets-manager.ts";
 import { type WatchedEndpoint, watchEndpoint } from "./watched-endpoint.ts";
 
 /** An answer of a function with its body parsed. */
@@ -22,6 +23,7 @@ export interface TestApi {
   readonly emulator: Emulator;
   /** The way that the handlers' calls take to the emulator. */
   readonly watched: WatchedEndpoint;
+  readonly secretsManager: SecretsManager;
   readonly call: (
     caller: TestCaller | undefined,
     method: string,
@@ -38,7 +40,10 @@ export interface TestApi {
 export async function startApi(): Promise<TestApi> {
   const emulator = await startEmulator();
   const watched = await watchEndpoint(emulator.endpoint);
-  Object.assign(process.env, functionEnvironment(emulator), { AWS_ENDPOINT_URL_DYNAMODB: watched.endpoint });
+  const secretsManager = await startSecretsManager();
+  Object.assign(process.env, functionEnvironment(emulator), secretsManager.environment, {
+    AWS_ENDPOINT_URL_DYNAMODB: watched.endpoint,
+  });
   const handlers = new Map<string, Promise<Handler>>();
   const handlerOf = (file: string) => {
     const known = handlers.get(file) ?? loadHandler(file);
@@ -54,6 +59,7 @@ export async function startApi(): Promise<TestApi> {
   return {
     emulator,
     watched,
+    secretsManager,
     call: async (caller, method, address, parts) => {
       if (caller !== undefined) await tenantOf(caller);
       const { row, event } = proxyEvent(caller, method, address, parts);
@@ -62,6 +68,7 @@ export async function startApi(): Promise<TestApi> {
     },
     stop: async () => {
       await watched.stop();
+      await secretsManager.stop();
       await emulator.stop();
     },
   };

@@ -1,0 +1,26 @@
+import type { IdempotencyScope, Sealing } from "../data/store.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { Route } from "../routes/route.ts";
+import { open, seal } from "../runtime/service-key.ts";
+import type { Handler } from "./endpoint.ts";
+import type { CommandRequest } from "./exchange.ts";
+import { type BodyOf, command } from "./operations.ts";
+
+const purpose = "stored-reply";
+
+/**
+ * A command whose answer shows a secret once. Its record under an Idempotency-Key is sealed with a key derived from the
+ * service key and the raw Idempotency-Key, of which only the hash is stored: whoever reads the table cannot open it.
+ */
+export function secretCommand<R extends Route & { readonly secret: true }, T>(
+  row: R,
+  decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
+  show: (result: T) => object,
+): Handler {
+  return command(row, decide, show, sealingOf);
+}
+
+function sealingOf(key: string, { application_id, key_hash, fingerprint }: IdempotencyScope): Sealing {
+  const aad = `${application_id}|${key_hash}|${fingerprint}`;
+  return { seal: (text) => seal(purpose, text, aad, key), open: (sealed) => open(purpose, sealed, aad, key) };
+}
