@@ -82,5 +82,51 @@ export const limits = {
     /** Due items that one sweep of one shard takes. */
     due_page: 100,
   },
+  webhooks: {
+    /** Endpoints of a tenant. */
+    max_endpoints: 20,
+    url_max_characters: 2048,
+    /** Words of `event_types`, and entries of each filter of an endpoint. */
+    max_event_types: 20,
+    max_filter_entries: 50,
+    /** Longest, and usual, time that the secret before a rotation signs along. */
+    previous_secret_seconds: 24 * 3600,
+    /** Events that one call of `replay` looks at. */
+    replay_max_events: 1000,
+    /** Waiting times after a failed attempt (spec 6): a first try and five retries, at 0 to 95,760 s. */
+    retry_delays_seconds: [60, 300, 1800, 7200, 86_400],
+    /** A delay may be longer by this part of itself, never shorter. */
+    jitter_max: 0.1,
+    /** Longest `Retry-After` of a receiver that is honoured. */
+    retry_after_max_seconds: 86_400,
+    /** Bounds of one attempt. */
+    connect_timeout_ms: 3000,
+    attempt_timeout_ms: 10_000,
+    /** Bytes of a reply that are read, and that are kept. */
+    reply_max_bytes: 65_536,
+    excerpt_max_bytes: 4096,
+    /** Attempts of one endpoint at the same time. */
+    slots_per_endpoint: 4,
+    /** A message that finds no slot comes back after this time, so many times; then the sweep sends it. */
+    slot_return_seconds: 5,
+    max_returns: 12,
+    /** A worker that has not recorded its attempt by then is dead; longer than an attempt can take. */
+    lease_ms: 20_000,
+    /** The last dead claim of one attempt counts as its failure. */
+    max_claims: 3,
+    /** An endpoint that only failed for so long, so often and over such a span is switched off. */
+    auto_disable_after_seconds: 5 * 24 * 3600,
+    auto_disable_min_failures: 10,
+    auto_disable_min_span_seconds: 86_400,
+    delivery_kept_seconds: 30 * 24 * 3600,
+    /** The sweep sends what is due within this time: the longest delay of SQS. */
+    promote_horizon_seconds: 900,
+    /** An attempt whose message ought to have shown for so long is sent again by the sweep. */
+    lost_after_seconds: 60,
+    /** What the sweep sent again it leaves alone for so long, so that it does not feed a backlog. */
+    sent_again_after_seconds: 900,
+    /** Writes of one function to different deliveries at the same time. */
+    parallel_writes: 32,
+  },
   functions: { memory_mb: 512, timeout_seconds: 10 },
 } as const;

@@ -3,8 +3,10 @@ import type { Account, Balance } from "../domain/account.ts";
 import type { Application } from "../domain/application.ts";
 import type { Client } from "../domain/client.ts";
 import type { Change, Context, Decision, DomainEvent, Refusal } from "../domain/decision.ts";
+import type { Delivery } from "../domain/delivery.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import type { SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -14,6 +16,8 @@ import {
   applications,
   balances,
   clients,
+  deliveries,
+  eventKeyOf,
   events,
   type Key,
   outboxes,
@@ -22,6 +26,9 @@ import {
   storedReplies,
   tenants,
   transactions,
+  webhookCounts,
+  webhookHealths,
+  webhooks,
 } from "./entities.ts";
 import { outboxOf } from "./outbox.ts";
 import { readItem, readRawItem, table } from "./table.ts";
@@ -45,6 +52,14 @@ export const ref = {
   balance: (accountId: string): Ref<Balance> => ({ keyIn: (tenant) => balances.key(tenant, accountId) }),
   transaction: (id: string): Ref<Transaction> => ({ keyIn: (tenant) => transactions.key(tenant, id) }),
   event: (sequence: number): Ref<PublishedEvent> => ({ keyIn: (tenant) => events.key(tenant, sequence) }),
+  webhook: (id: string): Ref<WebhookEndpoint> => ({ keyIn: (tenant) => webhooks.key(tenant, id) }),
+  webhookCount: (): Ref<WebhookCount> => ({ keyIn: (tenant) => webhookCounts.key(tenant) }),
+  webhookHealth: (id: string): Ref<WebhookHealth> => ({ keyIn: (tenant) => webhookHealths.key(tenant, id) }),
+  delivery: (id: string): Ref<Delivery> => ({ keyIn: (tenant) => deliveries.key(tenant, id) }),
+  /** The event of a delivery, a sample or a published one. */
+  eventOf: (delivery: Delivery): Ref<PublishedEvent | SampleEvent> => ({
+    keyIn: (tenant) => eventKeyOf({ ...delivery, tenant_id: tenant }),
+  }),
 };
 
 type Loaded<R extends Readonly<Record<string, Ref<unknown>>>> = {

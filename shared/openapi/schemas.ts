@@ -10,10 +10,22 @@ import * as oauth from "../schema/oauth.ts";
 import * as service from "../schema/service.ts";
 import * as settings from "../schema/settings.ts";
 import * as transaction from "../schema/transaction.ts";
+import * as webhook from "../schema/webhook.ts";
 import type { JsonObject } from "./document.ts";
 
 /** Files whose exported schemas become components, named as they are exported; a new file is added here. */
-const modules: readonly object[] = [account, client, event, fields, money, oauth, service, settings, transaction];
+const modules: readonly object[] = [
+  account,
+  client,
+  event,
+  fields,
+  money,
+  oauth,
+  service,
+  settings,
+  transaction,
+  webhook,
+];
 
 /** Kinds of schema worth a component. Strings stay inline: OpenAPI 3.0 allows no `nullable` beside a reference. */
 const componentKinds = new Set(["object", "record", "enum"]);

@@ -71,7 +71,10 @@ const layers: readonly Layer[] = [
     path: "shared/oauth/",
     values: ["shared/schema/", "shared/domain/", "shared/data/", "shared/runtime/", "shared/limits.ts"],
   },
-  { path: "shared/webhooks/", values: ["shared/schema/", "shared/data/", "shared/runtime/", "shared/limits.ts"] },
+  {
+    path: "shared/webhooks/",
+    values: ["shared/schema/", "shared/domain/", "shared/data/", "shared/runtime/", "shared/limits.ts"],
+  },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
   { path: "shared/openapi/", values: ["shared/routes/", "shared/schema/", "shared/limits.ts"] },

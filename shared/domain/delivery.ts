@@ -1,0 +1,139 @@
+import { limits } from "../limits.ts";
+import type { DeliveryAttemptBody, DeliveryBody } from "../schema/webhook.ts";
+import type { WebhookEndpoint } from "./webhook.ts";
+
+/** One event on its way to one endpoint. */
+export interface Delivery {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly endpoint_id: string;
+  /** How often the endpoint had been switched on again when the delivery was made; see {@link isWanted}. */
+  readonly endpoint_epoch: number;
+  readonly event_id: string;
+  readonly event_type: DeliveryBody["event_type"];
+  /** Where the event is; null for a sample, which is an item of its own. */
+  readonly event_sequence: number | null;
+  /** 0 for the delivery that the publication made, else when a repetition was asked for, in epoch milliseconds. */
+  readonly redelivery: number;
+  readonly redelivery_of: string | null;
+  readonly status: DeliveryBody["status"];
+  /** 1 to 6: the attempt that is next, running or last. */
+  readonly attempt: number;
+  /** Claims of this attempt so far. */
+  readonly claims: number;
+  readonly lease_until: string | null;
+  readonly next_attempt_at: string | null;
+  /** When the sweep looks at it, RFC 3339; null when nothing is left to do. Moving it on is no change of version. */
+  readonly wake_at: string | null;
+  readonly first_attempt_at: string | null;
+  readonly last: Omit<Attempt, "tenant_id" | "delivery_id" | "claim" | "response_excerpt" | "expires_at"> | null;
+  /** When the event happened, or when the repetition was asked for. */
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly completed_at: string | null;
+  readonly version: number;
+  /** Epoch seconds. */
+  readonly expires_at: number;
+}
+
+/** What one claim of an attempt came to. */
+export interface Attempt extends DeliveryAttemptBody {
+  readonly tenant_id: string;
+  readonly delivery_id: string;
+  /** Which claim of the attempt this was, from 1: more than one when a worker died. */
+  readonly claim: number;
+  /** Epoch seconds. */
+  readonly expires_at: number;
+}
+
+/** An event as a delivery needs it. */
+export interface DeliveredEvent {
+  readonly id: string;
+  readonly type: string;
+  /** Null for a sample. */
+  readonly sequence: number | null;
+  readonly created_at: string;
+}
+
+/** Which repetition a delivery is, and of what; without it the delivery is the event's first to the endpoint. */
+export interface Redelivery {
+  /** Epoch milliseconds of the request: the same for a request that runs again. */
+  readonly redelivery: number;
+  readonly redelivery_of: string | null;
+}
+
+/**
+ * A new delivery whose message is about to be sent; the sweep looks for it when it ought to have begun. `delayMs` turns
+ * a business delay into real time.
+ */
+export function draftDelivery(
+  id: string,
+  endpoint: WebhookEndpoint,
+  event: DeliveredEvent,
+  now: string,
+  delayMs: (seconds: number) => number,
+  { redelivery, redelivery_of }: Redelivery = { redelivery: 0, redelivery_of: null },
+): Delivery {
+  const created = redelivery === 0 ? event.created_at : new Date(redelivery).toISOString();
+  return {
+    id,
+    tenant_id: endpoint.tenant_id,
+    endpoint_id: endpoint.id,
+    endpoint_epoch: endpoint.epoch,
+    event_id: event.id,
+    event_type: event.type as Delivery["event_type"],
+    event_sequence: event.sequence,
+    redelivery,
+    redelivery_of,
+    status: "pending",
+    attempt: 1,
+    claims: 0,
+    lease_until: null,
+    next_attempt_at: now,
+    wake_at: wakeOfSent(Date.parse(now), delayMs),
+    first_attempt_at: null,
+    last: null,
+    created_at: created,
+    updated_at: now,
+    completed_at: null,
+    version: 1,
+    expires_at: Math.floor(Date.parse(now) / 1000) + limits.webhooks.delivery_kept_seconds,
+  };
+}
+
+/** When the sweep looks for an attempt whose message shows in its queue at this moment: then it ought to be done. */
+export function wakeOfSent(nextAttemptMs: number, delayMs: (seconds: number) => number): string {
+  return new Date(nextAttemptMs + delayMs(limits.webhooks.lost_after_seconds)).toISOString();
+}
+
+/** When the sweep looks for an attempt that no queue can hold yet: in time to send it with the delay that is left. */
+export function wakeOfWaiting(nextAttemptMs: number, delayMs: (seconds: number) => number): string {
+  return new Date(nextAttemptMs - delayMs(limits.webhooks.promote_horizon_seconds)).toISOString();
+}
+
+/**
+ * Whether a delivery may still be sent: its endpoint exists, is enabled, and was not switched off since the delivery
+ * was made. What was skipped is never sent silently when an endpoint is switched on again.
+ */
+export function isWanted(delivery: Delivery, endpoint: WebhookEndpoint | undefined): boolean {
+  return endpoint?.status === "enabled" && endpoint.epoch === delivery.endpoint_epoch;
+}
+
+/** Whether a delivery is on its way: it may be attempted, or cancelled. */
+export function isOpen({ status }: Pick<Delivery, "status">): boolean {
+  return status === "pending" || status === "retrying";
+}
+
+/** The delivery after its endpoint was switched off or deleted. */
+export function cancelled(delivery: Delivery, now: string): Delivery {
+  return {
+    ...delivery,
+    status: "cancelled",
+    lease_until: null,
+    next_attempt_at: null,
+    wake_at: null,
+    updated_at: now,
+    completed_at: now,
+    version: delivery.version + 1,
+  };
+}

@@ -1,0 +1,164 @@
+import * as z from "zod/mini";
+import { limits } from "../limits.ts";
+import { eventTypes, optInEventTypes } from "./event.ts";
+import {
+  createdRange,
+  id,
+  Metadata,
+  MetadataPatch,
+  pageParameters,
+  resourceFields,
+  setOf,
+  Timestamp,
+  text,
+} from "./fields.ts";
+
+const { webhooks: bounds } = limits;
+
+/** What an endpoint may subscribe to: `*` is the nine kinds of the specification; the others only by name. */
+const Subscription = z.enum(["*", ...eventTypes, ...optInEventTypes]);
+
+/** Whether an endpoint gets events; `auto_disabled` is the service's own doing and ends by a PATCH. */
+export const WebhookStatus = z.enum(["enabled", "disabled", "auto_disabled"]);
+
+/** Where a delivery stands. */
+export const DeliveryStatus = z.enum(["pending", "retrying", "succeeded", "exhausted", "cancelled"]);
+
+/** Why an attempt failed. */
+export const DeliveryError = z.enum([
+  "timeout",
+  "dns_error",
+  "connection_refused",
+  "connection_reset",
+  "tls_error",
+  "blocked_address",
+  "http_status",
+  "worker_crash",
+]);
+
+// What an address may be is a matter of its parts, so the decision says what is wrong with it.
+const Url = z.string().check(z.minLength(1), z.maxLength(bounds.url_max_characters));
+
+const subscription = {
+  description: z.nullable(text(500)),
+  event_types: z.array(Subscription).check(z.minLength(1), z.maxLength(bounds.max_event_types)),
+  account_ids: z.nullable(z.array(id("acc")).check(z.maxLength(bounds.max_filter_entries))),
+  group_ids: z.nullable(z.array(text(64)).check(z.maxLength(bounds.max_filter_entries))),
+};
+
+const optionalSubscription = {
+  description: z.optional(subscription.description),
+  account_ids: z.optional(subscription.account_ids),
+  group_ids: z.optional(subscription.group_ids),
+};
+
+/** `POST /webhook_endpoints`: where to, and what of. */
+export const CreateWebhookEndpointRequest = z.strictObject({
+  url: Url,
+  event_types: subscription.event_types,
+  ...optionalSubscription,
+  metadata: z.optional(Metadata),
+});
+
+/** `PATCH /webhook_endpoints/{id}`, a merge patch (RFC 7396). A null or empty filter lets every event through. */
+export const UpdateWebhookEndpointRequest = z.strictObject({
+  url: z.optional(Url),
+  event_types: z.optional(subscription.event_types),
+  ...optionalSubscription,
+  status: z.optional(z.enum(["enabled", "disabled"])),
+  metadata: z.optional(MetadataPatch),
+});
+
+/** A webhook endpoint as the API shows it; `secret` only in the answer that makes one. */
+export const WebhookEndpoint = z.object({
+  id: z.string(),
+  object: z.literal("webhook_endpoint"),
+  url: z.string(),
+  description: z.nullable(z.string()),
+  event_types: z.array(Subscription),
+  account_ids: z.array(z.string()),
+  group_ids: z.array(z.string()),
+  status: WebhookStatus,
+  disabled_reason: z.nullable(z.string()),
+  api_version: z.literal("v2"),
+  secret: z.optional(z.string()),
+  previous_secret_expires_at: z.nullable(Timestamp),
+  consecutive_failures: z.int(),
+  last_success_at: z.nullable(Timestamp),
+  last_failure_at: z.nullable(Timestamp),
+  ...resourceFields,
+});
+
+/** The answer to a deletion: the endpoint is gone. */
+export const DeletedWebhookEndpoint = z.object({
+  id: z.string(),
+  object: z.literal("webhook_endpoint"),
+  deleted: z.literal(true),
+});
+
+/** Query of `GET /webhook_endpoints`. */
+export const ListWebhookEndpointsQuery = z.strictObject({
+  ...pageParameters,
+  status: z.optional(setOf(WebhookStatus.options)),
+  sort: z.optional(z.enum(["-created_at", "created_at"])),
+});
+
+/** `POST /webhook_endpoints/{id}/rotate_secret`: how long the old secret signs along; 0 ends it at once. */
+export const RotateSecretRequest = z.strictObject({
+  grace_seconds: z.optional(z.int().check(z.minimum(0), z.maximum(bounds.previous_secret_seconds))),
+});
+
+/** `POST /webhook_endpoints/{id}/test`: of which kind the sample is. */
+export const TestWebhookEndpointRequest = z.strictObject({
+  type: z.enum([...eventTypes, ...optInEventTypes]),
+});
+
+/** One attempt of a delivery. */
+export const DeliveryAttempt = z.object({
+  number: z.int(),
+  at: Timestamp,
+  duration_ms: z.int(),
+  http_status: z.nullable(z.int()),
+  error: z.nullable(DeliveryError),
+  response_excerpt: z.nullable(z.string()),
+});
+
+/** A delivery as lists show it. */
+export const WebhookDelivery = z.object({
+  id: z.string(),
+  object: z.literal("delivery"),
+  endpoint_id: z.string(),
+  event_id: z.string(),
+  event_type: z.enum([...eventTypes, ...optInEventTypes]),
+  status: DeliveryStatus,
+  attempt: z.int(),
+  max_retries: z.int(),
+  next_attempt_at: z.nullable(Timestamp),
+  redelivery_of: z.nullable(z.string()),
+  attempts: z.optional(z.array(DeliveryAttempt)),
+  created_at: resourceFields.created_at,
+  updated_at: resourceFields.updated_at,
+  completed_at: z.nullable(Timestamp),
+  version: resourceFields.version,
+  _links: resourceFields._links,
+});
+
+/** Query of `GET /webhook_endpoints/{id}/deliveries`. */
+export const ListDeliveriesQuery = z.strictObject({
+  ...pageParameters,
+  ...createdRange,
+  status: z.optional(setOf(DeliveryStatus.options)),
+  event_type: z.optional(setOf([...eventTypes, ...optInEventTypes].map((type) => type.replace(".", "\\.")))),
+  sort: z.optional(z.enum(["-created_at", "created_at"])),
+});
+
+/** Body of `POST /webhook_endpoints` after validation. */
+export type CreateWebhookEndpoint = z.infer<typeof CreateWebhookEndpointRequest>;
+/** Body of `PATCH /webhook_endpoints/{id}` after validation. */
+export type UpdateWebhookEndpoint = z.infer<typeof UpdateWebhookEndpointRequest>;
+/** A webhook endpoint on the wire. */
+export type WebhookEndpointBody = z.infer<typeof WebhookEndpoint>;
+/** A delivery on the wire. */
+export type DeliveryBody = z.infer<typeof WebhookDelivery>;
+/** One attempt on the wire. */
+export type DeliveryAttemptBody = z.infer<typeof DeliveryAttempt>;

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import {
+  cancelled,
+  type Delivery,
+  draftDelivery,
+  isOpen,
+  isWanted,
+  wakeOfSent,
+  wakeOfWaiting,
+} from "../../shared/domain/delivery.ts";
+import { autoDisabled, draftHealth, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
+import { decisionTime, tenantId } from "../support/decisions.ts";
+
+const endpoint: WebhookEndpoint = {
+  id: "whe_01JD0000000000000000000001",
+  tenant_id: tenantId,
+  url: "https://hooks.example.com/broker",
+  description: null,
+  event_types: ["*"],
+  account_ids: null,
+  group_ids: null,
+  status: "enabled",
+  disabled_reason: null,
+  api_version: "v2",
+  epoch: 3,
+  secret: "v1.sealed",
+  previous_secret: null,
+  previous_secret_expires_at: null,
+  wake_at: null,
+  metadata: {},
+  created_at: decisionTime,
+  updated_at: decisionTime,
+  version: 4,
+};
+
+const event = {
+  id: "evt_01JD0000000000000000000001",
+  type: "client.created",
+  sequence: 1,
+  created_at: "2026-11-21T06:29:59.000Z",
+};
+
+const realTime = (seconds: number) => seconds * 1000;
+const draft = draftDelivery("dlv_01JD0000000000000000000001", endpoint, event, decisionTime, realTime);
+const nowMs = Date.parse(decisionTime);
+
+describe("a new delivery", () => {
+  it("waits for its first attempt, is looked for a minute later and is kept 30 days", () => {
+    expect(draft).toMatchObject({
+      status: "pending",
+      attempt: 1,
+      claims: 0,
+      next_attempt_at: decisionTime,
+      wake_at: "2026-11-21T06:31:00.000Z",
+      created_at: event.created_at,
+      redelivery: 0,
+      redelivery_of: null,
+      expires_at: nowMs / 1000 + 30 * 24 * 3600,
+    });
+  });
+
+  it("that repeats another one carries the moment it was asked for", () => {
+    const asked = { redelivery: nowMs + 5, redelivery_of: draft.id };
+    const again = draftDelivery("dlv_01JD0000000000000000000002", endpoint, event, decisionTime, realTime, asked);
+    expect(again).toMatchObject({ ...asked, created_at: "2026-11-21T06:30:00.005Z", event_id: event.id });
+  });
+});
+
+describe("the sweep looks for a delivery", () => {
+  it("60 s after its message ought to have shown, or 15 min before a time that no queue can hold", () => {
+    expect(wakeOfSent(nowMs, realTime)).toBe("2026-11-21T06:31:00.000Z");
+    expect(wakeOfWaiting(nowMs, realTime)).toBe("2026-11-21T06:15:00.000Z");
+    expect(wakeOfSent(nowMs, (seconds) => (seconds * 1000) / 600)).toBe("2026-11-21T06:30:00.100Z");
+  });
+});
+
+describe("a delivery is not sent", () => {
+  it.each([
+    ["to a deleted endpoint", { ...endpoint, status: "deleted" as const }],
+    ["to an endpoint that is gone", undefined],
+    ["to a disabled endpoint", { ...endpoint, status: "disabled" as const }],
+    ["to one that the service switched off", autoDisabled(endpoint, "answered 410", decisionTime)],
+    ["to one that was switched off and on since", { ...endpoint, epoch: 4 }],
+  ])("%s", (_, now) => {
+    expect(isWanted(draft, now)).toBe(false);
+    expect(isWanted(draft, endpoint)).toBe(true);
+  });
+
+  it("once it ended, and a cancelled one has nothing left to wake it", () => {
+    const ended: Delivery = cancelled(draft, decisionTime);
+    expect([draft, { status: "retrying" as const }].map(isOpen)).toEqual([true, true]);
+    for (const status of ["succeeded", "exhausted", "cancelled"] as const) expect(isOpen({ status })).toBe(false);
+    expect(ended).toMatchObject({ status: "cancelled", wake_at: null, next_attempt_at: null, version: 2 });
+  });
+});
+
+describe("an endpoint that the service switches off", () => {
+  it("says why, is due at once for its open deliveries, and its health begins empty", () => {
+    expect(autoDisabled(endpoint, "answered 410", decisionTime)).toEqual({
+      ...endpoint,
+      status: "auto_disabled",
+      disabled_reason: "answered 410",
+      wake_at: decisionTime,
+      version: 5,
+    });
+    expect(draftHealth(endpoint)).toMatchObject({ endpoint_id: endpoint.id, consecutive_failures: 0, slots: {} });
+  });
+});
