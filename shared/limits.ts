@@ -77,10 +77,12 @@ export const limits = {
     kept_seconds: 90 * 24 * 3600,
     /** An outbox item that is still there after this time is found by the sweep. */
     unpublished_after_seconds: 60,
-    /** Shards of the due index. */
-    due_shards: 32,
-    /** Due items that one sweep of one shard takes. */
+    /** Shards of each kind in the due index: DynamoDB writes 1,000 units a second to one of them. */
+    due_shards: 8,
+    /** Due items that one read of one shard takes. */
     due_page: 100,
+    /** A sweep begins nothing new so long before its function's timeout. */
+    sweep_reserve_ms: 5000,
   },
   webhooks: {
     /** Endpoints of a tenant. */

@@ -8,6 +8,8 @@ export const tenantKeys = ["brk_*"] as const;
 export const globalKeys = ["GLOBAL|*"] as const;
 /** Partitions of the index that wakes things. */
 export const dueKeys = ["DUE|*"] as const;
+/** Those of them that hold applications without an API key. */
+export const dueApplicationKeys = ["DUE|APP|*"] as const;
 /** Partitions of the ledger, which is only ever appended to. */
 export const ledgerKeys = ["*|LED", "*|CTL|*"] as const;
 

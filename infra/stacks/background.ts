@@ -1,7 +1,7 @@
 import { Aws } from "aws-cdk-lib";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { SecretName } from "../../shared/routes/route.ts";
-import { allow, dueKeys, globalKeys, tableStatements, tenantKeys } from "../constructs/grants.ts";
+import { allow, dueApplicationKeys, dueKeys, globalKeys, tableStatements, tenantKeys } from "../constructs/grants.ts";
 
 /** ARNs that the functions without a route are granted something on. */
 export interface BackgroundArns {
@@ -70,7 +70,7 @@ const provision: BackgroundFunction = {
   statements: ({ table, usagePlanId }) => {
     const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
     return [
-      ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
+      ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
       ...tableStatements(["read", "put", "update"], { tableArn: table, keys: [...tenantKeys, ...globalKeys] }),
       allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")]),
       allow("JoinPlan", ["apigateway:POST"], [planKeys]),

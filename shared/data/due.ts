@@ -2,31 +2,68 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { duePartition, type Key } from "./entities.ts";
+import { type DueKind, duePartition, type Key } from "./entities.ts";
 import { table } from "./table.ts";
 import { indexes } from "./table-shape.ts";
 
-/** Keys of due items of one kind, at most a page from each shard. */
-export async function overdueKeys(kind: string): Promise<Key[]> {
-  const shards = Array.from({ length: limits.events.due_shards }, (_, shard) => duePartition(shard));
-  const pages = await Promise.all(shards.map((shard) => overdueIn(shard)));
-  return pages.flat().filter(({ due }) => due.split("|")[1] === kind);
+type DueKey = Key & { readonly due: string };
+
+interface Shard {
+  readonly partition: string;
+  /** Where to go on after the pages read so far. */
+  readonly from: Record<string, unknown> | undefined;
 }
 
-async function overdueIn(shard: string): Promise<(Key & { readonly due: string })[]> {
+/**
+ * Keys of the items of one kind that are due, in pages from the longest overdue to the latest, over all shards of the
+ * kind and to their end, as long as `goOn` says so. What becomes due meanwhile belongs to the next sweep, so a sweep
+ * that puts an item off never meets it again.
+ */
+export async function* overdue(kind: DueKind, goOn: () => boolean): AsyncGenerator<readonly Key[]> {
+  const now = nowIso();
+  let open: readonly Shard[] = Array.from({ length: limits.events.due_shards }, (_, shard) => ({
+    partition: duePartition(kind, shard),
+    from: undefined,
+  }));
+  let read: readonly DueKey[] = [];
+  while (open.length > 0 && goOn()) {
+    const pages = await Promise.all(open.map((shard) => pageOf(shard, now)));
+    read = [...read, ...pages.flatMap(({ keys }) => keys)].toSorted((a, b) => (a.due < b.due ? -1 : 1));
+    // What lies behind the last key of a shard with more pages might come after one that is still to be read.
+    const frontier = pages
+      .flatMap(({ next, keys }) => (next === undefined ? [] : [keys.at(-1)?.due ?? ""]))
+      .toSorted()[0];
+    const ready = frontier === undefined ? read : read.filter(({ due }) => due <= frontier);
+    read = read.slice(ready.length);
+    open = pages.flatMap(({ next }) => (next === undefined ? [] : [next]));
+    if (ready.length > 0) yield ready;
+  }
+}
+
+async function pageOf(shard: Shard, now: string): Promise<{ keys: readonly DueKey[]; next: Shard | undefined }> {
   const { name, partition, sort } = indexes.due;
   const answer = await table.send(
     new QueryCommand({
       TableName: env.tableName,
       IndexName: name,
       KeyConditionExpression: `${partition} = :shard AND ${sort} <= :now`,
-      ExpressionAttributeValues: { ":shard": shard, ":now": nowIso() },
+      ExpressionAttributeValues: { ":shard": shard.partition, ":now": now },
+      ExclusiveStartKey: shard.from,
       Limit: limits.events.due_page,
     }),
   );
-  return (answer.Items ?? []).map((item) => ({
+  const keys = (answer.Items ?? []).map((item) => ({
     pk: String(item["pk"]),
     sk: String(item["sk"]),
     due: String(item[sort]),
   }));
+  const from = answer.LastEvaluatedKey;
+  return { keys, next: from === undefined ? undefined : { ...shard, from } };
+}
+
+/** Every due key of a kind that never has many. */
+export async function overdueKeys(kind: DueKind): Promise<readonly Key[]> {
+  const found: Key[] = [];
+  for await (const keys of overdue(kind, () => true)) found.push(...keys);
+  return found;
 }

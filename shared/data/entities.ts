@@ -360,14 +360,17 @@ export const rateCounters = {
   }),
 };
 
-/** Partition of the due index that an item is found in, and its place there: the time, then the kind and id. */
-function dueKeys(kind: string, id: string, wakeAt: string): IndexKeys {
-  return { due_pk: duePartition(shardOf(id)), due_sk: `${wakeAt}|${kind}|${id}` };
+/** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
+export type DueKind = "APP" | "DLV" | "OUTBOX" | "TXN" | "WEBHOOK";
+
+/** Partition of the due index that an item is found in, and its place there: the time, then the id. */
+function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {
+  return { due_pk: duePartition(kind, shardOf(id)), due_sk: `${wakeAt}|${id}` };
 }
 
-/** Name of one shard of the due index. */
-export function duePartition(shard: number): string {
-  return `DUE|${String(shard).padStart(2, "0")}`;
+/** Name of one shard of a kind in the due index. */
+export function duePartition(kind: DueKind, shard: number): string {
+  return `DUE|${kind}|${String(shard).padStart(2, "0")}`;
 }
 
 function shardOf(id: string): number {

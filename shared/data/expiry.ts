@@ -5,7 +5,7 @@ import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newNumber } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
-import { overdueKeys } from "./due.ts";
+import { overdue } from "./due.ts";
 import { execute, readKeys, ref } from "./store.ts";
 
 const nothing = { status: 200, headers: {}, body: "" };
@@ -15,17 +15,20 @@ const nothing = { status: 200, headers: {}, body: "" };
  * so a run that comes twice, or meets a caller's own move, changes nothing. Returns how many expired and how many could
  * not.
  */
-export async function expireOverdue(remainingMs: () => number): Promise<{ expired: number; failed: number }> {
-  const found = (await readKeys(await overdueKeys("TXN"))) as (Transaction | undefined)[];
-  let expired = 0;
-  let failed = 0;
-  for (const transaction of found) {
-    if (transaction === undefined) continue;
-    try {
-      if (await expire(transaction, remainingMs)) expired += 1;
-    } catch (error) {
-      failed += 1;
-      log.error("A transaction could not expire.", { transaction_id: transaction.id, error: (error as Error).name });
+export async function expireOverdue(
+  goOn: () => boolean,
+  remainingMs: () => number,
+): Promise<{ expired: number; failed: number }> {
+  let [expired, failed] = [0, 0];
+  for await (const keys of overdue("TXN", goOn)) {
+    for (const transaction of (await readKeys(keys)) as (Transaction | undefined)[]) {
+      if (transaction === undefined || !goOn()) continue;
+      try {
+        if (await expire(transaction, remainingMs)) expired += 1;
+      } catch (error) {
+        failed += 1;
+        log.error("A transaction could not expire.", { transaction_id: transaction.id, error: (error as Error).name });
+      }
     }
   }
   return { expired, failed };

@@ -4,7 +4,7 @@ import { nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
-import { overdueKeys } from "./due.ts";
+import { overdue } from "./due.ts";
 import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
 import type { WaitingEvent } from "./outbox.ts";
 import { backoffMs, readKeys } from "./store.ts";
@@ -169,12 +169,18 @@ function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
 }
 
 /**
- * Finds outbox items that are past their time, in every shard of the due index, and publishes them: whatever the stream
- * lost is found here. Returns how many were published and how many could not be.
+ * Finds outbox items that are past their time, oldest first, and publishes them: whatever the stream lost is found
+ * here. Returns how many were published and how many could not be.
  */
-export async function publishOverdue(): Promise<{ readonly published: number; readonly failed: number }> {
-  const keys = await overdueKeys("OUTBOX");
-  const items = (await readKeys(keys)).filter((item) => item !== undefined) as Outbox[];
-  const failed = await publishOutbox(items);
-  return { published: items.length - failed.size, failed: failed.size };
+export async function publishOverdue(
+  goOn: () => boolean,
+): Promise<{ readonly published: number; readonly failed: number }> {
+  let [published, failed] = [0, 0];
+  for await (const keys of overdue("OUTBOX", goOn)) {
+    const items = (await readKeys(keys)).filter((item) => item !== undefined) as Outbox[];
+    const stuck = await publishOutbox(items);
+    published += items.length - stuck.size;
+    failed += stuck.size;
+  }
+  return { published, failed };
 }

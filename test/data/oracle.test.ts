@@ -159,7 +159,7 @@ function transaction(
     balance_before_minor: after === undefined ? null : number(0),
     balance_after_minor: after === undefined ? null : number(after),
     expires_at: status === "pending" ? end : null,
-    ...(status === "pending" ? { due_pk: "DUE|01", due_sk: `${end}|TXN|${id}` } : {}),
+    ...(status === "pending" ? { due_pk: "DUE|TXN|01", due_sk: `${end}|${id}` } : {}),
     version: number(states.length),
   };
 }
@@ -186,7 +186,7 @@ describe("the oracle", () => {
     ["balance", { pk: "brk_01JD0000000000000000000001#acc_1" }],
     ["balance", { note: "of brk_01JD0000000000000000000001" }],
     ["balance", { list_pk: "brk_01JD0000000000000000000001|ACC" }],
-    ["balance", { due_pk: "DUE|32" }],
+    ["balance", { due_pk: "DUE|TXN|08" }],
     ["balance", { accepts: "close_only" }],
     ["balance", { accepts: "none" }],
     ["account", { currency: "EUR" }],
@@ -227,7 +227,7 @@ describe("the oracle", () => {
     ["withdrawal", { version: number(2) }],
     ["withdrawal", { expires_at: null }],
     ["withdrawal", { due_pk: undefined }],
-    ["deposit", { due_pk: "DUE|01" }],
+    ["deposit", { due_pk: "DUE|TXN|01" }],
     ["deposit", { status: "returned" }],
   ])("finds a fault planted in the %s: %o", (name, change) => {
     const planted = books();

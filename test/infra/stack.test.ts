@@ -129,7 +129,7 @@ describe("rights of the functions", () => {
     expect(collections.sort()).toEqual(["apigateway:GET keys", "apigateway:POST keys", "apigateway:POST plan keys"]);
     expect(rights.filter((line) => !line.includes("apigateway")).sort()).toEqual(
       [
-        "Allow dynamodb:Query main/index/due DUE|*",
+        "Allow dynamodb:Query main/index/due DUE|APP|*",
         ...["BatchGetItem", "PutItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_* GLOBAL|*`),
         ...ledgerDenial,
       ].sort(),
@@ -142,7 +142,7 @@ describe("rights of the functions", () => {
       const onTables = rights.filter((line) => /dynamodb:/.test(line) && !line.endsWith(" stream"));
       expect(onTables.length).toBeGreaterThan(50);
       expect(rights.filter((line) => /dynamodb:(Scan|PartiQL|.*\*( |$).*main)|dynamodb:\*/.test(line))).toEqual([]);
-      expect(onTables.filter((line) => !/ (brk_\*|GLOBAL\||DUE\|\*|\*\|LED)/.test(line))).toEqual([]);
+      expect(onTables.filter((line) => !/ (brk_\*|GLOBAL\||DUE\|(?:APP\|)?\*|\*\|LED)/.test(line))).toEqual([]);
     }
   });
 

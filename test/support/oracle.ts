@@ -27,7 +27,7 @@ export function judgeItems(items: readonly RawItem[]): string[] {
 
 const tenantKey = /^(brk_[0-9A-HJKMNP-TV-Z]{26})(?:$|[#|])/;
 const globalKeys = [/^GLOBAL\|CLIENTID$/, /^GLOBAL\|KEYS$/];
-const dueKey = /^DUE\|(?:[0-2]\d|3[01])$/;
+const dueKey = /^DUE\|[A-Z]+\|0[0-7]$/;
 
 /** No key outside its tenant (but the few that belong to nobody), and no item that names two tenants. */
 function judgeKeys(items: readonly RawItem[]): string[] {
