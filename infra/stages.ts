@@ -24,6 +24,16 @@ export interface StageConfig {
   readonly quoteThrottle: Throttle;
   /** Limit of every method over all callers; it is the only wall of the endpoints that need no token. */
   readonly methodThrottle: Throttle;
+  /**
+   * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, so an account
+   * needs a concurrency of 100 more than that.
+   */
+  readonly deliveries: {
+    /** From the queue of first attempts. */
+    readonly firstConcurrency: number;
+    /** From each queue of retries; Lambda takes no less than 2. */
+    readonly retryConcurrency: number;
+  };
   readonly alarms: {
     /** 99th percentile of the gateway's latency. */
     readonly latencyP99Ms: number;
@@ -61,6 +71,7 @@ const configs: Record<Stage, StageConfig> = {
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
+    deliveries: { firstConcurrency: 8, retryConcurrency: 2 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     monthlyBudgetUsd: 100,
     costCenter: "brokerage-sandbox",
@@ -77,6 +88,7 @@ const configs: Record<Stage, StageConfig> = {
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
+    deliveries: { firstConcurrency: 40, retryConcurrency: 10 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     monthlyBudgetUsd: 1000,
     costCenter: "brokerage-production",

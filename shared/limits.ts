@@ -130,5 +130,18 @@ export const limits = {
     /** Writes of one function to different deliveries at the same time. */
     parallel_writes: 32,
   },
+  queues: {
+    /** Messages of one SendMessageBatch (SQS). */
+    batch_messages: 10,
+    /** Batches on their way at the same time. */
+    parallel_batches: 8,
+    /** Tries for messages that SQS did not take, beside those of the SDK for a whole call. */
+    tries: 4,
+    /** Full jitter between these two, doubling. */
+    retry_delay_min_ms: 50,
+    retry_delay_max_ms: 800,
+    /** Longest DelaySeconds (SQS). */
+    max_delay_seconds: 900,
+  },
   functions: { memory_mb: 512, timeout_seconds: 10 },
 } as const;

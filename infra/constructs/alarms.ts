@@ -26,6 +26,8 @@ export interface AlarmsProps {
   readonly config: StageConfig;
   readonly tables: readonly Table[];
   readonly failureQueues: readonly Queue[];
+  /** Queues that a function empties, and the age at which their oldest message is late. */
+  readonly workQueues: readonly { readonly queue: Queue; readonly lateAfterSeconds: number }[];
   /** Ids of the functions that no caller waits for, so that nobody would complain. */
   readonly backgroundIds: readonly string[];
   /** Id of the function that reads the stream. */
@@ -195,12 +197,22 @@ export class Alarms extends Construct {
   }
 
   private queueRules(): Rule[] {
-    return this.props.failureQueues.map((queue) => ({
-      id: queue.node.id,
-      description: "Something failed for good and waits for a person.",
-      metric: queue.metricApproximateNumberOfMessagesVisible({ period: fiveMinutes, statistic: "Maximum" }),
-      threshold: 0,
-    }));
+    const { failureQueues, workQueues } = this.props;
+    return [
+      ...failureQueues.map((queue) => ({
+        id: queue.node.id,
+        description: "Something failed for good and waits for a person.",
+        metric: queue.metricApproximateNumberOfMessagesVisible({ period: fiveMinutes, statistic: "Maximum" }),
+        threshold: 0,
+      })),
+      ...workQueues.map(({ queue, lateAfterSeconds }) => ({
+        id: `${queue.node.id}-late`,
+        description: "Deliveries wait in the queue longer than they should: they come faster than they are posted.",
+        metric: queue.metricApproximateAgeOfOldestMessage({ period: fiveMinutes, statistic: "Maximum" }),
+        threshold: lateAfterSeconds,
+        evaluationPeriods: 2,
+      })),
+    ];
   }
 
   private throttleRules(): Rule[] {

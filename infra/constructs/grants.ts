@@ -10,6 +10,14 @@ export const globalKeys = ["GLOBAL|*"] as const;
 export const dueKeys = ["DUE|*"] as const;
 /** Those of them that hold applications without an API key. */
 export const dueApplicationKeys = ["DUE|APP|*"] as const;
+/** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
+export const deliveryKeys = {
+  events: "brk_*|EVT|*",
+  samples: "brk_*#evt_*",
+  endpoints: "brk_*|WHE",
+  deliveries: "brk_*#dlv_*",
+  health: "brk_*#whe_*",
+} as const;
 /** Partitions of the ledger, which is only ever appended to. */
 export const ledgerKeys = ["*|LED", "*|CTL|*"] as const;
 

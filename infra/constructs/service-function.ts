@@ -20,6 +20,8 @@ export interface ServiceFunctionProps {
   /** What the function may do beside writing its log and its traces. */
   readonly statements: readonly PolicyStatement[];
   readonly timeoutSeconds?: number;
+  /** Invocations at the same time that are kept for it, and the most that it gets. */
+  readonly reservedConcurrency?: number;
 }
 
 /**
@@ -53,6 +55,7 @@ export class ServiceFunction extends Construct {
       architecture: Architecture.ARM_64,
       memorySize: limits.functions.memory_mb,
       timeout: Duration.seconds(props.timeoutSeconds ?? limits.functions.timeout_seconds),
+      ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       handler: "index.handler",
       code: Code.fromAsset(props.directory),
       // The role above is complete; without this the library would add a policy of its own for what it switches on.

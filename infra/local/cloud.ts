@@ -12,7 +12,8 @@ import { startGateway } from "./gateway/index.ts";
 import { Guard } from "./guard.ts";
 import { isRecord } from "./intrinsics.ts";
 import { type Grant, Permissions, type UnusedGrant } from "./permissions.ts";
-import { Queues } from "./queues.ts";
+import { type BatchChange, QueuePoller, queueMapping, readsQueue } from "./pollers.ts";
+import { type QueueCounts, Queues } from "./queues.ts";
 import {
   readRotation,
   readSchedule,
@@ -47,6 +48,8 @@ export interface CloudOptions {
   readonly maxEnvironments?: number;
   /** Functions get no leave to reach local addresses, as on AWS. */
   readonly strictEgress?: boolean;
+  /** Puts other batches of a queue into a batch's place: repeated, in another order, or with messages left out. */
+  readonly onQueueBatch?: BatchChange;
   /** Looks on at every call of a function to AWS, before it is done and before the function learns its answer. */
   readonly onCall?: (call: AwsCall) => void | Promise<void>;
   /** Told about each call that a role does not allow. */
@@ -83,6 +86,10 @@ export interface Cloud {
   unusedGrants(): UnusedGrant[];
   /** Rotates every secret that has a rotation now, as RotateSecret does. */
   rotateSecrets(): Promise<void>;
+  /** Counts the messages of a queue by its name. */
+  queueCounts(queue: string): Promise<QueueCounts>;
+  /** Forgets every message of a queue, those that are held back and those in flight included. */
+  purgeQueue(queue: string): Promise<void>;
   /** Deletes items whose time to live has passed; returns how many. */
   sweepExpired(): Promise<number>;
   /** Ends everything. */
@@ -129,6 +136,7 @@ class RunningCloud implements Cloud {
   private awsEndpoint: AwsEndpoint | undefined;
   private gateway: { origin: string; stop(): Promise<void> } | undefined;
   private readers: StreamReader[] = [];
+  private pollers: QueuePoller[] = [];
   private ticking: Ticking[] = [];
   private stopping = false;
   private fail: (error: Error) => void = () => undefined;
@@ -144,7 +152,15 @@ class RunningCloud implements Cloud {
     this.apiKeys = new ApiKeys(resources, dataDir);
     this.secrets = new Secrets(resources, dataDir);
     const { guard } = this;
-    this.queues = new Queues({ resources, region, dataDir, log: join(logs, "sqs.log"), guard });
+    this.queues = new Queues({
+      resources,
+      region,
+      dataDir,
+      log: join(logs, "sqs.log"),
+      guard,
+      timeScale: options.timeScale ?? 1,
+      arrived: (queue) => this.wakePollers(queue),
+    });
     this.runner = new Functions({
       definitions: this.definitions,
       variables: (definition) => this.variablesOf(definition),
@@ -204,6 +220,7 @@ class RunningCloud implements Cloud {
     this.endpoint = await this.awsEndpoint.start();
     await this.startApi();
     await this.startReaders(database);
+    await this.startPollers();
     await this.startClocks();
   }
 
@@ -226,6 +243,14 @@ class RunningCloud implements Cloud {
     }
   }
 
+  queueCounts(queue: string): Promise<QueueCounts> {
+    return this.queues.counts(queue);
+  }
+
+  async purgeQueue(queue: string): Promise<void> {
+    await this.queues.ask("PurgeQueue", { QueueUrl: queue });
+  }
+
   async sweepExpired(): Promise<number> {
     return (await this.database?.sweep(Math.floor(Date.now() / 1000))) ?? 0;
   }
@@ -234,7 +259,7 @@ class RunningCloud implements Cloud {
     this.stopping = true;
     for (const one of this.ticking) one.stop();
     await this.gateway?.stop();
-    const readers = Promise.all(this.readers.map((reader) => reader.stop()));
+    const readers = Promise.all([...this.readers, ...this.pollers].map((reader) => reader.stop()));
     await this.runner.stop();
     await readers;
     await this.awsEndpoint?.stop();
@@ -310,10 +335,7 @@ class RunningCloud implements Cloud {
         await this.queues.send(queueArn, message);
       },
     };
-    const mappings = this.of("AWS::Lambda::EventSourceMapping").filter(
-      ({ properties }) => properties["Enabled"] !== false,
-    );
-    for (const resource of mappings) {
+    for (const resource of this.mappings().filter((mapping) => !readsQueue(mapping))) {
       const mapping = streamMapping(resource, database.tables, (name) => this.runner.find(name));
       for (const action of ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]) {
         const resourceArn = mapping.table.stream_arn ?? "";
@@ -323,6 +345,27 @@ class RunningCloud implements Cloud {
       this.readers.push(reader);
       await reader.start();
     }
+  }
+
+  private mappings(): Resource[] {
+    return this.of("AWS::Lambda::EventSourceMapping").filter(({ properties }) => properties["Enabled"] !== false);
+  }
+
+  private async startPollers(): Promise<void> {
+    const host = {
+      queues: this.queues,
+      region: this.region,
+      change: this.options.onQueueBatch,
+      invoke: (name: string, event: unknown) => this.runner.invoke(name, event),
+    };
+    for (const resource of this.mappings().filter(readsQueue)) {
+      const mapping = queueMapping(resource, this.assembly.resources, (name) => this.runner.find(name));
+      for (const action of ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"]) {
+        await this.demand(mapping.function, { action: `sqs:${action}`, resource: mapping.queue_arn });
+      }
+      this.pollers.push(new QueuePoller(mapping, host));
+    }
+    for (const poller of this.pollers) poller.wake();
   }
 
   private scheduleHost(): ScheduleHost {
@@ -360,6 +403,10 @@ class RunningCloud implements Cloud {
 
   private wake(tables: readonly string[]): void {
     for (const reader of this.readers) if (tables.includes(reader.table)) reader.wake();
+  }
+
+  private wakePollers(queue: string): void {
+    for (const poller of this.pollers) if (poller.queue === queue) poller.wake();
   }
 
   /** Variables of the runner for a function; addresses of AWS in the template's values become local ones. */

@@ -6,6 +6,7 @@ import { Forwarder, type RawReply, unverifiedHeaders } from "./forward.ts";
 import { freePort, reachable } from "./free-port.ts";
 import { functionNode } from "./functions.ts";
 import type { Guard, GuardedProcess } from "./guard.ts";
+import { type HeldMessage, HeldMessages } from "./held-messages.ts";
 import { isRecord } from "./intrinsics.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -17,25 +18,55 @@ export interface QueuesOptions {
   readonly dataDir: string;
   readonly log: string;
   readonly guard: Guard;
+  /** How much faster delays pass. */
+  readonly timeScale: number;
+  /** Told the name of a queue that has something new to receive. */
+  readonly arrived?: (queue: string) => void;
+}
+
+/** Messages of a queue, as CloudWatch counts them. */
+export interface QueueCounts {
+  /** To be received. */
+  readonly visible: number;
+  /** Received, not deleted, and not visible again. */
+  readonly in_flight: number;
+  /** Held back by their delay. */
+  readonly delayed: number;
+}
+
+/** What the server would forget about a message: it knows groups on FIFO queues only, and no delay but its own. */
+interface Facts {
+  readonly message_id: string;
+  readonly sent_ms: number;
+  readonly group_id: string | undefined;
 }
 
 /** SQS refuses longer delays (AWS docs: SendMessage); the server would take them. */
 const maxDelaySeconds = 900;
+/** Entries of one SendMessageBatch. */
+const maxBatch = 10;
+/** Messages whose facts are remembered; older ones show the server's own. */
+const maxFacts = 20_000;
 const script = new URL("queue-server.mjs", import.meta.url).pathname;
 
-/** Attributes of SQS by property of the template. */
-const attributes = ["DelaySeconds", "MessageRetentionPeriod", "VisibilityTimeout"] as const;
+/** Attributes of SQS by property of the template. Delays are the runner's own, so the server knows none. */
+const attributes = ["MessageRetentionPeriod", "VisibilityTimeout"] as const;
 
 /** The queues of the template, on a server of their own. */
 export class Queues {
   private readonly options: QueuesOptions;
   private readonly byName = new Map<string, Resource>();
+  private readonly held: HeldMessages;
+  private readonly facts = new Map<string, Facts>();
   private server:
     | { readonly process: GuardedProcess; readonly forwarder: Forwarder; readonly origin: string }
     | undefined;
 
   constructor(options: QueuesOptions) {
     this.options = options;
+    this.held = new HeldMessages(options.timeScale, (message) => {
+      this.release(message).catch((error: unknown) => process.stderr.write(`A delayed message is lost: ${error}\n`));
+    });
     for (const resource of options.resources) {
       if (resource.type === "AWS::SQS::Queue") this.byName.set(resource.attributes["QueueName"] ?? "", resource);
     }
@@ -65,6 +96,11 @@ export class Queues {
     return this.server?.process.pid;
   }
 
+  /** Names of the queues. */
+  get names(): string[] {
+    return [...this.byName.keys()];
+  }
+
   /** ARN of a queue by its URL. Throws the AwsError of SQS for an unknown one. */
   arnOf(url: unknown): string {
     const arn = this.byName.get(nameIn(url))?.attributes["Arn"];
@@ -75,6 +111,64 @@ export class Queues {
   /** Does an allowed call. Throws an AwsError for a delay that SQS would refuse. */
   async call(operation: string, body: Body): Promise<RawReply> {
     refuseLongDelays(body);
+    const name = nameIn(body["QueueUrl"]);
+    switch (operation) {
+      case "SendMessage":
+        return this.sendOne(name, body);
+      case "SendMessageBatch":
+        return this.sendBatch(name, body);
+      case "ReceiveMessage":
+        return changed(await this.forward(operation, body), (answer) => this.withFacts(answer));
+      case "PurgeQueue":
+        this.held.purge(name);
+        return this.forward(operation, body);
+      default:
+        return this.forward(operation, body);
+    }
+  }
+
+  /** Sends a message of the runner itself to a queue by its ARN. */
+  async send(arn: string, message: string): Promise<void> {
+    await this.ask("SendMessage", { QueueUrl: arn.replaceAll(":", "/"), MessageBody: message });
+  }
+
+  /** Does a call of the runner itself and reads the answer. Throws when SQS refuses it. */
+  async ask(operation: string, body: Body): Promise<Body> {
+    const reply = await this.call(operation, body);
+    if (reply.status !== 200) throw new Error(`${operation} failed: ${reply.body.toString()}`);
+    const answer: unknown = JSON.parse(reply.body.toString() || "{}");
+    return isRecord(answer) ? answer : {};
+  }
+
+  /** How many messages a queue holds. */
+  async counts(queue: string): Promise<QueueCounts> {
+    const names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
+    const { Attributes: found } = await this.ask("GetQueueAttributes", { QueueUrl: queue, AttributeNames: names });
+    const [visible = 0, in_flight = 0] = names.map((name) => Number(isRecord(found) ? found[name] : 0));
+    return { visible, in_flight, delayed: this.held.count(queue) };
+  }
+
+  /** Hands what is still held to the server, which keeps it for the next run, and stops the server. */
+  async stop(): Promise<void> {
+    const left = this.held.takeAll();
+    for (const queue of this.names) {
+      const entries = left
+        .filter(({ message }) => message.queue === queue)
+        .map(({ message: { message }, left_ms }, at) => ({
+          Id: String(at),
+          MessageBody: message["MessageBody"],
+          DelaySeconds: Math.min(maxDelaySeconds, Math.ceil(left_ms / 1000)),
+        }));
+      for (let at = 0; at < entries.length; at += maxBatch) {
+        const Entries = entries.slice(at, at + maxBatch);
+        await this.forward("SendMessageBatch", { QueueUrl: queue, Entries }).catch(() => undefined);
+      }
+    }
+    this.server?.forwarder.close();
+    await this.server?.process.stop();
+  }
+
+  private async forward(operation: string, body: Body): Promise<RawReply> {
     const { server } = this;
     if (server === undefined) throw new Error("The queue server does not run.");
     const { region } = this.options;
@@ -83,16 +177,78 @@ export class Queues {
     return server.forwarder.post("/", unverifiedHeaders(`AmazonSQS.${operation}`, "sqs", region), sent);
   }
 
-  /** Sends a message of the runner itself to a queue by its ARN. */
-  async send(arn: string, message: string): Promise<void> {
-    const reply = await this.call("SendMessage", { QueueUrl: arn.replaceAll(":", "/"), MessageBody: message });
-    if (reply.status !== 200) throw new Error(`The queue ${arn} took no message: ${reply.body.toString()}`);
+  /** Delay of a message in seconds: its own or the queue's. A message that SQS would not take has none. */
+  private delayOf(queue: string, message: Body): number {
+    const text = message["MessageBody"];
+    if (typeof text !== "string" || text === "") return 0;
+    return Number(message["DelaySeconds"] ?? this.byName.get(queue)?.properties["DelaySeconds"] ?? 0);
   }
 
-  /** Stops the server. */
-  async stop(): Promise<void> {
-    this.server?.forwarder.close();
-    await this.server?.process.stop();
+  private async sendOne(queue: string, body: Body): Promise<RawReply> {
+    const { DelaySeconds: _, ...message } = body;
+    const delay = this.delayOf(queue, body);
+    if (delay > 0) return json(this.held.hold(queue, message, delay));
+    const reply = await this.forward("SendMessage", message);
+    if (reply.status === 200) this.took(queue, JSON.parse(reply.body.toString())["MessageId"], message);
+    return reply;
+  }
+
+  private async sendBatch(queue: string, body: Body): Promise<RawReply> {
+    const entries: Body[] = (Array.isArray(body["Entries"]) ? body["Entries"] : []).filter(isRecord);
+    const later = entries.filter((entry) => this.delayOf(queue, entry) > 0);
+    const now = entries.filter((entry) => !later.includes(entry));
+    const held = () =>
+      later.map(({ Id, DelaySeconds: _, ...message }, at) => {
+        const delay = this.delayOf(queue, later[at] ?? {});
+        return { Id, ...this.held.hold(queue, { ...message, QueueUrl: queue }, delay) };
+      });
+    if (now.length === 0 && later.length > 0) return json({ Successful: held() });
+    const plain = now.map(({ DelaySeconds: _, ...entry }) => entry);
+    const reply = await this.forward("SendMessageBatch", { ...body, Entries: plain });
+    if (reply.status !== 200) return reply;
+    return changed(reply, (answer) => {
+      const successful = listOf(answer["Successful"]);
+      for (const { Id, MessageId } of successful) {
+        this.took(queue, MessageId, now.find((entry) => entry["Id"] === Id) ?? {});
+      }
+      return { ...answer, Successful: [...successful, ...held()] };
+    });
+  }
+
+  private async release({ queue, message, message_id, sent_ms }: HeldMessage): Promise<void> {
+    const reply = await this.forward("SendMessage", { ...message, QueueUrl: queue });
+    if (reply.status !== 200) throw new Error(reply.body.toString());
+    this.took(queue, JSON.parse(reply.body.toString())["MessageId"], message, { message_id, sent_ms });
+  }
+
+  /** The server took a message: what it will not tell again is remembered, and who waits for messages is woken. */
+  private took(queue: string, id: unknown, message: Body, was?: Pick<Facts, "message_id" | "sent_ms">): void {
+    const group = message["MessageGroupId"];
+    const group_id = typeof group === "string" ? group : undefined;
+    if (was !== undefined || group_id !== undefined) {
+      this.facts.set(String(id), { message_id: String(id), sent_ms: Date.now(), ...was, group_id });
+    }
+    const [oldest] = this.facts.keys();
+    if (this.facts.size > maxFacts && oldest !== undefined) this.facts.delete(oldest);
+    this.options.arrived?.(queue);
+  }
+
+  private withFacts(answer: Body): Body {
+    const messages = listOf(answer["Messages"]).map((message) => {
+      const facts = this.facts.get(String(message["MessageId"]));
+      if (facts === undefined) return message;
+      const given = message["Attributes"];
+      const more = {
+        SentTimestamp: String(facts.sent_ms),
+        ...(facts.group_id !== undefined && { MessageGroupId: facts.group_id }),
+      };
+      return {
+        ...message,
+        MessageId: facts.message_id,
+        ...(isRecord(given) && { Attributes: { ...given, ...more } }),
+      };
+    });
+    return messages.length === 0 ? answer : { ...answer, Messages: messages };
   }
 
   private async create(name: string, properties: Body): Promise<void> {
@@ -104,7 +260,7 @@ export class Queues {
     const all = { ...Object.fromEntries(set), ...(isRecord(redrive) && { RedrivePolicy: JSON.stringify(redrive) }) };
     if (name.endsWith(".fifo"))
       throw new Error(`The queue ${name} is a FIFO queue, which the local runner does not make.`);
-    const reply = await this.call("CreateQueue", { QueueName: name, Attributes: all });
+    const reply = await this.forward("CreateQueue", { QueueName: name, Attributes: all });
     if (reply.status !== 200) throw new Error(`The queue ${name} cannot be made: ${reply.body.toString()}`);
   }
 }
@@ -117,6 +273,20 @@ function hasSqlite(): boolean {
 
 function nameIn(url: unknown): string {
   return String(url).split("/").at(-1) ?? "";
+}
+
+function listOf(value: unknown): Body[] {
+  return (Array.isArray(value) ? value : []).filter(isRecord);
+}
+
+function json(value: object): RawReply {
+  return { status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) };
+}
+
+/** A good answer of the server, changed. */
+function changed(reply: RawReply, change: (answer: Body) => Body): RawReply {
+  if (reply.status !== 200) return reply;
+  return { ...reply, body: Buffer.from(JSON.stringify(change(JSON.parse(reply.body.toString() || "{}")))) };
 }
 
 function refuseLongDelays(body: Body): void {

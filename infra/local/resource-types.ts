@@ -112,6 +112,7 @@ const eventSourceMapping: TypeRule = {
     "FilterCriteria",
     "DestinationConfig",
     "Enabled",
+    "ScalingConfig",
   ],
   idle: { Tags: cost },
   physicalId: ({ path }) => createHash("sha256").update(path).digest("hex").slice(0, 32),

@@ -58,6 +58,7 @@ export function streamMapping(
   const target = find(String(properties["FunctionName"])) ?? refuse("the function is not in the template");
   const from = properties["StartingPosition"];
   if (from !== "TRIM_HORIZON" && from !== "LATEST") return refuse(`the starting position ${String(from)} is not known`);
+  if (properties["ScalingConfig"] !== undefined) return refuse("ScalingConfig is not known for a stream");
   if (Number(properties["ParallelizationFactor"] ?? 1) !== 1) return refuse("a stream is read by one reader only here");
   const responses = Array.isArray(properties["FunctionResponseTypes"]) ? properties["FunctionResponseTypes"] : [];
   const other = responses.find((type) => type !== "ReportBatchItemFailures");

@@ -1,7 +1,16 @@
 import { Aws } from "aws-cdk-lib";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { SecretName } from "../../shared/routes/route.ts";
-import { allow, dueApplicationKeys, dueKeys, globalKeys, tableStatements, tenantKeys } from "../constructs/grants.ts";
+import {
+  allow,
+  deliveryKeys,
+  dueApplicationKeys,
+  dueKeys,
+  globalKeys,
+  tableStatements,
+  tenantKeys,
+} from "../constructs/grants.ts";
+import type { DeliveryQueue } from "../constructs/webhook-ladder.ts";
 
 /** ARNs that the functions without a route are granted something on. */
 export interface BackgroundArns {
@@ -22,6 +31,8 @@ export interface BackgroundFunction {
   readonly nestedStack?: string;
   /** Secrets that it may read; their ids are in its environment. */
   readonly secrets?: readonly SecretName[];
+  /** Queues of the webhook ladder that it sends to. */
+  readonly queues?: readonly DeliveryQueue[];
   readonly statements: (arns: BackgroundArns) => PolicyStatement[];
 }
 
@@ -85,6 +96,7 @@ const publish: BackgroundFunction = {
   file: "events/publish",
   description: "Publishes the events of a commit in order",
   timeoutSeconds: 60,
+  queues: ["deliver"],
   statements: ({ table, stream, publishFailures }) => [
     ...tableStatements(["read", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
     allow(
@@ -102,11 +114,32 @@ const promote: BackgroundFunction = {
   file: "events/promote",
   description: "Does what is due by now and was not done",
   timeoutSeconds: 60,
+  queues: ["deliver", "retry_long"],
   statements: ({ table }) => [
     ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
     ...tableStatements(["read", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
   ],
 };
 
+/**
+ * Posts events to the receivers. It speaks to addresses that customers choose, so of the table it sees what a delivery
+ * needs and no more, and writes deliveries, their attempts and the health of endpoints alone.
+ */
+const deliver: BackgroundFunction = {
+  id: "deliver",
+  file: "events/deliver",
+  description: "Posts events to webhook endpoints",
+  // Not more than the lease of a claim, so that nobody else posts while this one may still do.
+  timeoutSeconds: 20,
+  // A delivery that finds its endpoint busy goes back to the queue that it came from.
+  queues: ["deliver", "retry_1m", "retry_5m", "retry_long"],
+  secrets: ["service_key"],
+  statements: ({ table }) => [
+    ...tableStatements(["read"], { tableArn: table, keys: Object.values(deliveryKeys) }),
+    ...tableStatements(["put"], { tableArn: table, keys: [deliveryKeys.deliveries] }),
+    ...tableStatements(["update"], { tableArn: table, keys: [deliveryKeys.deliveries, deliveryKeys.health] }),
+  ],
+};
+
 /** The functions without a route, by what they do. */
-export const background = { authorize, rotateSigningKey, provision, publish, promote } as const;
+export const background = { authorize, rotateSigningKey, provision, publish, promote, deliver } as const;

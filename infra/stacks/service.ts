@@ -16,6 +16,7 @@ import { readSecretStatements, routeStatements } from "../constructs/grants.ts";
 import { Schedules } from "../constructs/schedules.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
 import { Tables } from "../constructs/table.ts";
+import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
 import { type BackgroundFunction, background } from "./background.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
@@ -40,6 +41,7 @@ export class ServiceStack extends Stack {
   private readonly serviceKey: Secret;
   private readonly publishFailures: Queue;
   private readonly scheduleFailures: Queue;
+  private readonly ladder: WebhookLadder;
   private readonly functions: FunctionStacks;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
@@ -55,6 +57,8 @@ export class ServiceStack extends Stack {
     this.serviceKey = this.makeServiceKey();
     this.publishFailures = failureQueue(this, "publish-failures", config, "publish-failures");
     this.scheduleFailures = failureQueue(this, "schedule-failures", config, "schedule-failures");
+    const { timeoutSeconds } = background.deliver;
+    this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds });
     const api = new Api(this, "Api", config);
     this.functions = new FunctionStacks(this, {
       config,
@@ -68,6 +72,7 @@ export class ServiceStack extends Stack {
     acknowledgeKeys(provision, plan);
     this.addRotation(this.addBackground(background.rotateSigningKey));
     this.addStreamReader(this.addBackground(background.publish));
+    this.ladder.connect(this.addBackground(background.deliver));
     this.addSchedules(provision, this.addBackground(background.promote));
     this.addWatch();
     this.addOutputs(api.baseUrl, plan.usagePlanId, provision);
@@ -128,20 +133,23 @@ export class ServiceStack extends Stack {
       volatile: this.tables.volatile.tableArn,
       secrets: this.secretArns,
     };
+    const { queues = [], secrets = [] } = route;
     return this.functions.add({
       file: route.file,
       id: route.id,
       description: describeRoute(route),
-      statements: routeStatements(route, arns),
-      environment: this.secretVariables(route.secrets ?? []),
+      statements: [...routeStatements(route, arns), ...this.ladder.sendStatements(queues)],
+      environment: { ...this.secretVariables(secrets), ...this.ladder.environment(queues) },
     });
   }
 
   private addBackground(row: BackgroundFunction, usagePlanId = ""): ServiceFunction {
-    const { file, id, description, timeoutSeconds, nestedStack, secrets = [] } = row;
+    const { file, id, description, timeoutSeconds, nestedStack, secrets = [], queues = [] } = row;
+    const delivers = row === background.deliver;
     const environment = {
       ...this.secretVariables(secrets),
       ...(row === background.provision && { USAGE_PLAN_ID: usagePlanId }),
+      ...this.ladder.environment(queues),
     };
     const statements = row.statements({
       table: this.tables.main.tableArn,
@@ -155,8 +163,14 @@ export class ServiceStack extends Stack {
       id,
       description,
       timeoutSeconds,
-      statements: [...statements, ...readSecretStatements(secrets, this.secretArns)],
+      statements: [
+        ...statements,
+        ...readSecretStatements(secrets, this.secretArns),
+        ...this.ladder.sendStatements(queues),
+        ...(delivers ? [this.ladder.receiveStatement()] : []),
+      ],
       environment,
+      ...(delivers && { reservedConcurrency: WebhookLadder.concurrency(this.config) }),
       ...(nestedStack !== undefined && { nestedStack }),
     });
   }
@@ -226,7 +240,8 @@ export class ServiceStack extends Stack {
     const alarms = new Alarms(this, "Alarms", {
       config,
       tables: [tables.main, tables.volatile],
-      failureQueues: [this.publishFailures, this.scheduleFailures],
+      failureQueues: [this.publishFailures, this.scheduleFailures, this.ladder.deadLetters],
+      workQueues: this.ladder.workQueues,
       backgroundIds: Object.values(background).map(({ id }) => id),
       streamReaderId: background.publish.id,
     });

@@ -61,6 +61,8 @@ export interface Route {
    * also names `service_key` in `secrets` and its handler is a `secretCommand`.
    */
   readonly secret?: true;
+  /** Queues of deliveries that the function sends to. */
+  readonly queues?: readonly "deliver"[];
   readonly query?: $ZodType;
   readonly body?: $ZodType;
   /** How the body travels. PATCH bodies are merge patches (RFC 7396) and also taken as application/json. */

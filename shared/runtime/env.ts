@@ -41,6 +41,21 @@ export const env = {
   get usagePlanId(): string {
     return required("USAGE_PLAN_ID");
   },
+  /** Addresses of the queues that wake the deliverer; a function has those that it sends to. */
+  queues: {
+    get deliver(): string {
+      return required("DELIVER_QUEUE_URL");
+    },
+    get retry_1m(): string {
+      return required("RETRY_1M_QUEUE_URL");
+    },
+    get retry_5m(): string {
+      return required("RETRY_5M_QUEUE_URL");
+    },
+    get retry_long(): string {
+      return required("RETRY_LONG_QUEUE_URL");
+    },
+  },
   /** How much faster business delays pass; 1 everywhere but on a local runner that was asked for more. */
   get timeScale(): number {
     return Number(process.env["TIME_SCALE"] ?? "1");

@@ -108,6 +108,8 @@ function subject(resource: Json): string {
   if (/TablesVolatile/.test(text)) return "volatile";
   if (/SigningKey/.test(text)) return "signing-key";
   if (/ServiceKey/.test(text)) return "service-key";
+  const queue = /Ladder(deliverdead|deliver|retry1m|retry5m|retrylong)[0-9A-F]{8}/.exec(text)?.[1];
+  if (queue !== undefined) return `queue ${queue}`;
   return text;
 }
 

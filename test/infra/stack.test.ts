@@ -56,6 +56,7 @@ function expectedLines(route: Route): string[] {
     ...(changes ? ledgerDenial : []),
     ...(route.rate === "none" ? [] : ["Allow dynamodb:UpdateItem volatile brk_*"]),
     ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),
+    ...(route.queues ?? []).map((queue) => `Allow sqs:SendMessage queue ${queue}`),
   ];
 }
 
@@ -90,16 +91,16 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the publisher reads its stream, reports failures, and changes items of tenants", () => {
+  test("the publisher reads its stream, reports failures, wakes the deliverer and changes items of tenants", () => {
     const stream = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
     const rights = rightsOf("production", "publish");
-    const failure = only(rights.filter((line) => line.startsWith("Allow sqs:")));
-    expect(failure).toMatch(/^Allow sqs:SendMessage .*publishfailures/);
+    const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*publishfailures/.test(line)));
     expect(rights.filter((line) => line !== failure).sort()).toEqual(
       [
         ...["BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
         ...ledgerDenial,
         ...stream.map((action) => `Allow dynamodb:${action} stream`),
+        "Allow sqs:SendMessage queue deliver",
       ].sort(),
     );
   });
@@ -110,6 +111,7 @@ describe("rights of the functions", () => {
         "Allow dynamodb:Query main/index/due DUE|*",
         ...["BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
         ...ledgerDenial,
+        ...["deliver", "retrylong"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
       ].sort(),
     );
     const readers = ofType(synthesized("production"), "AWS::IAM::Role")
@@ -136,6 +138,31 @@ describe("rights of the functions", () => {
     );
   });
 
+  test("the deliverer reads what a delivery needs, writes deliveries and health, and nothing else", () => {
+    const ladder = ["deliver", "retry1m", "retry5m", "retrylong"];
+    expect(rightsOf("production", "deliver").sort()).toEqual(
+      [
+        "Allow dynamodb:BatchGetItem main brk_*|EVT|* brk_*#evt_* brk_*|WHE brk_*#dlv_* brk_*#whe_*",
+        "Allow dynamodb:PutItem main brk_*#dlv_*",
+        "Allow dynamodb:UpdateItem main brk_*#dlv_* brk_*#whe_*",
+        "Allow secretsmanager:GetSecretValue service-key",
+        ...ledgerDenial,
+        ...["ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "SendMessage"].flatMap((action) =>
+          ladder.map((queue) => `Allow sqs:${action} queue ${queue}`),
+        ),
+      ].sort(),
+    );
+  });
+
+  test("nobody but the deliverer receives from a queue, and nobody sends to a dead-letter queue", () => {
+    for (const stage of ["sandbox", "production"] as const) {
+      const roles = ofType(synthesized(stage), "AWS::IAM::Role");
+      const receivers = roles.filter((role) => lines(role).some((line) => /sqs:(?!SendMessage )/.test(line)));
+      expect(receivers.map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""))).toEqual(["Deliver"]);
+      expect(roles.flatMap(lines).filter((line) => line.includes("deliverdead"))).toEqual([]);
+    }
+  });
+
   test("no role may scan, use a wildcard on DynamoDB, or touch partitions freely", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const rights = ofType(synthesized(stage), "AWS::IAM::Role").flatMap(lines);
@@ -158,7 +185,7 @@ describe("functions", () => {
   test("have the settings of the service, a name from their id, and a log with the stage's retention", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
-      const expected = routes.filter((route) => route.stages.includes(stage)).length + 5;
+      const expected = routes.filter((route) => route.stages.includes(stage)).length + 6;
       expect(functions).toHaveLength(expected);
       for (const { properties } of functions) {
         expect(properties).toMatchObject({
@@ -215,7 +242,8 @@ describe("functions", () => {
   });
 
   test("of the stream: batches, filter and failures as the design says", () => {
-    const mapping = only(ofType(synthesized("sandbox"), "AWS::Lambda::EventSourceMapping"));
+    const mappings = ofType(synthesized("sandbox"), "AWS::Lambda::EventSourceMapping");
+    const mapping = only(mappings.filter(({ properties }) => JSON.stringify(properties).includes("StreamArn")));
     expect(mapping.properties).toMatchObject({
       BatchSize: 25,
       MaximumBatchingWindowInSeconds: 0,
@@ -228,6 +256,98 @@ describe("functions", () => {
       FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' }] },
     });
     expect(at(mapping.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
+  });
+});
+
+describe("the webhook ladder", () => {
+  /** Concurrency of first attempts and of each queue of retries, written out a second time on purpose. */
+  const concurrency = { sandbox: [8, 2, 2, 2], production: [40, 10, 10, 10] } as const;
+  const names = ["deliver", "retry-1m", "retry-5m", "retry-long"] as const;
+
+  function queueOf(stage: Stage, name: string) {
+    const queues = ofType(synthesized(stage), "AWS::SQS::Queue");
+    return only(queues.filter(({ properties }) => properties["QueueName"] === `brokerage-${stage}-${name}`));
+  }
+
+  /** The mapping that reads a queue. */
+  function mappingOf(stage: Stage, name: string) {
+    const source = new RegExp(`Ladder${name.replaceAll("-", "")}[0-9A-F]{8}Arn`);
+    const mappings = ofType(synthesized(stage), "AWS::Lambda::EventSourceMapping");
+    return only(mappings.filter(({ properties }) => source.test(JSON.stringify(properties["EventSourceArn"]))));
+  }
+
+  test.each(["sandbox", "production"] as const)("of %s hides messages for six timeouts of the deliverer", (stage) => {
+    const deliver = functionOf(synthesized(stage), `brokerage-${stage}-deliver`);
+    expect(deliver.properties["Timeout"]).toBe(20);
+    for (const name of names) expect(queueOf(stage, name).properties["VisibilityTimeout"]).toBe(120);
+  });
+
+  test("delays each message for itself: no queue has a delay of its own", () => {
+    for (const name of names) expect(queueOf("production", name).properties["DelaySeconds"]).toBeUndefined();
+  });
+
+  test("sends a message to the dead letters after five receives, which tell of poison and nothing else", () => {
+    const dead = queueOf("production", "deliver-dead");
+    for (const name of names) {
+      expect(queueOf("production", name).properties["RedrivePolicy"]).toEqual({
+        deadLetterTargetArn: { "Fn::GetAtt": [dead.logicalId, "Arn"] },
+        maxReceiveCount: 5,
+      });
+    }
+    expect(dead.properties["RedrivePolicy"]).toBeUndefined();
+  });
+
+  test.each(["sandbox", "production"] as const)("of %s bounds each queue and reserves what they need", (stage) => {
+    const found = names.map((name) => mappingOf(stage, name).properties);
+    expect(found.map((mapping) => at(mapping["ScalingConfig"], "MaximumConcurrency"))).toEqual(concurrency[stage]);
+    for (const mapping of found) {
+      expect(mapping).toMatchObject({
+        BatchSize: 10,
+        MaximumBatchingWindowInSeconds: 0,
+        FunctionResponseTypes: ["ReportBatchItemFailures"],
+      });
+    }
+    const deliver = functionOf(synthesized(stage), `brokerage-${stage}-deliver`);
+    const needed = concurrency[stage].reduce((sum, one) => sum + one, 0);
+    expect(deliver.properties["ReservedConcurrentExecutions"]).toBe(needed);
+  });
+
+  test("calls a person for a dead letter, and for a message that is 300 s older than its delay can be", () => {
+    const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
+    const alarmOf = (name: string) =>
+      only(alarms.filter(({ properties }) => properties["AlarmName"] === `brokerage-production-${name}`)).properties;
+    expect(alarmOf("deliver-dead")).toMatchObject({
+      MetricName: "ApproximateNumberOfMessagesVisible",
+      Threshold: 0,
+      ComparisonOperator: "GreaterThanThreshold",
+    });
+    const ages = names.map((name) => alarmOf(`${name}-late`));
+    expect(ages.map(({ Threshold: threshold }) => threshold)).toEqual([300, 366, 630, 1200]);
+    for (const { MetricName: metric } of ages) expect(metric).toBe("ApproximateAgeOfOldestMessage");
+  });
+
+  test("gives its addresses to those who send, and to nobody else", () => {
+    const addresses = (id: string) => {
+      const lambda = functionOf(synthesized("sandbox"), `brokerage-sandbox-${id}`);
+      const variables = Object.entries(Object(at(lambda.properties["Environment"], "Variables")));
+      return variables.flatMap(([name, value]) => {
+        const queue = /Ladder([a-z0-9]+?)[0-9A-F]{8}Ref/.exec(JSON.stringify(value))?.[1];
+        return queue === undefined ? [] : [`${name} ${queue}`];
+      });
+    };
+    const [deliver, ...retries] = [
+      "DELIVER_QUEUE_URL deliver",
+      "RETRY_1M_QUEUE_URL retry1m",
+      "RETRY_5M_QUEUE_URL retry5m",
+      "RETRY_LONG_QUEUE_URL retrylong",
+    ];
+    expect(addresses("publish")).toEqual([deliver]);
+    expect(addresses("promote")).toEqual([deliver, "RETRY_LONG_QUEUE_URL retrylong"]);
+    expect(addresses("deliver")).toEqual([deliver, ...retries]);
+    const senders = routes.filter(({ queues }) => queues !== undefined).map(({ id }) => id.replaceAll("_", "-"));
+    for (const id of senders) expect(addresses(id)).toEqual([deliver]);
+    const others = ["provision", "authorize", "get-me", "create-client"];
+    expect(others.flatMap(addresses)).toEqual([]);
   });
 });
 
@@ -260,14 +380,26 @@ describe("what is kept", () => {
     expect(indexes).toEqual(["list INCLUDE", "state INCLUDE", "owner INCLUDE", "due KEYS_ONLY"]);
   });
 
-  test("failures wait 14 days, encrypted, and only over TLS", () => {
+  test("failures wait 14 days, and every queue is encrypted and takes calls over TLS only", () => {
     const queues = ofType(synthesized("sandbox"), "AWS::SQS::Queue");
-    expect(queues).toHaveLength(2);
-    for (const { properties } of queues) {
-      expect(properties).toMatchObject({ MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true });
-    }
+    const retention = new Map(
+      queues.map(({ properties }) => [
+        String(properties["QueueName"]).replace("brokerage-sandbox-", ""),
+        properties["MessageRetentionPeriod"],
+      ]),
+    );
+    expect(Object.fromEntries(retention)).toEqual({
+      "publish-failures": 1_209_600,
+      "schedule-failures": 1_209_600,
+      "deliver-dead": 1_209_600,
+      deliver: 86_400,
+      "retry-1m": 86_400,
+      "retry-5m": 86_400,
+      "retry-long": 86_400,
+    });
+    for (const { properties } of queues) expect(properties["SqsManagedSseEnabled"]).toBe(true);
     const policies = JSON.stringify(ofType(synthesized("sandbox"), "AWS::SQS::QueuePolicy").map((p) => p.properties));
-    expect(policies.match(/aws:SecureTransport/g)).toHaveLength(2);
+    expect(policies.match(/aws:SecureTransport/g)).toHaveLength(queues.length);
   });
 });
 
@@ -301,6 +433,8 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual([
       "background-errors",
       "counter-failed-open",
+      "deliver-dead",
+      "deliver-late",
       "errors-fast-burn",
       "errors-slow-burn",
       "function-throttles",
@@ -308,6 +442,9 @@ describe("what runs by itself", () => {
       "latency",
       "publish-failed",
       "publish-failures",
+      "retry-1m-late",
+      "retry-5m-late",
+      "retry-long-late",
       "schedule-failures",
       "table-throttles",
     ]);

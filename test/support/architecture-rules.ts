@@ -17,6 +17,7 @@ export const eventSourceFunctions = [
   "applications/provision",
   "events/publish",
   "events/promote",
+  "events/deliver",
 ] as const;
 
 /** What may stand at the root beside files whose names start with a dot. */

@@ -1,0 +1,110 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A message as its sender gave it, with the queue it went to: the last part of the queue's address. */
+export interface SentMessage {
+  readonly queue: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly group: string | undefined;
+  readonly delaySeconds: number | undefined;
+}
+
+/** A SendMessageBatch on its way. */
+export interface SendCall {
+  readonly queue: string;
+  readonly messages: readonly SentMessage[];
+}
+
+/** What a test makes of a call: messages refused by their place in it, or no call at all. */
+export type SendFault =
+  | undefined
+  | { readonly refused: readonly number[]; readonly senderFault?: boolean }
+  | "unavailable";
+
+/** An address that takes messages as SQS does and remembers them, for handlers that run inside the test process. */
+export interface QueueEndpoint {
+  readonly endpoint: string;
+  /** Environment of a function that sends to the four queues of the ladder here. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Messages taken since the last time, in order of arrival. */
+  readonly takeMessages: () => SentMessage[];
+  /** Asked about every call. */
+  interfere: (call: SendCall) => SendFault;
+  readonly stop: () => Promise<void>;
+}
+
+interface Entry {
+  readonly Id: string;
+  readonly MessageBody: string;
+  readonly MessageGroupId?: string;
+  readonly DelaySeconds?: number;
+}
+
+/** Starts it on a free port of the loopback. */
+export async function startQueueEndpoint(): Promise<QueueEndpoint> {
+  let taken: SentMessage[] = [];
+  const watched = {
+    interfere: (_call: SendCall): SendFault => undefined,
+    takeMessages: () => taken.splice(0),
+  };
+  const server = createServer((incoming, outgoing) => {
+    textOf(incoming)
+      .then((text) => {
+        const { QueueUrl, Entries: entries } = JSON.parse(text) as { QueueUrl: string; Entries: Entry[] };
+        const queue = QueueUrl.split("/").at(-1) ?? "";
+        const messages = entries.map((entry) => messageOf(queue, entry));
+        const fault = watched.interfere({ queue, messages });
+        if (fault === "unavailable") {
+          outgoing.writeHead(503, { "x-amzn-errortype": "ServiceUnavailable" }).end("{}");
+          return;
+        }
+        const refused = new Set(fault?.refused);
+        taken = [...taken, ...messages.filter((_, at) => !refused.has(at))];
+        const answer = {
+          Successful: entries.filter((_, at) => !refused.has(at)).map(successOf),
+          Failed: entries
+            .filter((_, at) => refused.has(at))
+            .map(({ Id }) => ({ Id, Code: "InternalError", SenderFault: fault?.senderFault ?? false })),
+        };
+        outgoing.writeHead(200, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(answer));
+      })
+      .catch(() => outgoing.destroy());
+  });
+  server.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return Object.assign(watched, { endpoint, environment: environmentOf(endpoint), stop });
+}
+
+function environmentOf(endpoint: string): Record<string, string> {
+  return {
+    AWS_REGION: "eu-west-1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_ENDPOINT_URL_SQS: endpoint,
+    DELIVER_QUEUE_URL: `${endpoint}/000000000000/deliver`,
+    RETRY_1M_QUEUE_URL: `${endpoint}/000000000000/retry-1m`,
+    RETRY_5M_QUEUE_URL: `${endpoint}/000000000000/retry-5m`,
+    RETRY_LONG_QUEUE_URL: `${endpoint}/000000000000/retry-long`,
+  };
+}
+
+function messageOf(queue: string, entry: Entry): SentMessage {
+  return { queue, body: JSON.parse(entry.MessageBody), group: entry.MessageGroupId, delaySeconds: entry.DelaySeconds };
+}
+
+function successOf({ Id, MessageBody }: Entry) {
+  return { Id, MessageId: randomUUID(), MD5OfMessageBody: createHash("md5").update(MessageBody).digest("hex") };
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
