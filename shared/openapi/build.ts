@@ -3,18 +3,24 @@ import { limits } from "../limits.ts";
 import { routes } from "../routes/index.ts";
 import type { Route } from "../routes/route.ts";
 import { TokenError } from "../schema/oauth.ts";
-import type { Scope } from "../schema/scope.ts";
 import { scopes } from "../schema/scope.ts";
+import { callbacksOf, eventSchemas } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
+import { exampleIds, examplePage, replyExamples } from "./examples.ts";
+import { operationIdOf } from "./links.ts";
 import {
   hasEntityTag,
   headerComponents,
+  isConditional,
+  isOAuth,
   isRepeatable,
+  problemExamples,
   problemSchema,
   responseComponents,
   responsesOf,
 } from "./responses.ts";
-import { componentName, componentSchemas, membersOf, parameterSchema, referenceTo } from "./schemas.ts";
+import { componentName, componentSchemas, itemOf, membersOf, parameterSchema, referenceTo } from "./schemas.ts";
+import { memberText, scopeTexts, tagTexts, withTexts } from "./texts.ts";
 
 /** Placeholders for the two addresses; a deployed stage puts its own in when it serves the document. */
 const servers = [
@@ -22,38 +28,48 @@ const servers = [
   { url: "https://sandbox.brokerage.example/v2", description: "Sandbox" },
 ];
 
-const scopeTexts: Readonly<Record<Scope, string>> = {
-  "clients:read": "Read clients.",
-  "clients:write": "Create and update clients.",
-  "clients:verify": "Decide on the verification of clients.",
-  "accounts:read": "Read accounts and their ledgers.",
-  "accounts:write": "Create and update accounts.",
-  "transactions:read": "Read deposits and withdrawals.",
-  "transactions:write": "Create and cancel deposits and withdrawals.",
-  "transactions:approve": "Approve and reject deposits and withdrawals.",
-  "transactions:settle": "Complete deposits and withdrawals.",
-  "trading:read": "Read trades, positions, orders and symbols.",
-  "quotes:read": "Read quotes.",
-  "webhooks:read": "Read webhook endpoints and deliveries.",
-  "webhooks:write": "Create, change and delete webhook endpoints.",
-  "events:read": "Read events.",
-  "reports:read": "Read reports.",
-  "audit:read": "Read the audit log.",
-  admin: "Administer applications and settings.",
-  "feed:write": "Send prices and trades of a trading platform.",
-  sandbox: "Use what only the sandbox has.",
-};
+const { per_minute, burst_per_second, quotes_per_second } = limits.rate;
+const keptHours = limits.idempotency.kept_seconds / 3600;
 
-const { per_minute, burst_per_second } = limits.rate;
+const description = `Back office of a brokerage: clients, accounts, deposits and withdrawals, and the events they cause.
 
-const description = [
-  "Back office of a brokerage: clients, accounts, deposits and withdrawals, and the events they cause.",
-  "Amounts are decimal strings with the digits of their currency; times are RFC 3339 in UTC.",
-  `Lists come in pages of at most ${limits.page.max_items}; follow \`_links.next\` or the \`Link\` header.`,
-  `An application may make ${per_minute} requests per minute and ${burst_per_second} per second.`,
-  "Send an `Idempotency-Key` with every request that moves money: repeating the request is safe then.",
-  "Within a version members, operations and codes are only added. Ignore members that you do not know.",
-].join("\n\n");
+## Getting started
+Get a token with your client id and secret (\`POST /oauth/token\`), send it as \`Authorization: Bearer <token>\`,
+and get a new one before it expires after ${limits.token.access_lifetime_seconds / 60} minutes. Sandbox and
+production have addresses, applications and data of their own.
+
+## Values
+Amounts are decimal strings with exactly the digits of their currency: \`"1250.00"\` USD, \`"15000"\` JPY. Never
+read them into a floating point number. Times are RFC 3339 in UTC with milliseconds. Identifiers begin with a
+prefix that tells their kind, and are opaque beyond that.
+
+## Lists
+A list comes in pages of at most ${limits.page.max_items}. Follow \`_links.next\`, or the \`Link\` header, until it
+is absent; the links carry your filters. A parameter that is not known answers 400. Lists may lag behind a write
+for a moment, a read by identifier never does.
+
+## Repeating a request safely
+Send an \`Idempotency-Key\` of your own with everything that changes something, above all with money. Within
+${keptHours} hours the same request under the same key gets the first answer again, with \`Idempotent-Replayed:
+true\`, and nothing happens twice. So after a timeout or a 5xx: send the same request with the same key again.
+
+## Changing what others change too
+Every resource has an \`ETag\`. With \`If-Match\` a change is made only while the resource has it still; else the
+answer is 412 and you read again. With \`If-None-Match\` a read answers 304 while nothing changed. PATCH takes a
+merge patch (RFC 7396): what is absent stays, null removes.
+
+## Limits
+An application may make ${per_minute} requests in a minute and ${burst_per_second} in a second; quotes count apart,
+${quotes_per_second} in a second. \`X-RateLimit-Remaining\` tells what is left. Beyond that the answer is 429: wait
+as many seconds as \`Retry-After\` says.
+
+## Errors
+Errors are problem documents (RFC 9457). Act on the status and \`code\`; \`errors\` lists every field that is wrong
+at once. The OAuth endpoints answer as RFC 6749 says instead. An unknown path answers 404, a method that a path
+does not have 405 with \`Allow\`. Name \`X-Request-Id\` when you ask for help.
+
+## Versions
+Within a version members, operations, codes and kinds of events are only added. Ignore what you do not know.`;
 
 const parameters: Record<string, JsonObject> = {
   "X-Correlation-Id": {
@@ -61,24 +77,28 @@ const parameters: Record<string, JsonObject> = {
     in: "header",
     description: "Your own identifier of the request; it is echoed and logged.",
     schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,64}$" },
+    example: "order-4711",
   },
   "Idempotency-Key": {
     name: "Idempotency-Key",
     in: "header",
-    description: `Makes repeating the request safe for ${limits.idempotency.kept_seconds / 3600} hours.`,
-    schema: { type: "string", pattern: `^[!-~]{1,${limits.idempotency.max_key_characters}}$` },
+    description: `Makes repeating the request safe for ${keptHours} hours. A random UUID does well.`,
+    schema: { type: "string", pattern: `^[!-~]{1,${limits.idempotency.max_key_characters + 2}}$` },
+    example: "6f1c2a52-8a1b-4a4e-9f0e-2f4f3f5a9c10",
   },
   "If-Match": {
     name: "If-Match",
     in: "header",
     description: "Change the resource only while it has one of these entity tags (RFC 9110 13.1.1).",
     schema: { type: "string" },
+    example: '"2"',
   },
   "If-None-Match": {
     name: "If-None-Match",
     in: "header",
     description: "Answer 304 while the resource has one of these entity tags (RFC 9110 13.1.2).",
     schema: { type: "string" },
+    example: '"2"',
   },
 };
 
@@ -92,31 +112,29 @@ const mediaTypes: Readonly<Record<NonNullable<Route["media"]>, readonly string[]
  * The OpenAPI 3.0.3 document of the route table: equal rows and schemas give equal bytes. Without options it is the
  * document of both stages, which is committed; `narrow` makes that of one stage from it.
  */
-export function buildOpenApi(options: Narrowing = {}): OpenApi {
-  const schemas = componentSchemas(
-    routes.flatMap((row) => (row.body === undefined ? [] : [row.body])),
-    [...routes.map((row) => row.reply), TokenError],
-  );
+export function buildOpenApi({ rows = routes, ...narrowing }: Narrowing & { rows?: readonly Route[] } = {}): OpenApi {
   const document: OpenApi = {
     openapi: "3.0.3",
     info: {
       title: "Brokerage API",
       version: "2.0.0",
       description,
+      contact: { name: "API support", url: "https://docs.brokerage.example", email: "api@brokerage.example" },
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
     },
     servers,
-    tags: [...new Set(routes.map((row) => row.tag))].map((name) => ({ name })),
-    paths: pathsOf(routes),
+    tags: [...new Set(rows.map((row) => row.tag))].map((name) => ({ name, description: tagTexts[name] ?? name })),
+    paths: pathsOf(rows),
     components: {
-      securitySchemes: { oauth2: { type: "oauth2", flows: { clientCredentials: clientCredentials() } } },
-      parameters,
+      securitySchemes: securitySchemes(),
+      parameters: used(parameters, rows.flatMap(headerParametersOf)),
       headers: headerComponents,
-      responses: responseComponents(),
-      schemas: { ...schemas, Problem: problemSchema },
+      responses: responseComponents(rows),
+      examples: { ...repliesOf(rows), ...problemExamples() },
+      schemas: schemasOf(rows),
     },
   };
-  return narrow(document, options);
+  return narrow(withoutUnused(document), narrowing);
 }
 
 /** The document as it is committed and compared: two spaces, one newline at the end. */
@@ -124,56 +142,139 @@ export function printOpenApi(document: OpenApi): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Operation id of a row: `create_client` is `createClient`. */
-export function operationIdOf(row: Route): string {
-  return row.id.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {
+  const bodies = rows.flatMap((row) => (row.body === undefined ? [] : [row.body]));
+  const plain = componentSchemas(bodies, [...rows.map((row) => row.reply), TokenError]);
+  const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema };
+  return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, withTexts(name, schema)]));
 }
 
-function clientCredentials(): { tokenUrl: string; scopes: JsonObject } {
+/** The example of every answer that succeeds, by the name of its schema. */
+function repliesOf(rows: readonly Route[]): Record<string, JsonObject> {
+  const examples: Record<string, JsonObject> = {};
+  for (const row of rows) {
+    const item = itemOf(row.reply);
+    const example = replyExamples[componentName(item ?? row.reply, row.id)];
+    if (example === undefined) continue;
+    examples[componentName(row.reply, row.id)] ??= {
+      summary: row.summary,
+      value: item === undefined ? example : examplePage(row.path, example),
+    };
+  }
+  return examples;
+}
+
+function used(all: Record<string, JsonObject>, names: readonly string[]): Record<string, JsonObject> {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
+}
+
+/** Headers and examples that nothing in the document refers to are left out. */
+function withoutUnused(document: OpenApi): OpenApi {
+  const text = JSON.stringify(document);
+  const referred = (kind: string) =>
+    [...text.matchAll(new RegExp(`"#/components/${kind}/([^"]+)"`, "g"))].map(([, name = ""]) => name);
+  const { components } = document;
+  const headers = used(components.headers, referred("headers"));
+  const examples = used(components.examples, referred("examples"));
+  return { ...document, components: { ...components, headers, examples } };
+}
+
+function securitySchemes(): OpenApi["components"]["securitySchemes"] {
   const texts = Object.fromEntries(scopes.map((scope) => [scope, scopeTexts[scope]]));
-  return { tokenUrl: `${servers[0]?.url}/oauth/token`, scopes: texts };
+  return {
+    oauth2: {
+      type: "oauth2",
+      description: "OAuth 2.0 client credentials (RFC 6749 4.4); the token goes into the `Authorization` header.",
+      flows: { clientCredentials: { tokenUrl: `${servers[0]?.url}/oauth/token`, scopes: texts } },
+    },
+    client: {
+      type: "http",
+      scheme: "basic",
+      description: "Client id and client secret (RFC 6749 2.3.1); they may also stand in the body.",
+    },
+  };
+}
+
+function securityOf(row: Route): JsonObject[] {
+  if (row.auth === "token") return [{ oauth2: row.scope === null ? [] : [row.scope] }];
+  return isOAuth(row) ? [{ client: [] }, {}] : [];
 }
 
 function pathsOf(rows: readonly Route[]): OpenApi["paths"] {
   const paths: OpenApi["paths"] = {};
-  for (const row of rows) paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationOf(row) };
+  for (const row of rows) {
+    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationOf(row, rows) };
+  }
   return paths;
 }
 
-function operationOf(row: Route): Operation {
+function operationOf(row: Route, rows: readonly Route[]): Operation {
   return {
     operationId: operationIdOf(row),
     tags: [row.tag],
     summary: row.summary,
-    ...(row.description === undefined ? {} : { description: row.description }),
+    description: descriptionOf(row),
     ...(row.stages.length === 2 ? {} : { "x-stages": row.stages }),
-    security: row.auth === "none" ? [] : [{ oauth2: row.scope === null ? [] : [row.scope] }],
+    security: securityOf(row),
     parameters: parametersOf(row),
     ...(row.body === undefined ? {} : { requestBody: requestBodyOf(row, row.body) }),
-    responses: responsesOf(row),
+    responses: responsesOf(row, rows),
+    ...callbacksOf(row, rows),
   };
 }
 
+/** What the row says of itself, and what follows from its other fields. */
+function descriptionOf(row: Route): string {
+  const events = row.emits.map((event) => `\`${event}\``).join(", ");
+  const needs = row.scope === null ? "any token" : `a token with the scope \`${row.scope}\``;
+  return [
+    row.description ?? `${row.summary}.`,
+    ...(row.auth === "token" ? [`Needs ${needs}.`] : []),
+    ...(events === "" ? [] : [`May emit ${events}.`]),
+    ...(row.stages.length === 2 ? [] : [`Exists in ${row.stages.join(" and ")} only.`]),
+  ].join("\n\n");
+}
+
 function parametersOf(row: Route): JsonObject[] {
-  const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(row, name));
+  const inQuery = Object.entries(membersOf(row.query)).map(([name, schema]) => {
+    const json = parameterSchema(schema);
+    const text = memberText("", [name]);
+    return {
+      name,
+      in: "query",
+      required: schema._zod.optin !== "optional",
+      ...(text === undefined ? {} : { description: text }),
+      ...(json["type"] === "array" ? { style: "form", explode: false } : {}),
+      schema: json,
+    };
+  });
+  const references = headerParametersOf(row).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return [...inPath, ...inQuery, ...references];
+}
+
+function headerParametersOf(row: Route): string[] {
+  return [
+    "X-Correlation-Id",
+    ...(isRepeatable(row) ? ["Idempotency-Key"] : []),
+    ...(isConditional(row) ? ["If-Match"] : []),
+    ...(row.method === "GET" && hasEntityTag(row) ? ["If-None-Match"] : []),
+  ];
+}
+
+/** Identifiers have a prefix of three letters; one of another form answers 404. */
+function pathParameter(row: Route, name: string): JsonObject {
+  const collection = row.path.split("/")[1] ?? "";
+  const example = exampleIds[collection];
+  const pattern = name === "id" ? { pattern: `^${example?.slice(0, 3) ?? "[a-z]{3}"}_[0-9A-HJKMNP-TV-Z]{26}$` } : {};
+  return {
     name,
     in: "path",
     required: true,
-    schema: { type: "string" },
-  }));
-  const inQuery = Object.entries(membersOf(row.query)).map(([name, schema]) => ({
-    name,
-    in: "query",
-    required: schema._zod.optin !== "optional",
-    schema: parameterSchema(schema),
-  }));
-  const inHeader = [
-    "X-Correlation-Id",
-    ...(isRepeatable(row) ? ["Idempotency-Key"] : []),
-    ...(row.method === "PATCH" || row.method === "DELETE" ? ["If-Match"] : []),
-    ...(row.method === "GET" && hasEntityTag(row) ? ["If-None-Match"] : []),
-  ];
-  return [...inPath, ...inQuery, ...inHeader.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+    description: `Which of the ${collection.replaceAll("_", " ")}.`,
+    schema: { type: "string", ...pattern },
+    ...(example === undefined ? {} : { example }),
+  };
 }
 
 function requestBodyOf(row: Route, body: $ZodType): JsonObject {

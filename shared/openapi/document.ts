@@ -13,15 +13,21 @@ export interface OpenApi {
   openapi: "3.0.3";
   info: JsonObject;
   servers: { url: string; description: string }[];
-  tags: { name: string }[];
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: {
     securitySchemes: {
-      oauth2: { type: "oauth2"; flows: { clientCredentials: { tokenUrl: string; scopes: JsonObject } } };
+      oauth2: {
+        type: "oauth2";
+        description: string;
+        flows: { clientCredentials: { tokenUrl: string; scopes: JsonObject } };
+      };
+      client: JsonObject;
     };
     parameters: Record<string, JsonObject>;
     headers: Record<string, JsonObject>;
     responses: Record<string, JsonObject>;
+    examples: Record<string, JsonObject>;
     schemas: Record<string, JsonObject>;
   };
 }
@@ -59,7 +65,8 @@ function has(operation: Operation, stage: string): boolean {
 }
 
 function withTokenUrl(document: OpenApi, tokenUrl: string): OpenApi["components"]["securitySchemes"] {
-  const { oauth2 } = document.components.securitySchemes;
+  const { oauth2, ...others } = document.components.securitySchemes;
   const { clientCredentials } = oauth2.flows;
-  return { oauth2: { ...oauth2, flows: { ...oauth2.flows, clientCredentials: { ...clientCredentials, tokenUrl } } } };
+  const flows = { ...oauth2.flows, clientCredentials: { ...clientCredentials, tokenUrl } };
+  return { ...others, oauth2: { ...oauth2, flows } };
 }

@@ -1,8 +1,11 @@
+import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { TokenError } from "../schema/oauth.ts";
-import { type ProblemCode, problems } from "../schema/problem.ts";
+import { type ProblemCode, problems, problemType } from "../schema/problem.ts";
 import { OpenApiDocument } from "../schema/service.ts";
 import type { JsonObject } from "./document.ts";
+import { exampleBaseUrl, exampleRequestId } from "./examples.ts";
+import { linksOf } from "./links.ts";
 import { componentName, itemOf, membersOf, referenceTo } from "./schemas.ts";
 
 const integer = { type: "integer" };
@@ -10,69 +13,92 @@ const text = { type: "string" };
 
 /** Response headers, by the name they have on the wire. */
 export const headerComponents: Record<string, JsonObject> = {
-  "X-Request-Id": { description: "Identifies this request in the logs of the service.", schema: text },
+  "X-Request-Id": {
+    description: "Identifies this request in the logs of the service.",
+    required: true,
+    schema: text,
+    example: exampleRequestId,
+  },
   "X-Correlation-Id": { description: "The caller's own identifier, echoed when it was sent.", schema: text },
-  ETag: { description: "Strong entity tag of the resource (RFC 9110 8.8.3).", schema: text },
-  Location: { description: "Address of the new resource.", schema: { type: "string", format: "uri" } },
-  Link: { description: "`next`, `prev` and `first` page (RFC 8288).", schema: text },
-  "Cache-Control": { description: "How the answer may be cached (RFC 9111).", schema: text },
-  "X-RateLimit-Limit": { description: "Requests in one window.", schema: integer },
-  "X-RateLimit-Remaining": { description: "Requests left in this window.", schema: integer },
-  "X-RateLimit-Reset": { description: "Unix time in seconds at which the next window starts.", schema: integer },
+  ETag: {
+    description: "Strong entity tag of the resource (RFC 9110 8.8.3).",
+    required: true,
+    schema: { type: "string", pattern: '^"[^"]+"$' },
+    example: '"2"',
+  },
+  Location: { description: "Address of the new resource.", required: true, schema: { type: "string", format: "uri" } },
+  Link: {
+    description: "`first`, `next` and `prev` page, as in `_links` of the body (RFC 8288).",
+    required: true,
+    schema: text,
+    example: `<${exampleBaseUrl}/clients?cursor=eyJ2IjoxfQ>; rel="next"`,
+  },
+  "Cache-Control": {
+    description: "How the answer may be cached (RFC 9111).",
+    required: true,
+    schema: text,
+    example: "private, no-store",
+  },
+  "X-RateLimit-Limit": {
+    description: "Requests in one window: a minute, or a second for quotes.",
+    schema: integer,
+    example: limits.rate.per_minute,
+  },
+  "X-RateLimit-Remaining": { description: "Requests left in this window.", schema: integer, example: 997 },
+  "X-RateLimit-Reset": {
+    description: "Unix time in seconds at which the next window starts.",
+    schema: integer,
+    example: 1795241640,
+  },
   "Idempotent-Replayed": {
     description: "`true` when this is the stored answer to an earlier request with the same Idempotency-Key.",
     schema: { type: "string", enum: ["true"] },
   },
-  "Retry-After": { description: "Whole seconds to wait before the next try (RFC 9110 10.2.3).", schema: integer },
+  "Retry-After": {
+    description: "Whole seconds to wait before the next try (RFC 9110 10.2.3).",
+    required: true,
+    schema: { type: "integer", minimum: 1 },
+    example: 1,
+  },
   "WWW-Authenticate": { description: "How to authenticate (RFC 9110 11.6.1).", schema: text },
-  Allow: { description: "Methods that the path knows (RFC 9110 10.2.1).", schema: text },
   "Accept-Patch": { description: "On PATCH: media types it takes (RFC 5789 3.1).", schema: text },
 };
 
 const rateHeaders = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+
+const fieldError: JsonObject = {
+  type: "object",
+  properties: { pointer: text, parameter: text, header: text, code: text, detail: text },
+  required: ["code", "detail"],
+};
 
 /** Schema of every refusal outside the OAuth endpoints (RFC 9457). */
 export const problemSchema: JsonObject = {
   type: "object",
   description: "A problem document (RFC 9457). Act on `code`; the texts are for people.",
   properties: {
-    type: { type: "string", format: "uri", description: "Page of the documentation about this kind of problem." },
-    title: { type: "string", description: "Short text, the same for every problem of this type." },
-    status: { type: "integer", description: "The HTTP status." },
-    detail: { type: "string", description: "What happened this time." },
-    instance: { type: "string", description: "Path of the request." },
-    code: {
-      type: "string",
-      description: "Stable reason. New codes may come within a version; treat an unknown one by its status.",
-      "x-extensible-enum": Object.keys(problems),
-    },
-    request_id: { type: "string", description: "The same as in `X-Request-Id`." },
-    errors: {
-      type: "array",
-      description: "Everything that is wrong with the request, one entry for each place.",
-      items: {
-        type: "object",
-        properties: {
-          pointer: { type: "string", description: "JSON Pointer into the body, as a URI fragment: `#/email`." },
-          parameter: { type: "string", description: "Name of the query parameter." },
-          header: { type: "string", description: "Name of the header." },
-          code: { type: "string" },
-          detail: { type: "string" },
-        },
-        required: ["code", "detail"],
-      },
-    },
-    allowed: { type: "array", items: text, description: "With `illegal_transition`: states that may follow." },
-    "violated-policies": {
-      type: "array",
-      items: { type: "string", enum: ["minute", "burst", "quotes"] },
-      description: "With `rate_limit_exceeded`: the limits that were exceeded.",
-    },
+    type: { type: "string", format: "uri" },
+    title: text,
+    status: integer,
+    detail: text,
+    instance: text,
+    code: { type: "string", "x-extensible-enum": Object.keys(problems) },
+    request_id: text,
+    errors: { type: "array", items: fieldError },
+    from: { type: "string", description: "With `illegal_transition`: the state as it is." },
+    to: { type: "string", description: "With `illegal_transition`: the state that was asked for." },
+    allowed: { type: "array", items: text },
+    left: { type: "array", items: text, description: "With `account_not_empty`: what the account still has." },
+    max: { type: "integer", description: "With `leverage_not_allowed`: the highest that is allowed." },
+    scope: { type: "string", description: "With `insufficient_scope`: the scope that is missing." },
+    available_balance: { type: "string", description: "With `insufficient_funds`: what is available." },
+    withdrawable: { type: "string", description: "With `insufficient_free_margin`: what can be withdrawn now." },
+    currency: { type: "string", description: "Currency of the amount beside it." },
+    "violated-policies": { type: "array", items: { type: "string", enum: ["minute", "burst", "quotes"] } },
   },
-  required: ["type", "title", "status", "code", "request_id"],
+  required: ["type", "title", "status", "detail", "instance", "code", "request_id"],
 };
 
-const problemContent = { "application/problem+json": { schema: { $ref: referenceTo("Problem") } } };
 const tokenErrorContent = {
   "application/json": { schema: { $ref: referenceTo(componentName(TokenError, "shared/schema/oauth.ts")) } },
 };
@@ -80,20 +106,19 @@ const tokenErrorContent = {
 /** Answers that are the same wherever they occur: status, name of the component, headers beside the request id. */
 const sharedResponses: Readonly<Record<number, { name: string; headers: readonly string[] }>> = {
   401: { name: "Unauthenticated", headers: ["WWW-Authenticate"] },
-  404: { name: "NotFound", headers: [] },
-  405: { name: "MethodNotAllowed", headers: ["Allow"] },
-  412: { name: "PreconditionFailed", headers: ["ETag"] },
-  413: { name: "PayloadTooLarge", headers: [] },
-  415: { name: "UnsupportedMediaType", headers: ["Accept-Patch"] },
+  404: { name: "NotFound", headers: rateHeaders },
+  412: { name: "PreconditionFailed", headers: ["ETag", ...rateHeaders] },
+  413: { name: "PayloadTooLarge", headers: rateHeaders },
+  415: { name: "UnsupportedMediaType", headers: ["Accept-Patch", ...rateHeaders] },
   429: { name: "RateLimitExceeded", headers: ["Retry-After", ...rateHeaders] },
-  500: { name: "InternalError", headers: [] },
+  500: { name: "InternalError", headers: rateHeaders },
   502: { name: "BadGateway", headers: [] },
-  503: { name: "ServiceUnavailable", headers: ["Retry-After"] },
+  503: { name: "ServiceUnavailable", headers: ["Retry-After", ...rateHeaders] },
   504: { name: "GatewayTimeout", headers: [] },
 };
 
 /** The row answers in the shape of RFC 6749 5.2 rather than as a problem. */
-function isOAuth(row: Route): boolean {
+export function isOAuth(row: Route): boolean {
   return row.path.startsWith("/oauth/");
 }
 
@@ -102,64 +127,85 @@ export function isRepeatable(row: Route): boolean {
   return row.method !== "GET" && !isOAuth(row);
 }
 
+/** The row can be made to depend on the version of a resource by `If-Match`. */
+export function isConditional(row: Route): boolean {
+  return row.method === "PATCH" || row.method === "DELETE";
+}
+
+/** Requests of the row count against a limit, and the answers tell how much of it is left. */
+function isCounted(row: Route): boolean {
+  return row.auth === "token" && row.rate !== "none";
+}
+
 /** The answer has an entity tag: one resource with a version, or the description of the API. */
 export function hasEntityTag(row: Route): boolean {
   return membersOf(row.reply)["version"] !== undefined || row.reply === OpenApiDocument;
 }
 
-/** Answers that are declared once under `components.responses`. */
-export function responseComponents(): Record<string, JsonObject> {
+/** Answers that are declared once under `components.responses`: those of them that a row refers to. */
+export function responseComponents(rows: readonly Route[]): Record<string, JsonObject> {
+  const answered = new Set(rows.flatMap((row) => Object.values(responsesOf(row, rows)).map((one) => one["$ref"])));
   const components: Record<string, JsonObject> = {};
   for (const [status, { name, headers }] of Object.entries(sharedResponses)) {
-    const codes = codesWithStatus(Number(status));
-    components[name] = { ...describe(codes), headers: headersOf(headers), content: problemContent };
+    if (answered.has(`#/components/responses/${name}`)) {
+      components[name] = problemResponse(codesWithStatus(Number(status)), headers);
+    }
   }
   return components;
 }
 
 /** All answers of a row, by status. */
-export function responsesOf(row: Route): Record<string, JsonObject> {
-  const refusals = isOAuth(row) ? oauthRefusals() : problemRefusals(row);
-  const notModified = row.method === "GET" && hasEntityTag(row) ? { "304": notModifiedResponse } : {};
-  return { [row.status]: successOf(row), ...notModified, ...refusals };
+export function responsesOf(row: Route, rows: readonly Route[]): Record<string, JsonObject> {
+  const refusals = isOAuth(row) ? oauthRefusals(row) : problemRefusals(row);
+  const notModified = row.method === "GET" && hasEntityTag(row) ? { "304": notModifiedOf(row) } : {};
+  return { [row.status]: successOf(row, rows), ...notModified, ...refusals };
 }
 
-const notModifiedResponse: JsonObject = {
-  description: "The resource still has the entity tag of If-None-Match.",
-  headers: headersOf(["ETag"]),
-};
+function notModifiedOf(row: Route): JsonObject {
+  return {
+    description: "The resource still has the entity tag of If-None-Match.",
+    headers: headersOf(["ETag", "Cache-Control", ...(isCounted(row) ? rateHeaders : [])]),
+  };
+}
 
-function successOf(row: Route): JsonObject {
-  const headers = [
+function successOf(row: Route, rows: readonly Route[]): JsonObject {
+  const headers = headersOf([
     ...(hasEntityTag(row) ? ["ETag"] : []),
     ...(row.status === 201 ? ["Location"] : []),
     ...(itemOf(row.reply) === undefined ? [] : ["Link"]),
-    ...(row.auth === "token" && row.rate !== "none" ? rateHeaders : []),
+    ...(isCounted(row) ? rateHeaders : []),
     ...(isRepeatable(row) ? ["Idempotent-Replayed"] : []),
     "Cache-Control",
-  ];
-  const schema = { $ref: referenceTo(componentName(row.reply, row.id)) };
-  return { description: row.summary, headers: headersOf(headers), content: { "application/json": { schema } } };
+  ]);
+  const links = linksOf(row, rows);
+  const more = Object.keys(links).length === 0 ? {} : { links };
+  const name = componentName(row.reply, row.id);
+  const examples = { [name]: { $ref: `#/components/examples/${name}` } };
+  const content = { "application/json": { schema: { $ref: referenceTo(name) }, examples } };
+  return { description: row.summary, headers, content, ...more };
 }
 
 function problemRefusals(row: Route): Record<string, JsonObject> {
   const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of new Set([...standardRefusals(row), ...row.refusals])) {
-    const { status } = problems[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
+  const file = (status: number, code: ProblemCode) =>
+    byStatus.set(status, [...(byStatus.get(status) ?? []).filter((one) => one !== code), code]);
+  for (const code of [...standardRefusals(row), ...row.refusals]) file(problems[code].status, code);
+  for (const code of row.conflicts ?? []) file(409, code);
   const responses: Record<string, JsonObject> = {};
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     const shared = sharedResponses[status];
     responses[status] =
       shared === undefined
-        ? { ...describe(codes), headers: headersOf([]), content: problemContent }
+        ? problemResponse(codes, isCounted(row) ? rateHeaders : [])
         : { $ref: `#/components/responses/${shared.name}` };
   }
   return responses;
 }
 
-/** Codes that any row of this form may answer with, whatever its handler does. */
+/**
+ * Codes that any row of this form may answer with, whatever its handler does. A method that a path does not have
+ * answers 405 and an unknown path 404, but neither of them is an operation.
+ */
 function standardRefusals(row: Route): ProblemCode[] {
   const hasBody = row.body !== undefined;
   return [
@@ -171,8 +217,7 @@ function standardRefusals(row: Route): ProblemCode[] {
     ...(row.scope === null ? [] : (["insufficient_scope"] as const)),
     ...(row.auth === "token" ? (["address_not_allowed"] as const) : []),
     ...(row.path.includes("{") ? (["not_found"] as const) : []),
-    "method_not_allowed",
-    ...(row.method === "PATCH" || row.method === "DELETE" ? (["precondition_failed"] as const) : []),
+    ...(isConditional(row) ? (["precondition_failed"] as const) : []),
     ...(hasBody ? (["payload_too_large", "unsupported_media_type", "validation_failed"] as const) : []),
     ...(row.media === "merge_patch" ? (["immutable_field"] as const) : []),
     ...(isRepeatable(row) ? (["idempotency_key_reused"] as const) : []),
@@ -185,7 +230,7 @@ function standardRefusals(row: Route): ProblemCode[] {
 }
 
 /** What the OAuth endpoints answer (RFC 6749 5.2); where the gateway may refuse as well, it does so with a problem. */
-function oauthRefusals(): Record<string, JsonObject> {
+function oauthRefusals(row: Route): Record<string, JsonObject> {
   const own = (description: string, codes: readonly string[], headers: readonly string[], content: JsonObject) => ({
     description: `${description}\n\n${codes.map((code) => `- \`${code}\``).join("\n")}`,
     "x-codes": codes,
@@ -193,34 +238,82 @@ function oauthRefusals(): Record<string, JsonObject> {
     content,
   });
   const fromGateway = (status: number) => ({ $ref: `#/components/responses/${sharedResponses[status]?.name}` });
-  const either = { ...tokenErrorContent, ...problemContent };
-  const refused = [
-    "invalid_request",
-    "invalid_grant",
-    "unauthorized_client",
-    "unsupported_grant_type",
-    "invalid_scope",
-  ];
   const busy = ["temporarily_unavailable"];
   return {
-    "400": own("The request is not valid.", refused, [], tokenErrorContent),
+    "400": own("The request is not valid.", oauthErrorsOf(row), [], tokenErrorContent),
     "401": own("The client is not authenticated.", ["invalid_client"], ["WWW-Authenticate"], tokenErrorContent),
-    "405": fromGateway(405),
     "413": fromGateway(413),
-    "429": own("Too many attempts.", [...busy, "rate_limit_exceeded"], ["Retry-After"], either),
+    "429": own("Too many attempts.", [...busy, "rate_limit_exceeded"], ["Retry-After"], {
+      ...tokenErrorContent,
+      ...problemContent(["rate_limit_exceeded"]),
+    }),
     "500": fromGateway(500),
     "502": fromGateway(502),
-    "503": own("Not available right now.", [...busy, "service_unavailable"], ["Retry-After"], either),
+    "503": own("Not available right now.", [...busy, "service_unavailable"], ["Retry-After"], {
+      ...tokenErrorContent,
+      ...problemContent(["service_unavailable"]),
+    }),
     "504": fromGateway(504),
   };
+}
+
+/** Revoking knows no grants and no scopes (RFC 7009 2.2.1). */
+function oauthErrorsOf(row: Route): string[] {
+  if (membersOf(row.body)["grant_type"] === undefined) return ["invalid_request"];
+  return ["invalid_request", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope"];
 }
 
 function codesWithStatus(status: number): ProblemCode[] {
   return (Object.keys(problems) as ProblemCode[]).filter((code) => problems[code].status === status);
 }
 
-function describe(codes: readonly ProblemCode[]): JsonObject {
-  return { description: codes.map((code) => `- \`${code}\`: ${problems[code].title}`).join("\n"), "x-codes": codes };
+function problemResponse(codes: readonly ProblemCode[], headers: readonly string[]): JsonObject {
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${problems[code].title}`).join("\n"),
+    "x-codes": codes,
+    headers: headersOf([...headers, "Cache-Control"]),
+    content: problemContent(codes),
+  };
+}
+
+function problemContent(codes: readonly ProblemCode[]): JsonObject {
+  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
+  return { "application/problem+json": { schema: { $ref: referenceTo("Problem") }, examples } };
+}
+
+const invalidField = { code: "required", detail: "is required" };
+
+/** What a problem of this code says beside the members that every problem has. */
+const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
+  validation_failed: { errors: [{ pointer: "#/email", ...invalidField }] },
+  immutable_field: { errors: [{ pointer: "#/client_id", code: "immutable_field", detail: "cannot be changed" }] },
+  duplicate_key: { errors: [{ pointer: "#/email", code: "duplicate_key", detail: "is given twice" }] },
+  unknown_parameter: { errors: [{ parameter: "stauts", code: "unknown_parameter", detail: "is not known" }] },
+  invalid_parameter: {
+    errors: [{ parameter: "limit", code: "invalid_format", detail: "must be a whole number from 1 to 100" }],
+  },
+  illegal_transition: { from: "completed", to: "pending", allowed: ["returned"] },
+  insufficient_scope: { scope: "clients:write" },
+  insufficient_funds: { available_balance: "750.00", currency: "USD" },
+  rate_limit_exceeded: { "violated-policies": ["burst"] },
+};
+
+/** Examples of problems, for every code that an answer of the document refers to. */
+export function problemExamples(): Record<string, JsonObject> {
+  const one = (code: ProblemCode): JsonObject => ({
+    summary: problems[code].title,
+    value: {
+      type: problemType(code),
+      title: problems[code].title,
+      status: problems[code].status,
+      detail: problems[code].title,
+      instance: "/v2/clients",
+      code,
+      request_id: exampleRequestId,
+      ...problemExtras[code],
+    },
+  });
+  return Object.fromEntries((Object.keys(problems) as ProblemCode[]).map((code) => [code, one(code)]));
 }
 
 function headersOf(names: readonly string[]): JsonObject {

@@ -142,6 +142,14 @@ function convert(roots: readonly $ZodType[]): Record<string, JsonObject> {
   );
 }
 
+/** Pattern of `text`, and the same in words that every language knows: `\\p` is no part of most. */
+const textPattern = String.raw`^(?!\s*$)[^\p{Cc}\p{Cs}]+$`;
+const control = String.raw`\x00-\x1f\x7f-\x9f`;
+const portableTextPattern = String.raw`^[^${control}]*[^\s${control}][^${control}]*$`;
+
+/** What `setOf` makes of its words. */
+const setPattern = /^\^\(\?:([^()]*)\)\(\?:,\(\?:\1\)\)\{0,\d+\}\$$/;
+
 /** Where OpenAPI has a word of its own for what a schema says by a pattern or by code. */
 function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: JsonObject }): void {
   const json = jsonSchema;
@@ -152,6 +160,14 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
     const { min_items: minimum, max_items: maximum, default_items } = limits.page;
     delete json["pattern"];
     Object.assign(json, { type: "integer", minimum, maximum, default: default_items });
+  }
+  if (json["pattern"] === textPattern) json["pattern"] = portableTextPattern;
+  if (String(json["pattern"]).includes("\\p{")) throw new Error(`${json["pattern"]} needs a portable form here.`);
+  const words = setPattern.exec(String(json["pattern"] ?? ""))?.[1];
+  if (words !== undefined) {
+    delete json["pattern"];
+    const items = { type: "string", enum: words.split("|").map((word) => word.replaceAll("\\", "")) };
+    Object.assign(json, { type: "array", items, minItems: 1, maxItems: limits.page.max_filter_words });
   }
   // Every integer of the wire fits a double; saying so with two bounds in each place would only hide the real bounds.
   if (json["minimum"] === Number.MIN_SAFE_INTEGER) delete json["minimum"];

@@ -73,6 +73,8 @@ export interface Route {
   readonly example?: unknown;
   /** Codes that the handler itself may refuse with, beside those every row has. */
   readonly refusals: readonly ProblemCode[];
+  /** Codes that it refuses with as 409 although their own status is another: the state is wrong, not the request. */
+  readonly conflicts?: readonly ProblemCode[];
   /** Events that a commit of this endpoint may write. */
   readonly emits: readonly EventType[];
   readonly stages: readonly Stage[];

@@ -147,6 +147,7 @@ export const updateTransaction = route({
     "account_closed",
     "amount_too_large",
   ],
+  conflicts: ["insufficient_funds"],
   emits: ["transaction.completed"],
   stages: ["sandbox", "production"],
 });

@@ -75,7 +75,8 @@ export const createdRange = { created_from: z.optional(TimestampInput), created_
 // @__NO_SIDE_EFFECTS__
 export function setOf(words: readonly string[]) {
   const word = `(?:${words.join("|")})`;
-  return z.string().check(z.regex(new RegExp(`^${word}(?:,${word}){0,19}$`), `one of ${words.join(", ")}`));
+  const more = limits.page.max_filter_words - 1;
+  return z.string().check(z.regex(new RegExp(`^${word}(?:,${word}){0,${more}}$`), `one of ${words.join(", ")}`));
 }
 
 /** One page of a list. */

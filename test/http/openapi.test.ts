@@ -2,12 +2,17 @@ import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
-import { buildOpenApi, operationIdOf, printOpenApi } from "../../shared/openapi/build.ts";
+import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import { type JsonObject, narrow, type OpenApi, type Operation } from "../../shared/openapi/document.ts";
+import { replyExamples } from "../../shared/openapi/examples.ts";
+import { operationIdOf } from "../../shared/openapi/links.ts";
+import { componentName, itemOf } from "../../shared/openapi/schemas.ts";
+import { tagTexts } from "../../shared/openapi/texts.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { type Route, stages } from "../../shared/routes/route.ts";
 import { problems } from "../../shared/schema/problem.ts";
 import { scopes } from "../../shared/schema/scope.ts";
+import { documentedFaults } from "../support/description.ts";
 
 const committed = readFileSync(new URL("../../shared/openapi/openapi.json", import.meta.url), "utf8");
 const document = JSON.parse(committed) as OpenApi;
@@ -100,12 +105,56 @@ describe("the OpenAPI document", () => {
   });
 });
 
+/** Members of a component without a text, as `Component.member`. */
+function silentMembers(component: string, schema: JsonObject, path: readonly string[] = []): string[] {
+  const inner = [schema["items"], schema["additionalProperties"]].filter(
+    (one): one is JsonObject => typeof one === "object",
+  );
+  const members = Object.entries((schema["properties"] ?? {}) as Record<string, JsonObject>);
+  return [
+    ...inner.flatMap((one) => silentMembers(component, one, path)),
+    ...members.flatMap(([name, member]) => [
+      ...(member["description"] === undefined ? [[component, ...path, name].join(".")] : []),
+      ...silentMembers(component, member, [...path, name]),
+    ]),
+  ];
+}
+
+describe("the texts of the document", () => {
+  it("say of every member and parameter what it means (memberTexts in shared/openapi/texts.ts)", () => {
+    const schemas = Object.entries(document.components.schemas);
+    expect(schemas.flatMap(([name, schema]) => silentMembers(name, schema))).toEqual([]);
+    const operations = Object.values(document.paths).flatMap((one) => Object.values(one));
+    const parameters = operations.flatMap((one) => one["parameters"] as JsonObject[]);
+    const silent = parameters.filter((one) => one["$ref"] === undefined && one["description"] === undefined);
+    expect(silent.map((one) => one["name"])).toEqual([]);
+  });
+
+  it("say of every tag what it holds (tagTexts in shared/openapi/texts.ts)", () => {
+    expect(document.tags.filter(({ name }) => tagTexts[name] === undefined)).toEqual([]);
+  });
+});
+
+const replies = [...new Set(routes.map((row) => componentName(itemOf(row.reply) ?? row.reply, row.id)))];
+
+describe.each(replies)("the example of an answer with %s", (name) => {
+  it("exists (replyExamples in shared/openapi/examples.ts), names every member, and fits the schema", () => {
+    const example = replyExamples[name];
+    expect(example, `replyExamples of shared/openapi/examples.ts needs ${name}`).toBeDefined();
+    expect(documentedFaults(name, example)).toEqual([]);
+    const schema = document.components.schemas[name] as { properties?: object };
+    const members = Object.keys(schema.properties ?? example ?? {});
+    expect(members.filter((member) => !Object.hasOwn(example as object, member))).toEqual([]);
+  });
+});
+
 describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))("%s in the document", (_, row) => {
   const operation = operationOf(row);
 
   it("stands there with its id and its security", () => {
     expect(operation?.operationId).toBe(operationIdOf(row));
-    const security = row.auth === "none" ? [] : [{ oauth2: row.scope === null ? [] : [row.scope] }];
+    const open = row.path.startsWith("/oauth/") ? [{ client: [] }, {}] : [];
+    const security = row.auth === "none" ? open : [{ oauth2: row.scope === null ? [] : [row.scope] }];
     expect(operation?.["security"]).toEqual(security);
   });
 
@@ -123,7 +172,7 @@ describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))(
     for (const code of row.refusals) {
       expect(responses.get(String(problems[code].status))?.["x-codes"], code).toContain(code);
     }
-    for (const status of ["400", "405", "429", "500", "502", "503", "504"]) expect(statusesOf(row)).toContain(status);
+    for (const status of ["400", "429", "500", "502", "503", "504"]) expect(statusesOf(row)).toContain(status);
     if (row.auth === "token") expect(statusesOf(row)).toEqual(expect.arrayContaining(["401", "403"]));
     if (row.path.includes("{")) expect(statusesOf(row)).toContain("404");
     if (row.body !== undefined) expect(statusesOf(row)).toContain("413");

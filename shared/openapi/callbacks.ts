@@ -1,0 +1,127 @@
+import type { Route } from "../routes/route.ts";
+import { BrokerageEvent, type EventType, EventTypeSchema } from "../schema/event.ts";
+import type { JsonObject } from "./document.ts";
+import { replyExamples } from "./examples.ts";
+import { componentName, referenceTo } from "./schemas.ts";
+
+/** Headers of every delivery, by the name they have on the wire. */
+const deliveryHeaders: Readonly<Record<string, { description: string; example: string }>> = {
+  "webhook-id": {
+    description: "Id of the event, the same for every attempt: drop what you have seen.",
+    example: "evt_01JD0000000000000000000004",
+  },
+  "webhook-timestamp": { description: "Unix time in seconds of this attempt.", example: "1795241500" },
+  "webhook-signature": {
+    description:
+      "Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 with the decoded secret over " +
+      "`<id>.<timestamp>.<body>`. While a rotated secret is still good, one for each secret, separated by a space.",
+    example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  },
+  "X-Service-Signature": {
+    description:
+      "`t=<timestamp>,v1=<hex>`: HMAC-SHA256 with the whole secret as text over `<timestamp>.<body>`, the scheme of " +
+      "Stripe. While a rotated secret is still good, one `v1` for each secret.",
+    example: "t=1795241500,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
+  },
+  "X-Service-Event": { description: "Kind of the event.", example: "transaction.completed" },
+  "X-Service-Delivery": {
+    description: "Id of the delivery, the same for every attempt.",
+    example: "dlv_01JD0000000000000000000009",
+  },
+  "X-Service-Attempt": { description: "Number of the attempt; 1 is the first one.", example: "1" },
+};
+
+/** The row whose endpoints receive events. */
+function subscribes(row: Route): boolean {
+  return row.method === "POST" && row.path === "/webhook_endpoints";
+}
+
+/** Event kinds as the schema lists them. */
+function eventKinds(): readonly EventType[] {
+  return EventTypeSchema.options;
+}
+
+/** `transaction.completed` is `TransactionCompletedEvent`. */
+function eventComponent(kind: EventType): string {
+  const words = kind.split(/[._]/).map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  return `${words.join("")}Event`;
+}
+
+/** The component that shows the resource an event is about: what `GET` at the resource's own path answers. */
+function resourceComponent(kind: EventType, rows: readonly Route[]): string | undefined {
+  const resource = kind.split(".")[0];
+  const row = rows.find(({ method, path }) => method === "GET" && path === `/${resource}s/{id}`);
+  return row === undefined ? undefined : componentName(row.reply, row.id);
+}
+
+/**
+ * One component for every event kind: the event with the resource that it is about. They stand in the document as soon
+ * as a row subscribes to events.
+ */
+export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject> {
+  if (!rows.some(subscribes)) return {};
+  const base = { $ref: referenceTo(componentName(BrokerageEvent, "shared/schema/event.ts")) };
+  const entries = eventKinds().map((kind): [string, JsonObject] => {
+    const component = resourceComponent(kind, rows);
+    const data =
+      component === undefined
+        ? {}
+        : { data: { type: "object", properties: { object: { $ref: referenceTo(component) } }, required: ["object"] } };
+    const narrowed = {
+      type: "object",
+      properties: { type: { type: "string", enum: [kind] }, ...data },
+      required: ["type"],
+    };
+    return [eventComponent(kind), { description: `The event \`${kind}\`.`, allOf: [base, narrowed] }];
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * The requests that the service makes to the endpoint which a row creates (OpenAPI 3.0.3, Callback Object; 3.0 has no
+ * `webhooks`): one for every event kind. None when the row subscribes to nothing.
+ */
+export function callbacksOf(row: Route, rows: readonly Route[]): { callbacks?: JsonObject } {
+  if (!subscribes(row)) return {};
+  const callbacks = eventKinds().map((kind) => [kind, { "{$request.body#/url}": { post: deliveryOf(kind, rows) } }]);
+  return { callbacks: Object.fromEntries(callbacks) };
+}
+
+function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
+  const example = exampleOf(kind, rows);
+  const schema = { $ref: referenceTo(eventComponent(kind)) };
+  return {
+    operationId: `receive${eventComponent(kind)}`,
+    tags: ["Webhooks"],
+    summary: `\`${kind}\``,
+    description:
+      "Answer with any 2xx within 10 seconds and work on it afterwards. Verify one of the two signatures before you " +
+      "trust the content. Deliveries may come more than once and in any order: drop repetitions by `webhook-id`, " +
+      "older news by `resource.version`. A failed attempt is repeated after 1 minute, 5 minutes, 30 minutes, 2 hours " +
+      "and 24 hours.",
+    security: [],
+    parameters: Object.entries(deliveryHeaders).map(([name, text]) => ({
+      name,
+      in: "header",
+      required: true,
+      schema: { type: "string" },
+      ...text,
+    })),
+    requestBody: { required: true, content: { "application/json": { schema, ...example } } },
+    responses: {
+      "2XX": { description: "The event is taken; it is not sent again." },
+      "410": { description: "Nobody is there any more: the endpoint is disabled." },
+      default: { description: "The attempt failed; it is repeated on schedule." },
+    },
+  };
+}
+
+/** The event as an example when there is one of its resource. */
+function exampleOf(kind: EventType, rows: readonly Route[]): { example?: unknown } {
+  const component = resourceComponent(kind, rows);
+  const object = replyExamples[component ?? ""] as JsonObject | undefined;
+  const event = replyExamples[componentName(BrokerageEvent, "shared/schema/event.ts")] as JsonObject;
+  if (object === undefined) return {};
+  const resource = { type: object["object"], id: object["id"], version: object["version"] };
+  return { example: { ...event, type: kind, resource, data: { object } } };
+}

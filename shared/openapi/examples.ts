@@ -1,0 +1,276 @@
+import type { JsonObject } from "./document.ts";
+
+/** Base address that absolute links of the examples begin with. */
+export const exampleBaseUrl = "https://api.brokerage.example/v2";
+
+/** The identifiers of the examples, by the first part of the path that they are used in. Tests put real ones there. */
+export const exampleIds: Readonly<Record<string, string>> = {
+  clients: "cli_01JD0000000000000000000001",
+  accounts: "acc_01JD0000000000000000000002",
+  transactions: "txn_01JD0000000000000000000003",
+  events: "evt_01JD0000000000000000000004",
+  applications: "app_01JD0000000000000000000006",
+  webhook_endpoints: "whe_01JD0000000000000000000008",
+  deliveries: "dlv_01JD0000000000000000000009",
+};
+
+const { clients: client_id, accounts: account_id, transactions: transaction_id, events: event_id } = exampleIds;
+const ledgerEntryId = "led_01JD0000000000000000000005";
+const tenantId = "brk_01JD0000000000000000000007";
+const requestId = "5f0d7c7e-4d9e-4a43-9b0e-0f6f5a0c2d11";
+const actor = { type: "api_application", id: exampleIds["applications"] };
+const created_at = "2026-11-21T06:30:00.123Z";
+const completed_at = "2026-11-21T06:31:12.456Z";
+const links = (targets: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(targets).map(([relation, path]) => [relation, { href: `/v2${path}` }]));
+
+const client: JsonObject = {
+  id: client_id,
+  object: "client",
+  type: "individual",
+  email: "ana@example.com",
+  first_name: "Ana",
+  last_name: "Silva",
+  company_name: null,
+  external_id: "crm-4711",
+  middle_name: null,
+  phone: "+351912345678",
+  date_of_birth: "1990-12-31",
+  nationality: "PT",
+  country: "PT",
+  address: { line1: "Rua Augusta 1", city: "Lisboa", postal_code: "1100-048", country: "PT" },
+  registration_number: null,
+  language: "pt",
+  time_zone: "Europe/Lisbon",
+  classification: "retail",
+  risk_level: "low",
+  tags: ["vip"],
+  status: "active",
+  suspended_reason: null,
+  closed_at: null,
+  verification_status: "verified",
+  verification: {
+    level: "full",
+    provider: "identity-provider",
+    reference: "check-991",
+    submitted_at: created_at,
+    verified_at: completed_at,
+    verified_by: exampleIds["applications"],
+    expires_at: null,
+    rejection_reasons: [],
+  },
+  account_count: 1,
+  created_at,
+  updated_at: completed_at,
+  version: 2,
+  metadata: { branch: "lisbon" },
+  _links: links({ self: `/clients/${client_id}`, accounts: `/clients/${client_id}/accounts` }),
+};
+
+const money = {
+  balance: "1000.00",
+  credit: "0.00",
+  held: "250.00",
+  available_balance: "750.00",
+  floating_pnl: "0.00",
+  equity: "1000.00",
+  used_margin: "0.00",
+  free_margin: "750.00",
+  margin_level: null,
+  withdrawable: "750.00",
+};
+
+const account: JsonObject = {
+  id: account_id,
+  object: "account",
+  number: "48213377",
+  client_id,
+  type: "live",
+  group_id: "default",
+  name: "Main account",
+  currency: "USD",
+  leverage: 30,
+  position_mode: "hedging",
+  margin_calculation: "max",
+  platform: "internal",
+  platform_login: null,
+  swap_free: false,
+  negative_balance_protection: true,
+  status: "active",
+  trading_mode: "full",
+  ...money,
+  margin_status: "normal",
+  margin_call_level: "100.00",
+  stop_out_level: "50.00",
+  margin_rearm_level: "105.00",
+  stop_out_order: "most_losing_first",
+  stop_out_mode: "full",
+  metrics_as_of: completed_at,
+  metrics_stale: false,
+  balance_version: 1,
+  disabled_at: null,
+  disabled_reason: null,
+  closed_at: null,
+  created_at,
+  updated_at: created_at,
+  version: 1,
+  metadata: {},
+  _links: links({
+    self: `/accounts/${account_id}`,
+    client: `/clients/${client_id}`,
+    ledger: `/accounts/${account_id}/ledger`,
+  }),
+};
+
+const statusHistory = [
+  { from: null, to: "pending", at: created_at, actor, reason: null },
+  { from: "pending", to: "completed", at: completed_at, actor, reason: null },
+];
+
+const transaction: JsonObject = {
+  id: transaction_id,
+  object: "transaction",
+  kind: "deposit",
+  account_id,
+  client_id,
+  amount: "1000.00",
+  fee: "0.00",
+  net_amount: "1000.00",
+  currency: "USD",
+  method: "bank_transfer",
+  provider: null,
+  provider_reference: null,
+  external_id: "payment-8812",
+  source: { iban: "**** 0154", holder: "Ana Silva" },
+  destination: null,
+  description: "First deposit",
+  status: "completed",
+  status_reason: null,
+  status_history: statusHistory,
+  balance_before: "0.00",
+  balance_after: "1000.00",
+  created_by: actor,
+  approved_by: null,
+  approved_at: null,
+  completed_at,
+  expires_at: null,
+  created_at,
+  updated_at: completed_at,
+  version: 2,
+  metadata: {},
+  _links: links({
+    self: `/transactions/${transaction_id}`,
+    account: `/accounts/${account_id}`,
+    client: `/clients/${client_id}`,
+  }),
+};
+
+/**
+ * One answer for every schema that an answer shows, by the name of its component; pages are made of them. A schema
+ * without one fails the tests.
+ */
+export const replyExamples: Readonly<Record<string, unknown>> = {
+  AccountBalance: {
+    object: "account_balance",
+    account_id,
+    currency: "USD",
+    ...money,
+    margin_status: "normal",
+    metrics_as_of: completed_at,
+    metrics_stale: false,
+    balance_version: 1,
+    _links: links({ self: `/accounts/${account_id}/balance`, account: `/accounts/${account_id}` }),
+  },
+  BrokerageClient: client,
+  BrokerageEvent: {
+    id: event_id,
+    object: "event",
+    type: "transaction.completed",
+    api_version: "v2",
+    created_at: completed_at,
+    timestamp: completed_at,
+    environment: "sandbox",
+    resource: { type: "transaction", id: transaction_id, version: 2 },
+    actor,
+    request_id: requestId,
+    data: { object: transaction, previous: { status: "pending", version: 1 } },
+    sequence: "184467",
+    _links: links({ self: `/events/${event_id}`, resource: `/transactions/${transaction_id}` }),
+  },
+  Health: { status: "ok", environment: "sandbox", time: created_at },
+  LedgerEntry: {
+    id: ledgerEntryId,
+    object: "ledger_entry",
+    account_id,
+    kind: "deposit",
+    amount: "1000.00",
+    currency: "USD",
+    balance_before: "0.00",
+    balance_after: "1000.00",
+    balance_version: 1,
+    transaction_id,
+    created_at: completed_at,
+    _links: links({ account: `/accounts/${account_id}`, transaction: `/transactions/${transaction_id}` }),
+  },
+  Me: {
+    object: "caller",
+    application: { id: actor.id, name: "CRM", client_id: "app_Zk3mX9qLw2RtYv7BnC4dPs8h", status: "active" },
+    tenant_id: tenantId,
+    environment: "sandbox",
+    scopes: ["clients:read", "clients:write"],
+    limits: { per_minute: 1000, burst: 50, quotes_per_second: 100 },
+    _links: links({ self: "/me" }),
+  },
+  OpenApiDocument: { openapi: "3.0.3", info: { title: "Brokerage API", version: "2.0.0" }, paths: {} },
+  Settings: {
+    object: "settings",
+    tenant_id: tenantId,
+    require_verified_client: "none",
+    four_eyes: true,
+    currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
+    default_leverage: 100,
+    transaction_expiry_days: 7,
+    created_at,
+    updated_at: completed_at,
+    version: 2,
+    _links: links({ self: "/settings" }),
+  },
+  TokenReply: {
+    access_token: "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6IjEifQ.eyJzdWIiOiJhcHAifQ.c2lnbmF0dXJl",
+    token_type: "Bearer",
+    expires_in: 3600,
+    scope: "clients:read clients:write",
+  },
+  TradingAccount: account,
+  Transaction: transaction,
+  TransactionHistory: {
+    object: "transaction_history",
+    transaction_id,
+    data: statusHistory,
+    _links: links({ self: `/transactions/${transaction_id}/history`, transaction: `/transactions/${transaction_id}` }),
+  },
+};
+
+/** A path with example identifiers in the place of its parameters: `/clients/cli_01JD…/accounts`. */
+function examplePath(path: string): string {
+  const first = path.split("/")[1] ?? "";
+  return path.replace(/\{\w+\}/, exampleIds[first] ?? `${first.slice(0, 3)}_01JD0000000000000000000000`);
+}
+
+/** A page of one item, as the list at this path shows it. */
+export function examplePage(path: string, item: unknown): JsonObject {
+  const here = exampleBaseUrl + examplePath(path);
+  return {
+    object: "list",
+    data: [item],
+    page: { limit: 1, has_more: true },
+    _links: {
+      self: { href: `${here}?limit=1` },
+      first: { href: `${here}?limit=1` },
+      next: { href: `${here}?limit=1&cursor=eyJ2IjoxfQ` },
+    },
+  };
+}
+
+/** The identifier of a request in the examples of problems. */
+export const exampleRequestId = requestId;

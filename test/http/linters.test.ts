@@ -1,0 +1,64 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import spectralCore, { type RulesetDefinition } from "@stoplight/spectral-core";
+import spectralRulesets from "@stoplight/spectral-rulesets";
+import { describe, expect, it } from "vitest";
+import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
+import type { OpenApi } from "../../shared/openapi/document.ts";
+import { routes } from "../../shared/routes/index.ts";
+import { createDeposit } from "../../shared/routes/transactions.ts";
+import { eventTypes, optInEventTypes } from "../../shared/schema/event.ts";
+
+// Two linters from outside, each with all that it recommends. What is switched off has its reason here.
+const spectralRules = {
+  // Tags stand in the order in which an integrator needs them: tokens first.
+  "openapi-tags-alphabetical": "off",
+} as const;
+
+async function redocly(document: OpenApi): Promise<string[]> {
+  const config = await createConfig({ extends: ["recommended"] });
+  const problems = await lintFromString({ source: printOpenApi(document), config });
+  return problems.map(({ severity, ruleId, message, location }) => {
+    return `${severity} ${ruleId} ${location[0]?.pointer ?? ""}: ${message}`;
+  });
+}
+
+async function spectral(document: OpenApi): Promise<string[]> {
+  const linter = new spectralCore.Spectral();
+  const oas = spectralRulesets.oas as unknown as RulesetDefinition;
+  linter.setRuleset({ extends: [[oas, "all"]], rules: spectralRules });
+  const problems = await linter.run(JSON.parse(printOpenApi(document)));
+  return problems.map(({ code, path, message }) => `${code} ${path.join("/")}: ${message}`);
+}
+
+/** The document with a row that subscribes to events, whether the service has one yet or not. */
+function withSubscription(): OpenApi {
+  const path = "/webhook_endpoints";
+  const rows = routes.filter((row) => row.path !== path);
+  return buildOpenApi({ rows: [...rows, { ...createDeposit, id: "subscribe", path, tag: "Webhooks" }] });
+}
+
+describe.each([
+  ["Redocly", redocly],
+  ["Spectral", spectral],
+] as const)("%s", (_, lint) => {
+  it("finds a reference that leads nowhere and an operation without an answer", async () => {
+    const broken = buildOpenApi();
+    const health = broken.paths["/health"]?.["get"];
+    if (health === undefined) throw new Error("The document has no GET /health.");
+    health["responses"] = {};
+    health["parameters"] = [{ $ref: "#/components/parameters/Nothing" }];
+    expect(await lint(broken)).not.toEqual([]);
+  });
+
+  it("finds no error and no warning in the document", async () => {
+    expect(await lint(buildOpenApi())).toEqual([]);
+  });
+
+  it("finds none in the deliveries that an endpoint gets", async () => {
+    const document = withSubscription();
+    const operation = document.paths["/webhook_endpoints"]?.["post"];
+    expect(Object.keys(operation?.["callbacks"] as object)).toEqual([...eventTypes, ...optInEventTypes]);
+    expect(Object.keys(document.components.schemas)).toContain("TransactionCompletedEvent");
+    expect(await lint(document)).toEqual([]);
+  });
+});
