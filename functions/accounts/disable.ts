@@ -13,9 +13,7 @@ export const handler = command(
     const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
     if (!account || !balance) return refuse("not_found", "There is nothing here.");
     expectVersion(account.version);
-    const { client } = await load({ client: ref.client(account.client_id) });
-    if (!client) return refuse("not_found", "There is nothing here.");
-    return disableAccount({ account, balance, client }, context);
+    return disableAccount({ account, balance }, context);
   },
   ({ account, balance }) => accountBody(account, balance),
 );

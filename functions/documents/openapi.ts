@@ -1,13 +1,13 @@
-import { createHash } from "node:crypto";
 import { open } from "../../shared/http/open.ts";
 import { narrow, type OpenApi } from "../../shared/openapi/document.ts";
 import document from "../../shared/openapi/openapi.json" with { type: "json" };
 import { getOpenApi } from "../../shared/routes/service.ts";
+import { sha256 } from "../../shared/runtime/digest.ts";
 import { env } from "../../shared/runtime/env.ts";
 
 const narrowed = narrow(document as unknown as OpenApi, { stage: env.stage, serverUrl: env.publicBaseUrl });
 const body = JSON.stringify(narrowed);
-const tag = `"${createHash("sha256").update(body).digest("hex").slice(0, 16)}"`;
+const tag = `"${sha256(body).slice(0, 16)}"`;
 
 /** `GET /openapi.json` */
 export const handler = open(getOpenApi, async () => ({

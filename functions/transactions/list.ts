@@ -6,14 +6,21 @@ import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listTransactions } from "../../shared/routes/transactions.ts";
 
-/** `GET /transactions`: over its partitions by state when a status is asked for, else over all of the tenant. */
-export const handler = list(listTransactions, async ({ caller, place, query }) => {
-  const request = resourcePage(place, transactionFilters);
-  const status = wordsOf(query, "status");
+/** `GET /transactions`: over the narrowest partitions that hold what is asked for. */
+export const handler = list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
+  const { account_id: account, client_id: client } = query;
   const kinds = wordsOf(query, "kind") ?? ["deposit", "withdrawal"];
+  const states = wordsOf(query, "status")?.flatMap((status) =>
+    kinds.map((kind) => transactions.inState(tenant, status, kind)),
+  );
+  const request = resourcePage(place, transactionFilters);
   const page =
-    status === undefined
-      ? await pageOfIndex<Transaction>("list", [transactions.all(caller.tenant_id)], request)
-      : await pageOfIndex<Transaction>("state", transactions.inStates(caller.tenant_id, status, kinds), request);
-  return pageReply(place, page, transactionBody);
+    account !== undefined
+      ? pageOfIndex<Transaction>("owner", [transactions.ofAccount(tenant, account)], request)
+      : client !== undefined
+        ? pageOfIndex<Transaction>("client", [transactions.ofClient(tenant, client)], request)
+        : states !== undefined
+          ? pageOfIndex<Transaction>("state", states, request)
+          : pageOfIndex<Transaction>("list", [transactions.all(tenant)], request);
+  return pageReply(place, await page, transactionBody);
 });

@@ -63,6 +63,8 @@ function tableStatement(grant: Grant | "query:due", access: TableAccess): Policy
       return onIndex("QueryState", "state", access);
     case "query:owner":
       return onIndex("QueryOwner", "owner", access);
+    case "query:client":
+      return onIndex("QueryClient", "client", access);
     case "query:due":
       return onIndex("QueryDue", "due", access);
   }

@@ -12,7 +12,7 @@ function text(name: string) {
   return { name, type: AttributeType.STRING };
 }
 
-/** The two tables: the business with its four indexes, and what is overwritten all the time. */
+/** The two tables: the business with its five indexes, and what is overwritten all the time. */
 export class Tables extends Construct {
   readonly main: Table;
   readonly volatile: Table;
@@ -46,8 +46,8 @@ export class Tables extends Construct {
   }
 
   private addIndexes(): void {
-    const { list, state, owner, due } = indexes;
-    for (const index of [list, state, owner]) {
+    const { list, state, owner, client, due } = indexes;
+    for (const index of [list, state, owner, client]) {
       this.main.addGlobalSecondaryIndex({
         indexName: index.name,
         partitionKey: text(index.partition),

@@ -1,4 +1,4 @@
-import { digest } from "./entities.ts";
+import { sha256 } from "../runtime/digest.ts";
 
 /** A place in a list: which way to go from which sort key. It names no partition, so it can reach no other list. */
 export interface Cursor {
@@ -16,7 +16,7 @@ export function listFingerprint(path: string, query: Readonly<Record<string, str
   const sorted = Object.entries(rest)
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return digest(JSON.stringify([path, sorted])).slice(0, 12);
+  return sha256(JSON.stringify([path, sorted])).slice(0, 12);
 }
 
 /** The cursor as opaque base64url text. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Account, Balance, Contra, Ledger } from "../domain/account.ts";
 import type { Application } from "../domain/application.ts";
 import type { Client } from "../domain/client.ts";
@@ -8,6 +7,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
+import { sha256 } from "../runtime/digest.ts";
 import { outboxType } from "./table-shape.ts";
 
 /** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
@@ -24,6 +24,8 @@ export interface IndexKeys {
   readonly state_sk?: string;
   readonly owner_pk?: string;
   readonly owner_sk?: string;
+  readonly client_pk?: string;
+  readonly client_sk?: string;
   readonly due_pk?: string;
   readonly due_sk?: string;
   /** What a filter of an index looks at, where the item itself calls it otherwise. */
@@ -48,8 +50,6 @@ export const clients = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "CLIENT" }),
   keyOf: (item: Client): Key => clients.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|CLI`,
-  inStates: (tenant: string, verification: readonly string[], status: readonly string[]) =>
-    verification.flatMap((first) => status.map((second) => `${tenant}|CLI|${first}|${second}`)),
   indexesOf: (item: Client): IndexKeys => ({
     list_pk: clients.all(item.tenant_id),
     list_sk: ulidOf(item.id),
@@ -64,8 +64,6 @@ export const accounts = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ACCOUNT" }),
   keyOf: (item: Account): Key => accounts.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|ACC`,
-  inStates: (tenant: string, status: readonly string[], type: readonly string[]) =>
-    status.flatMap((first) => type.map((second) => `${tenant}|ACC|${first}|${second}`)),
   ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|ACC`,
   indexesOf: (item: Account): IndexKeys => ({
     list_pk: accounts.all(item.tenant_id),
@@ -113,24 +111,26 @@ export const contras = {
 } satisfies Entity<Contra> & Record<string, unknown>;
 
 /**
- * Transactions. Lists: all of a tenant (`list`); by status and kind (`state`); of an account (`owner`); expiring
- * (`due`).
+ * Transactions. Lists: all of a tenant (`list`); by status and kind (`state`); of an account (`owner`); of a client
+ * (`client`); expiring (`due`).
  */
 export const transactions = {
   et: "TXN",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "TXN" }),
   keyOf: (item: Transaction): Key => transactions.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|TXN`,
-  inStates: (tenant: string, status: readonly string[], kind: readonly string[]) =>
-    status.flatMap((first) => kind.map((second) => `${tenant}|TXN|${first}|${second}`)),
+  inState: (tenant: string, status: string, kind: string) => `${tenant}|TXN|${status}|${kind}`,
   ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TXN`,
+  ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|TXN`,
   indexesOf: (item: Transaction): IndexKeys => ({
     list_pk: transactions.all(item.tenant_id),
     list_sk: ulidOf(item.id),
-    state_pk: `${item.tenant_id}|TXN|${item.status}|${item.kind}`,
+    state_pk: transactions.inState(item.tenant_id, item.status, item.kind),
     state_sk: ulidOf(item.id),
     owner_pk: transactions.ofAccount(item.tenant_id, item.account_id),
     owner_sk: ulidOf(item.id),
+    client_pk: transactions.ofClient(item.tenant_id, item.client_id),
+    client_sk: ulidOf(item.id),
     ...(item.expires_at === null ? {} : dueKeys("TXN", item.id, item.expires_at)),
   }),
 } satisfies Entity<Transaction> & Record<string, unknown>;
@@ -138,7 +138,7 @@ export const transactions = {
 /** A value that belongs to one resource of the tenant. The value is hashed: personal data stays out of keys. */
 export const uniques = {
   et: "UQ",
-  key: (tenant: string, kind: UniqueKind, value: string): Key => ({ pk: `${tenant}|UQ|${kind}`, sk: digest(value) }),
+  key: (tenant: string, kind: UniqueKind, value: string): Key => ({ pk: `${tenant}|UQ|${kind}`, sk: sha256(value) }),
 };
 
 /** The stored answer of a request with an Idempotency-Key. */
@@ -374,12 +374,7 @@ export function duePartition(kind: DueKind, shard: number): string {
 }
 
 function shardOf(id: string): number {
-  return Number.parseInt(digest(id).slice(0, 4), 16) % limits.events.due_shards;
-}
-
-/** SHA-256 in hexadecimal. */
-export function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return Number.parseInt(sha256(id).slice(0, 4), 16) % limits.events.due_shards;
 }
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -405,7 +400,7 @@ export function sequenceOfEvent(id: string): number {
  */
 export function deliveryId(eventId: string, endpointId: string, redelivery: number): string {
   const time = redelivery === 0 ? ulidOf(eventId).slice(0, 10) : inBase32(redelivery, 10);
-  const hash = createHash("sha256").update(`${eventId}\n${endpointId}\n${redelivery}`).digest();
+  const hash = Buffer.from(sha256(`${eventId}\n${endpointId}\n${redelivery}`), "hex");
   const letters = [...hash.subarray(0, 16)].map((byte) => crockford.charAt(byte % 32));
   return `dlv_${time}${letters.join("")}`;
 }

@@ -1,10 +1,8 @@
-import { type Context, unchanged } from "../domain/decision.ts";
+import { unchanged } from "../domain/decision.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
 import { isComplete, type Transaction } from "../domain/transaction.ts";
-import { nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
-import { newId, newNumber } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
+import { systemContext } from "./context.ts";
 import { overdue } from "./due.ts";
 import { execute, readKeys, ref } from "./store.ts";
 
@@ -38,7 +36,7 @@ async function expire({ id, tenant_id }: Transaction, remainingMs: () => number)
   let done = false;
   const outcome = await execute<Transaction | undefined>({
     tenant_id,
-    newContext: () => systemContext(tenant_id),
+    newContext: () => systemContext(tenant_id, "expiry"),
     decide: async (load, context) => {
       done = false;
       const { transaction } = await load({ transaction: ref.transaction(id) });
@@ -54,18 +52,4 @@ async function expire({ id, tenant_id }: Transaction, remainingMs: () => number)
     remainingMs,
   });
   return done && outcome.kind === "fresh";
-}
-
-function systemContext(tenant: string): Context {
-  const moment = nowMs();
-  return {
-    tenant_id: tenant,
-    environment: env.stage,
-    actor: { type: "system", id: "expiry" },
-    request_id: null,
-    scopes: [],
-    now: new Date(moment).toISOString(),
-    newId: (prefix) => newId(prefix, moment),
-    newNumber,
-  };
 }

@@ -2,10 +2,10 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import type { Cursor } from "./cursor.ts";
-import { accounts, events, type Key, sequences } from "./entities.ts";
+import { events, type Key, sequences } from "./entities.ts";
 import { readKeys } from "./store.ts";
 import { readItem, table } from "./table.ts";
-import { indexes } from "./table-shape.ts";
+import { type IndexName, indexes } from "./table-shape.ts";
 
 /** What a page is cut from: one order over sort keys, bounds, and what of it is wanted. */
 export interface PageRequest {
@@ -34,6 +34,9 @@ interface Entry {
   readonly item: Record<string, unknown>;
 }
 
+/** An index that lists follow. */
+export type ListIndex = Exclude<IndexName, "due">;
+
 /** One partition of an index, or of the table itself. */
 interface Source {
   readonly index?: string;
@@ -48,7 +51,7 @@ interface Source {
  * behind a write for a moment. With a filter a page may be short while there is a next one.
  */
 export async function pageOfIndex<T>(
-  index: "list" | "state" | "owner",
+  index: ListIndex,
   partitions: readonly string[],
   request: PageRequest,
 ): Promise<Page<T>> {
@@ -62,7 +65,7 @@ export async function pageOfIndex<T>(
 
 /** As {@link pageOfIndex}, each item with the companion beside it in its partition under the sort key `beside`. */
 export async function pageOfPairs<T, C>(
-  index: "list" | "state" | "owner",
+  index: ListIndex,
   partitions: readonly string[],
   beside: string,
   request: PageRequest,
@@ -114,14 +117,7 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   return { ...page, items, [way]: { direction: way, position: events.sortOf(edge), inclusive: true } };
 }
 
-/** The accounts of a client, by the index; a client has at most 50. */
-export async function accountIdsOf(tenant: string, clientId: string): Promise<readonly string[]> {
-  const request = { limit: limits.client.max_accounts, descending: true, cursor: undefined };
-  const page = await walk(indexSources("owner", [accounts.ofClient(tenant, clientId)]), request, false);
-  return page.items.map(({ item }) => String(item["id"]));
-}
-
-function indexSources(index: "list" | "state" | "owner", partitions: readonly string[]): readonly Source[] {
+function indexSources(index: ListIndex, partitions: readonly string[]): readonly Source[] {
   const { name, partition: pk, sort: sk } = indexes[index];
   return partitions.map((partition) => ({ index: name, pk, sk, partition }));
 }

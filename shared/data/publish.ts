@@ -7,7 +7,7 @@ import { countMetric, log } from "../runtime/log.ts";
 import { overdue } from "./due.ts";
 import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
 import type { WaitingEvent } from "./outbox.ts";
-import { backoffMs, readKeys } from "./store.ts";
+import { backoffMs, isThrottle, readKeys } from "./store.ts";
 import { table } from "./table.ts";
 import { putNew, type TransactItem } from "./write.ts";
 
@@ -83,19 +83,13 @@ async function tryPublish(
     if (name !== "TransactionCanceledException" || reasons === undefined) throw error;
     const gone = batch.flatMap((_, index) => (reasons[index + 1]?.Code === "ConditionalCheckFailed" ? [index] : []));
     if (gone.length > 0) return new Set(gone);
-    const known = reasons.every(({ Code }) => Code === undefined || retried.has(Code));
+    const known = reasons.every(({ Code }) => Code === undefined || retried.has(Code) || isThrottle(Code));
     if (known) return "again";
     throw error;
   }
 }
 
-const retried = new Set([
-  "None",
-  "ConditionalCheckFailed",
-  "TransactionConflict",
-  "ThrottlingError",
-  "ProvisionedThroughputExceeded",
-]);
+const retried = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
 
 function advance(tenant: string, from: number, to: number): TransactItem {
   return {

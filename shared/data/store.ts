@@ -282,7 +282,8 @@ async function afterCancellation<R>(
   throw error;
 }
 
-function isThrottle(code: string | undefined): boolean {
+/** Whether DynamoDB says that it was asked too much: nothing is wrong with the request, and it may come again. */
+export function isThrottle(code: string | undefined): boolean {
   return (
     code === "TransactionInProgressException" ||
     code === "ProvisionedThroughputExceededException" ||

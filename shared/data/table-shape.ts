@@ -10,7 +10,7 @@ export const keyAttributes = { partition: "pk", sort: "sk" } as const;
  */
 export const ttlAttribute = "expires_at";
 
-/** The four indexes of the main table, each with its two key attributes. */
+/** The five indexes of the main table, each with its two key attributes. */
 export const indexes = {
   /** Everything of one kind in a tenant, in its own order. */
   list: { name: "list", partition: "list_pk", sort: "list_sk" },
@@ -18,6 +18,8 @@ export const indexes = {
   state: { name: "state", partition: "state_pk", sort: "state_sk" },
   /** What belongs to a parent: accounts of a client, transactions of an account. */
   owner: { name: "owner", partition: "owner_pk", sort: "owner_sk" },
+  /** What a client has across all its accounts: transactions (ADR 0014). */
+  client: { name: "client", partition: "client_pk", sort: "client_sk" },
   /** What must be woken at a time; global and sharded, read by the sweep alone. */
   due: { name: "due", partition: "due_pk", sort: "due_sk" },
 } as const;
@@ -26,7 +28,7 @@ export const indexes = {
 export type IndexName = keyof typeof indexes;
 
 /**
- * What `list`, `state` and `owner` carry for filters, so that a filter costs no read of the item itself.
+ * What `list`, `state`, `owner` and `client` carry for filters, so that a filter costs no read of the item itself.
  * A page shows base items; these attributes only choose them. DynamoDB takes 20 to an index and 100 to a table.
  */
 export const slimAttributes = [

@@ -26,7 +26,7 @@ const keyNames = new Set([
   "pk",
   "sk",
   "et",
-  ...["list", "state", "owner", "due"].flatMap((index) => [`${index}_pk`, `${index}_sk`]),
+  ...["list", "state", "owner", "client", "due"].flatMap((index) => [`${index}_pk`, `${index}_sk`]),
 ]);
 
 /** An item as its kind knows it: no key attributes, and every `_minor` amount a bigint, however small it is. */

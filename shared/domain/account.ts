@@ -2,7 +2,15 @@ import { limits } from "../limits.ts";
 import type { AccountBody, CreateAccount, LedgerEntryBody, LedgerKindName } from "../schema/account.ts";
 import type { CurrencyCode } from "../schema/fields.ts";
 import type { Client } from "./client.ts";
-import { type Change, type Context, type Decision, type DomainEvent, refuse, refuseField } from "./decision.ts";
+import {
+  type Change,
+  type Context,
+  type Decision,
+  type DomainEvent,
+  refuse,
+  refuseField,
+  refuseFields,
+} from "./decision.ts";
 import { formatAmount, formatPercent, greatest, least } from "./money.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -366,9 +374,7 @@ export function marginLevels(
 }
 
 function refuseRange(field: string, detail: string) {
-  return refuse("validation_failed", "1 field failed validation.", {
-    errors: [{ pointer: `#/${field}`, code: "out_of_range", detail }],
-  });
+  return refuseFields([{ pointer: `#/${field}`, code: "out_of_range", detail }]);
 }
 
 function hundredths(percent: string): number {

@@ -32,16 +32,31 @@ const statusMoves: Readonly<Record<Status, readonly Status[]>> = {
 
 /** Decides `PATCH /accounts/{id}`. A patch that says what is already so changes nothing. */
 export function amendAccount(
-  owned: OwnedAccount,
+  { client, ...owned }: OwnedAccount,
   patch: UpdateAccount,
   context: Context,
 ): Decision<AccountWithBalance> {
-  const { account, balance, client } = owned;
+  return amend(owned, patch, isRetailLive(owned.account.type, client), context);
+}
+
+/**
+ * Decides `DELETE /accounts/{id}`: the account is disabled, never deleted; a second time changes nothing. Whose account
+ * it is does not matter, because neither leverage nor levels move.
+ */
+export function disableAccount(owned: AccountWithBalance, context: Context): Decision<AccountWithBalance> {
+  return amend(owned, { status: "disabled" }, false, context);
+}
+
+function amend(
+  { account, balance }: AccountWithBalance,
+  patch: UpdateAccount,
+  retail: boolean,
+  context: Context,
+): Decision<AccountWithBalance> {
   const status = amendStatus(account, balance, patch, context);
   if (!status.ok) return status;
   const metadata = mergeMetadata(account.metadata, patch.metadata ?? {});
   if (!metadata.ok) return metadata;
-  const retail = isRetailLive(account.type, client);
   if (patch.leverage !== undefined && patch.leverage > maxLeverage(retail)) return refuseLeverage(retail);
   const touched = ["margin_call_level", "stop_out_level", "margin_rearm_level"].some((name) => name in patch);
   const levels = touched ? marginLevels({ ...levelsOf(account), ...patch }, retail) : unchanged(levelsOf(account));
@@ -60,11 +75,6 @@ export function amendAccount(
     changes: [{ op: "update", entity: "account", before: account, after }, ...gate, ...moveLogin(account, after)],
     events: [accountUpdated(account, after, shown.balance)],
   };
-}
-
-/** Decides `DELETE /accounts/{id}`: the account is disabled, never deleted; a second time changes nothing. */
-export function disableAccount(owned: OwnedAccount, context: Context): Decision<AccountWithBalance> {
-  return amendAccount(owned, { status: "disabled" }, context);
 }
 
 /** The money of an account as `GET /accounts/{id}/balance` shows it. */

@@ -9,6 +9,7 @@ import {
   later,
   refuse,
   refuseField,
+  refuseFields,
   refuseScope,
   unchanged,
 } from "./decision.ts";
@@ -57,7 +58,7 @@ export function clientBody(client: Client): ClientBody {
 export function openClient(request: CreateClient, context: Context): Decision<Client> {
   const type = request.type ?? "individual";
   const missing = missingNames(type, request);
-  if (missing.length > 0) return refuse("validation_failed", fieldCount(missing), { errors: missing });
+  if (missing.length > 0) return refuseFields(missing);
   if (request.date_of_birth && isUnderage(request.date_of_birth, context.now)) return refuseAge();
   const id = context.newId("cli");
   const client: Client = {
@@ -133,7 +134,7 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
     metadata: metadata.result,
   } as Client;
   const missing = missingNames(merged.type, { ...merged });
-  if (missing.length > 0) return refuse("validation_failed", fieldCount(missing), { errors: missing });
+  if (missing.length > 0) return refuseFields(missing);
   if (merged.date_of_birth !== null && isUnderage(merged.date_of_birth, context.now)) return refuseAge();
   if (sameValue(merged, client)) return unchanged(client);
   if (client.status === "closed") return refuse("client_closed", "A closed client cannot be changed.");
@@ -188,7 +189,7 @@ function amendVerification(
   if (to === "rejected" && !patch.verification?.rejection_reasons?.length) {
     needed.push(required("verification/rejection_reasons"));
   }
-  if (needed.length > 0) return refuse("validation_failed", fieldCount(needed), { errors: needed });
+  if (needed.length > 0) return refuseFields(needed);
   const moment = context.now;
   const next: Client["verification"] =
     to === "verified"
@@ -308,10 +309,6 @@ function missingNames(
 
 function required(field: string): FieldError {
   return { pointer: `#/${field}`, code: "required", detail: "is required" };
-}
-
-function fieldCount(errors: readonly FieldError[]): string {
-  return errors.length === 1 ? "1 field failed validation." : `${errors.length} fields failed validation.`;
 }
 
 function refuseMove(field: string, from: string, to: string, allowed: readonly string[]) {

@@ -135,6 +135,16 @@ export function refuseField(
   return refuse(code, detail, { errors: [{ pointer: `#/${field}`, code: fieldCode, detail }] });
 }
 
+/** A refusal for every field that breaks a rule, all at once. */
+export function refuseFields(errors: readonly FieldError[]): { readonly ok: false; readonly refusal: Refusal } {
+  return refuse("validation_failed", failedFields(errors.length), { errors });
+}
+
+/** Text for the number of fields that failed. */
+export function failedFields(count: number): string {
+  return count === 1 ? "1 field failed validation." : `${count} fields failed validation.`;
+}
+
 /** A refusal because the caller's token lacks a scope that this very change needs. */
 export function refuseScope(scope: Scope): { readonly ok: false; readonly refusal: Refusal } {
   return refuse("insufficient_scope", `This change needs the scope ${scope}.`, { extra: { scope } });

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { IdempotencyScope, Sealing } from "../data/store.ts";
 import { limits } from "../limits.ts";
+import { sha256 } from "../runtime/digest.ts";
 import { headerOf } from "./body.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -35,8 +35,4 @@ export function idempotencyScope(
     fingerprint: sha256(`${event.httpMethod}\n${event.path}\n${bodyText}`),
   };
   return sealingOf === undefined ? scope : { ...scope, sealing: sealingOf(key, scope) };
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

@@ -1,10 +1,8 @@
 import type { output as Output } from "zod/v4/core";
+import { newContext } from "../data/context.ts";
 import { execute, type Load, loadItems } from "../data/store.ts";
 import type { Context, Decision } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
-import { nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
-import { newId, newNumber } from "../runtime/ids.ts";
 import { admitCaller, countRate } from "./admission.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
@@ -115,19 +113,9 @@ function callerIn(exchange: Exchange): Caller {
 }
 
 function contextOf(exchange: Exchange): Context {
-  const caller = callerIn(exchange);
-  // One moment for a whole decision: an identifier carries the very time that `created_at` shows.
-  const moment = nowMs();
-  return {
-    tenant_id: caller.tenant_id,
-    environment: env.stage,
-    actor: { type: "api_application", id: caller.application_id },
-    request_id: exchange.request_id,
-    scopes: caller.scopes,
-    now: new Date(moment).toISOString(),
-    newId: (prefix) => newId(prefix, moment),
-    newNumber,
-  };
+  const { tenant_id, application_id, scopes } = callerIn(exchange);
+  const actor = { type: "api_application", id: application_id } as const;
+  return newContext({ tenant_id, actor, request_id: exchange.request_id, scopes });
 }
 
 function expectVersion(exchange: Exchange, version: number): void {

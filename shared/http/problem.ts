@@ -49,8 +49,3 @@ export function problemDocument(
     ...details.extra,
   };
 }
-
-/** Text for the number of fields that failed. */
-export function failedFields(count: number): string {
-  return count === 1 ? "1 field failed validation." : `${count} fields failed validation.`;
-}

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Reply } from "../data/store.ts";
+import { sha256 } from "../runtime/digest.ts";
 import { env } from "../runtime/env.ts";
 import { headerOf } from "./body.ts";
 
@@ -18,7 +18,7 @@ const computed = new Set(["client", "account", "position"]);
 export function entityTag(body: ResourceBody, text: string): string | undefined {
   if (body.version === undefined) return undefined;
   if (!computed.has(body.object ?? "")) return `"${body.version}"`;
-  return `"${body.version}-${createHash("sha256").update(text).digest("hex").slice(0, 8)}"`;
+  return `"${body.version}-${sha256(text).slice(0, 8)}"`;
 }
 
 /** The reply that shows a resource, with its entity tag and, when it was just made, its address. */

@@ -117,7 +117,8 @@ function text(scanner: Scanner): string {
   return decoded;
 }
 
-function escapePointer(name: string): string {
+/** One member name as a step of a JSON Pointer (RFC 6901), cut to 100 characters. */
+export function escapePointer(name: string): string {
   return name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 

@@ -1,7 +1,9 @@
 import type { $ZodIssue, $ZodType } from "zod/v4/core";
 import { safeParse } from "zod/v4/core";
+import { failedFields } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
-import { failedFields, HttpProblem, type ProblemEntry } from "./problem.ts";
+import { HttpProblem, type ProblemEntry } from "./problem.ts";
+import { escapePointer } from "./strict-json.ts";
 
 /** What each named rule of the schemas says to the caller. */
 const rules: Readonly<Record<string, string>> = {
@@ -46,10 +48,10 @@ function bodyErrors(
   issue: $ZodIssue,
   immutable: ReadonlySet<string>,
 ): { pointer: string; code: string; detail: string }[] {
-  const base = `#${issue.path.map((part) => `/${escapePart(String(part))}`).join("")}`;
+  const base = `#${issue.path.map((part) => `/${escapePointer(String(part))}`).join("")}`;
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
-      const pointer = `${base}/${escapePart(key)}`;
+      const pointer = `${base}/${escapePointer(key)}`;
       return issue.path.length === 0 && immutable.has(key)
         ? { pointer, code: "immutable_field", detail: "cannot be changed" }
         : { pointer, code: "unknown_field", detail: "is not known" };
@@ -137,8 +139,4 @@ function sized(origin: string, bound: string, size: number): string {
   if (origin === "string") return `have ${bound} ${size} characters`;
   if (origin === "array") return `have ${bound} ${size} entries`;
   return `be ${bound} ${size}`;
-}
-
-function escapePart(part: string): string {
-  return part.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1");
 }

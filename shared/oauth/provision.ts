@@ -1,13 +1,14 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { overdueKeys } from "../data/due.ts";
-import { applicationRefs, applications, digest, tenants } from "../data/entities.ts";
+import { applicationRefs, applications, tenants } from "../data/entities.ts";
 import { readKeys } from "../data/store.ts";
 import { table } from "../data/table.ts";
 import { putNew, updateItem } from "../data/write.ts";
 import { type Application, draftApplication } from "../domain/application.ts";
 import { draftTenant } from "../domain/tenant.ts";
 import { nowIso } from "../runtime/clock.ts";
+import { sha256 } from "../runtime/digest.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newSecretWord } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
@@ -57,7 +58,7 @@ export async function createApplication(
     {
       id: newId("app"),
       client_id: `app_${newSecretWord(24)}`,
-      secret_sha256: digest(secret),
+      secret_sha256: sha256(secret),
       api_key: newSecretWord(40),
       now,
     },

@@ -127,7 +127,7 @@ export const listClientTransactions = route({
   auth: "token",
   scope: "transactions:read",
   rate: "standard",
-  grants: ["query:owner", "read"],
+  grants: ["query:client", "read"],
   query: ListClientTransactionsQuery,
   reply: page(Transaction),
   status: 200,

@@ -19,6 +19,7 @@ export type Grant =
   | "query:list"
   | "query:state"
   | "query:owner"
+  | "query:client"
   | "put"
   | "update"
   | "delete"

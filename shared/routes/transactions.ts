@@ -9,6 +9,22 @@ import {
 } from "../schema/transaction.ts";
 import { route } from "./route.ts";
 
+/** What a new transaction of either kind may be refused for. */
+const entryRefusals = [
+  "account_not_found",
+  "account_disabled",
+  "account_closed",
+  "account_close_only",
+  "currency_mismatch",
+  "amount_precision",
+  "amount_too_large",
+  "fee_too_high",
+  "external_id_taken",
+  "duplicate_provider_reference",
+  "insufficient_scope",
+  "four_eyes_required",
+] as const;
+
 /** `GET /transactions` */
 export const listTransactions = route({
   id: "list_transactions",
@@ -20,7 +36,7 @@ export const listTransactions = route({
   auth: "token",
   scope: "transactions:read",
   rate: "standard",
-  grants: ["query:list", "query:state", "read"],
+  grants: ["query:list", "query:state", "query:owner", "query:client", "read"],
   query: ListTransactionsQuery,
   reply: page(Transaction),
   status: 200,
@@ -46,20 +62,7 @@ export const createDeposit = route({
   reply: Transaction,
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "1000.00" },
-  refusals: [
-    "account_not_found",
-    "account_disabled",
-    "account_closed",
-    "account_close_only",
-    "currency_mismatch",
-    "amount_precision",
-    "amount_too_large",
-    "fee_too_high",
-    "external_id_taken",
-    "duplicate_provider_reference",
-    "insufficient_scope",
-    "four_eyes_required",
-  ],
+  refusals: [...entryRefusals],
   emits: ["transaction.created", "transaction.completed", "transaction.updated"],
   stages: ["sandbox", "production"],
 });
@@ -82,23 +85,7 @@ export const createWithdrawal = route({
   reply: Transaction,
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "250.00" },
-  refusals: [
-    "account_not_found",
-    "account_disabled",
-    "account_closed",
-    "account_close_only",
-    "client_suspended",
-    "client_not_verified",
-    "insufficient_funds",
-    "currency_mismatch",
-    "amount_precision",
-    "amount_too_large",
-    "fee_too_high",
-    "external_id_taken",
-    "duplicate_provider_reference",
-    "insufficient_scope",
-    "four_eyes_required",
-  ],
+  refusals: [...entryRefusals, "client_suspended", "client_not_verified", "insufficient_funds"],
   emits: ["transaction.created", "transaction.completed", "transaction.updated"],
   stages: ["sandbox", "production"],
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { failedFields, problemDocument } from "../../shared/http/problem.ts";
+import { failedFields } from "../../shared/domain/decision.ts";
+import { problemDocument } from "../../shared/http/problem.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { type ProblemCode, problems, problemType } from "../../shared/schema/problem.ts";
 

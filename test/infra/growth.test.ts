@@ -29,7 +29,18 @@ function syntheticRows(count: number): Route[] {
       method,
       path: `/collection_${collection}${suffix}`,
       file: `${folder}/operation-${n}`,
-      grants: ["read", "query", "query:list", "query:state", "query:owner", "put", "update", "delete", "check"],
+      grants: [
+        "read",
+        "query",
+        "query:list",
+        "query:state",
+        "query:owner",
+        "query:client",
+        "put",
+        "update",
+        "delete",
+        "check",
+      ],
     } as const;
   });
 }

@@ -40,6 +40,7 @@ const actions: Record<Grant, string> = {
   "query:list": "Query main/index/list",
   "query:state": "Query main/index/state",
   "query:owner": "Query main/index/owner",
+  "query:client": "Query main/index/client",
   put: "PutItem main",
   update: "UpdateItem main",
   delete: "DeleteItem main",
@@ -372,12 +373,12 @@ describe("what is kept", () => {
     }
   });
 
-  test("the table has four indexes: three with what filters read, and the due one with keys alone", () => {
+  test("the table has five indexes: four with what filters read, and the due one with keys alone", () => {
     const [main] = ofType(synthesized("sandbox"), "AWS::DynamoDB::Table");
     const indexes = list(main?.properties["GlobalSecondaryIndexes"]).map(
       (index) => `${at(index, "IndexName")} ${at(index, "Projection", "ProjectionType")}`,
     );
-    expect(indexes).toEqual(["list INCLUDE", "state INCLUDE", "owner INCLUDE", "due KEYS_ONLY"]);
+    expect(indexes).toEqual(["list INCLUDE", "state INCLUDE", "owner INCLUDE", "client INCLUDE", "due KEYS_ONLY"]);
   });
 
   test("failures wait 14 days, and every queue is encrypted and takes calls over TLS only", () => {

@@ -35,7 +35,7 @@ function judgeKeys(items: readonly RawItem[]): string[] {
     const key = text(item, "pk");
     const tenant = tenantKey.exec(key)?.[1];
     if (tenant === undefined) return globalKeys.some((each) => each.test(key)) ? [] : [`${key} belongs to no tenant`];
-    const indexKeys = ["list_pk", "state_pk", "owner_pk"].flatMap((name) => {
+    const indexKeys = ["list_pk", "state_pk", "owner_pk", "client_pk"].flatMap((name) => {
       const value = item[name];
       return typeof value !== "string" || tenantKey.exec(value)?.[1] === tenant ? [] : [`${key} is listed in ${value}`];
     });

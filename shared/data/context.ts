@@ -1,0 +1,24 @@
+import type { Context } from "../domain/decision.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { newId, newNumber } from "../runtime/ids.ts";
+
+/** For whom a decision is made. */
+export type Principal = Pick<Context, "tenant_id" | "actor" | "request_id" | "scopes">;
+
+/** The context of one decision: one moment for all of it, so that an identifier carries the time `created_at` shows. */
+export function newContext(principal: Principal): Context {
+  const moment = nowMs();
+  return {
+    ...principal,
+    environment: env.stage,
+    now: new Date(moment).toISOString(),
+    newId: (prefix) => newId(prefix, moment),
+    newNumber,
+  };
+}
+
+/** The context of what the service decides by itself, in the name of one of its parts: `expiry`. */
+export function systemContext(tenant: string, part: string): Context {
+  return newContext({ tenant_id: tenant, actor: { type: "system", id: part }, request_id: null, scopes: [] });
+}
