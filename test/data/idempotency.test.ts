@@ -1,5 +1,5 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { newId } from "../../shared/runtime/ids.ts";
 import { startApi, type TestAnswer } from "../support/api.ts";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
@@ -283,6 +283,45 @@ describe("a stored answer", () => {
     await broker.deposit(account, "10.00", { status: "completed" });
     await expire(first.body.request_id);
     expect((await withdraw(key, account, "10.00")).status).toBe(201);
+  });
+});
+
+describe("a day and an hour later", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it.each([
+    ["external_id", { external_id: "booked-once" }, "external_id_taken"],
+    ["provider reference", { provider: "psp", provider_reference: "booked-once" }, "duplicate_provider_reference"],
+  ])("a deposit with the same key and %s is still booked once", async (_, sets, code) => {
+    const account = await broker.account();
+    const key = newKey();
+    const body = { account_id: account.id, amount: "10.00", status: "completed", ...sets };
+    expect((await send(key, "POST", "/transactions/deposit", body)).status).toBe(201);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 25 * 3_600_000 });
+    const again = await send(key, "POST", "/transactions/deposit", body);
+    expect([again.status, again.body.code]).toEqual([409, code]);
+    expect((await broker.get(`/accounts/${account.id}`)).balance).toBe("10.00");
+  });
+
+  it("the key alone makes a new request of it, although the old answer is still in the table", async () => {
+    const account = await broker.account("100.00");
+    const key = newKey();
+    const first = await withdraw(key, account, "10.00");
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 25 * 3_600_000 });
+    const again = await withdraw(key, account, "10.00");
+    expect([again.status, again.body.id === first.body.id]).toEqual([201, false]);
+  });
+
+  it("a clock that went back lets no moment of a client go back", async () => {
+    const made = await broker.client();
+    const path = `/clients/${made.id}`;
+    const after = (await send(newKey(), "PATCH", path, { first_name: "Eva" })).body;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
+    const last = (await send(newKey(), "PATCH", path, { first_name: "Ida" })).body;
+    expect(last.version).toBe(3);
+    expect(Date.parse(last.updated_at)).toBeGreaterThanOrEqual(Date.parse(after.updated_at));
   });
 });
 

@@ -196,11 +196,27 @@ function bodyOf(row: Route): fc.Arbitrary<unknown> {
   const form = row.media === "form_or_json";
   const valid = members(schemaOf(row.body));
   return fc.oneof(
+    ...(row.example === undefined || form ? [] : [{ weight: 6, arbitrary: nearExample(row.example, valid) }]),
     { weight: 6, arbitrary: form ? valid.map((each) => formOf(each)) : valid },
     { weight: 1, arbitrary: valid },
     { weight: 1, arbitrary: valid.map((each) => JSON.stringify(each).slice(0, -1)) },
     { weight: 2, arbitrary: rawBodies },
   );
+}
+
+/** The example of a row about what exists here, half of the time with some member as the schema alone would have it. */
+function nearExample(
+  example: unknown,
+  valid: fc.Arbitrary<Record<string, unknown>>,
+): fc.Arbitrary<Record<string, unknown>> {
+  const own = (text: string) => ids.filter((id) => id.startsWith(text.slice(0, 4))).at(1) ?? text;
+  return fc.tuple(valid, fc.nat(), fc.boolean(), fc.uuid()).map(([other, nth, changed, word]) => {
+    const base = Object.entries(example as Record<string, unknown>).map(([name, value]): [string, unknown] =>
+      name === "email" ? [name, `${word}@example.com`] : [name, typeof value === "string" ? own(value) : value],
+    );
+    const more = Object.entries(other);
+    return Object.fromEntries([...base, ...(changed && more.length > 0 ? [more[nth % more.length] ?? []] : [])]);
+  });
 }
 
 function formOf(values: Readonly<Record<string, unknown>>): string {
