@@ -312,17 +312,74 @@ const queueVisibility: Rule = (assembly) =>
     }),
   );
 
-/** Reserved concurrency below what the event sources send at once only makes throttles. */
+/**
+ * Reserved concurrency below what the event sources send at once only makes throttles, and without any the readers of
+ * queues and the endpoints of the API take it from each other.
+ */
 const reservedConcurrency: Rule = (assembly) =>
   ofType(assembly, "AWS::Lambda::Function").flatMap((lambda) => {
+    const mappings = mappingsOf(assembly, lambda);
     const reserved = lambda.properties["ReservedConcurrentExecutions"];
-    if (reserved === undefined) return [];
-    const needed = mappingsOf(assembly, lambda)
+    if (reserved === undefined && !mappings.some((mapping) => queueOf(assembly, mapping) !== undefined)) return [];
+    const needed = mappings
       .map(({ properties }) => Number(objectOf(properties["ScalingConfig"])["MaximumConcurrency"] ?? 0))
       .reduce((sum, maximum) => sum + maximum, 0);
-    if (Number(reserved) >= needed) return [];
-    return [finding("reserved-concurrency", lambda, `Reserved are ${reserved}; its event sources need ${needed}.`)];
+    if (Number(reserved ?? 0) >= needed) return [];
+    const text = `Reserved are ${Number(reserved ?? 0)}; its event sources need ${needed}.`;
+    return [finding("reserved-concurrency", lambda, text)];
   });
+
+/** The queue that a mapping reads; undefined for a stream. */
+function queueOf(assembly: Assembly, mapping: Entry): Entry | undefined {
+  return resourceOf(assembly, "AWS::SQS::Queue", mapping.properties["EventSourceArn"]);
+}
+
+/** One message that fails must not bring the others back, and one queue must not take every worker. */
+const eventSources: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::EventSourceMapping").flatMap((mapping) => {
+    const { FunctionResponseTypes: responses, ScalingConfig: scaling } = mapping.properties;
+    const reports = listOf(responses).includes("ReportBatchItemFailures");
+    const bounded = objectOf(scaling)["MaximumConcurrency"] !== undefined || queueOf(assembly, mapping) === undefined;
+    return [
+      ...(reports ? [] : [finding("batch-failures", mapping, "One failure brings the whole batch back.")]),
+      ...(bounded ? [] : [finding("unbounded-queue", mapping, "The queue may start any number of functions.")]),
+    ];
+  });
+
+const defaultRetentionSeconds = 345_600;
+
+/**
+ * What cannot be read ends in a queue that keeps it longer than the one it comes from, since a message that is moved
+ * there keeps its age.
+ */
+const deadLetters: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::EventSourceMapping").flatMap((mapping) => {
+    const queue = queueOf(assembly, mapping);
+    if (queue === undefined) return [];
+    const redrive = objectOf(queue.properties["RedrivePolicy"]);
+    const dead = resourceOf(assembly, "AWS::SQS::Queue", redrive["deadLetterTargetArn"]);
+    if (dead === undefined) return [finding("no-dead-letters", queue, "A message that crashes its reader comes back.")];
+    const [kept, keptDead] = [queue, dead].map(({ properties }) =>
+      Number(properties["MessageRetentionPeriod"] ?? defaultRetentionSeconds),
+    );
+    if (Number(keptDead) > Number(kept)) return [];
+    return [finding("no-dead-letters", dead, `Kept for ${keptDead} s; the queue before keeps for ${kept} s.`)];
+  });
+
+/** Nobody reads a queue of failures but a person, whom an alarm calls. */
+const silentQueues: Rule = (assembly) => {
+  const mappings = ofType(assembly, "AWS::Lambda::EventSourceMapping");
+  const read = new Set(mappings.map((mapping) => queueOf(assembly, mapping)?.logicalId));
+  const watched = new Set(
+    ofType(assembly, "AWS::CloudWatch::Alarm")
+      .filter(({ properties }) => properties["MetricName"] === "ApproximateNumberOfMessagesVisible")
+      .flatMap(({ properties }) => listOf(properties["Dimensions"]).map(objectOf))
+      .map((dimension) => targetOf(assembly, dimension["Value"])),
+  );
+  return ofType(assembly, "AWS::SQS::Queue")
+    .filter(({ logicalId }) => !read.has(logicalId) && !watched.has(logicalId))
+    .map((queue) => finding("silent-queue", queue, "Nothing reads the queue, and no alarm tells what is in it."));
+};
 
 /** No log is kept forever, and none is made by Lambda itself, which would keep it forever. */
 const logRetention: Rule = (assembly) => [
@@ -428,6 +485,9 @@ const rules: readonly Rule[] = [
   ledgerDenials,
   queueVisibility,
   reservedConcurrency,
+  eventSources,
+  deadLetters,
+  silentQueues,
   logRetention,
   tableRetention,
   projections,

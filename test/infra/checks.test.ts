@@ -183,12 +183,8 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
     "a queue whose messages come back before six timeouts of its reader",
     "queue-visibility",
     (templates) => {
-      const mapping = find(templates, "AWS::Lambda::EventSourceMapping");
-      mapping.properties["EventSourceArn"] = (
-        mapping.properties["DestinationConfig"] as { OnFailure: { Destination: unknown } }
-      ).OnFailure.Destination;
-      const queue = find(templates, "AWS::SQS::Queue", withText("publish-failures"));
-      queue.properties["VisibilityTimeout"] = 359;
+      const queue = find(templates, "AWS::SQS::Queue", withText("brokerage-production-retry-1m"));
+      queue.properties["VisibilityTimeout"] = 119;
       return queue.logicalId;
     },
   ],
@@ -196,11 +192,66 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
     "reserved concurrency below what the event sources send",
     "reserved-concurrency",
     (templates) => {
-      const mapping = find(templates, "AWS::Lambda::EventSourceMapping");
-      mapping.properties["ScalingConfig"] = { MaximumConcurrency: 10 };
-      const lambda = find(templates, "AWS::Lambda::Function", withText("brokerage-production-publish"));
-      lambda.properties["ReservedConcurrentExecutions"] = 9;
+      const lambda = find(templates, "AWS::Lambda::Function", withText("brokerage-production-deliver"));
+      lambda.properties["ReservedConcurrentExecutions"] = 69;
       return lambda.logicalId;
+    },
+  ],
+  [
+    "a reader of queues without reserved concurrency",
+    "reserved-concurrency",
+    (templates) => {
+      const lambda = find(templates, "AWS::Lambda::Function", withText("brokerage-production-deliver"));
+      delete lambda.properties["ReservedConcurrentExecutions"];
+      return lambda.logicalId;
+    },
+  ],
+  ...["StreamArn", "Ladderretrylong"].map(
+    (source) =>
+      [
+        `an event source at ${source} that reports no failures`,
+        "batch-failures",
+        (templates: NamedTemplate[]) => {
+          const mapping = find(templates, "AWS::Lambda::EventSourceMapping", withText(source));
+          delete mapping.properties["FunctionResponseTypes"];
+          return mapping.logicalId;
+        },
+      ] as const,
+  ),
+  [
+    "a queue that starts any number of functions",
+    "unbounded-queue",
+    (templates) => {
+      const mapping = find(templates, "AWS::Lambda::EventSourceMapping", withText("Ladderretry5m"));
+      delete mapping.properties["ScalingConfig"];
+      return mapping.logicalId;
+    },
+  ],
+  [
+    "a queue without dead letters",
+    "no-dead-letters",
+    (templates) => {
+      const queue = find(templates, "AWS::SQS::Queue", withText("brokerage-production-retry-long"));
+      delete queue.properties["RedrivePolicy"];
+      return queue.logicalId;
+    },
+  ],
+  [
+    "a dead-letter queue that forgets first",
+    "no-dead-letters",
+    (templates) => {
+      const queue = find(templates, "AWS::SQS::Queue", withText("brokerage-production-deliver-dead"));
+      queue.properties["MessageRetentionPeriod"] = 86_400;
+      return queue.logicalId;
+    },
+  ],
+  [
+    "a queue of failures without an alarm",
+    "silent-queue",
+    (templates) => {
+      const alarm = find(templates, "AWS::CloudWatch::Alarm", withText("brokerage-production-deliver-dead"));
+      alarm.properties["MetricName"] = "NumberOfMessagesSent";
+      return find(templates, "AWS::SQS::Queue", withText("brokerage-production-deliver-dead")).logicalId;
     },
   ],
   [
