@@ -24,7 +24,7 @@ import {
   type Ticking,
 } from "./schedules.ts";
 import { Secrets } from "./secrets.ts";
-import { StreamReader, streamMapping } from "./streams.ts";
+import { type StreamChange, StreamReader, streamMapping } from "./streams.ts";
 
 export type { AwsCall, DeniedCall } from "./aws-endpoint.ts";
 export type { Outcome } from "./functions.ts";
@@ -50,6 +50,8 @@ export interface CloudOptions {
   readonly strictEgress?: boolean;
   /** Puts other batches of a queue into a batch's place: repeated, in another order, or with messages left out. */
   readonly onQueueBatch?: BatchChange;
+  /** The same for a batch of a stream. */
+  readonly onStreamBatch?: StreamChange;
   /** Looks on at every call of a function to AWS, before it is done and before the function learns its answer. */
   readonly onCall?: (call: AwsCall) => void | Promise<void>;
   /** Told about each call that a role does not allow. */
@@ -168,6 +170,7 @@ class RunningCloud implements Cloud {
       logs,
       maxEnvironments: options.maxEnvironments ?? defaultMaxEnvironments,
       maxStarting: Math.max(2, availableParallelism()),
+      polled: this.mappings().map(({ properties }) => String(properties["FunctionName"])),
     });
     this.failed = new Promise((_, reject) => {
       this.fail = reject;
@@ -329,6 +332,7 @@ class RunningCloud implements Cloud {
       database,
       region: this.region,
       dataDir: this.dataDir,
+      change: this.options.onStreamBatch,
       invoke: (name: string, event: unknown) => this.runner.invoke(name, event),
       report: async (mapping: { function: FunctionDefinition }, queueArn: string, message: string) => {
         await this.demand(mapping.function, { action: "sqs:SendMessage", resource: queueArn });

@@ -21,6 +21,11 @@ export interface FunctionsOptions {
   readonly maxEnvironments: number;
   /** Processes that load their code at the same time. */
   readonly maxStarting: number;
+  /**
+   * Names or ARNs of the functions that queues and streams invoke. A backlog wants as many as it can get, so these
+   * leave a third of the processes, and one place to start in, to the functions that a caller waits for.
+   */
+  readonly polled?: readonly string[];
 }
 
 interface Waiting {
@@ -31,6 +36,8 @@ interface Waiting {
 }
 
 const maxLogBytes = 5_000_000;
+/** Part of the processes that functions of queues and streams may take together. */
+const polledShare = 2 / 3;
 
 /** The Node 24 of the functions when its package is installed, else the Node that runs this. */
 export function functionNode(): string {
@@ -76,6 +83,7 @@ export class Functions {
   private readonly idle = new Set<Environment>();
   private readonly logs = new Map<string, LogFile>();
   private readonly node = functionNode();
+  private readonly polled: ReadonlySet<FunctionDefinition>;
   private waiting: Waiting[] = [];
   private stopped = false;
 
@@ -85,6 +93,8 @@ export class Functions {
       this.byName.set(definition.name, definition);
       this.byName.set(definition.arn, definition);
     }
+    const polled = (options.polled ?? []).flatMap((name) => this.find(name) ?? []);
+    this.polled = new Set(polled);
   }
 
   /** The function of that name or ARN, undefined when there is none. */
@@ -133,7 +143,10 @@ export class Functions {
     await Promise.all([...this.environments].map((environment) => environment.end()));
   }
 
-  /** Gives waiting requests to idle processes and starts processes for the others, in order of arrival. */
+  /**
+   * Gives waiting requests to idle processes and starts processes for the others, in order of arrival, those first that
+   * a caller waits for.
+   */
   private dispatch(): void {
     const left: Waiting[] = [];
     const wanted = new Map<FunctionDefinition, number>();
@@ -146,9 +159,10 @@ export class Functions {
       }
     }
     this.waiting = left;
-    for (const [definition, count] of wanted) {
+    const order = [...wanted].sort(([a], [b]) => Number(this.polled.has(a)) - Number(this.polled.has(b)));
+    for (const [definition, count] of order) {
       const coming = [...this.starting].filter((environment) => environment.definition === definition).length;
-      for (let missing = count - coming; missing > 0 && this.mayStart(); missing -= 1) this.start(definition);
+      for (let missing = count - coming; missing > 0 && this.mayStart(definition); missing -= 1) this.start(definition);
     }
   }
 
@@ -159,12 +173,26 @@ export class Functions {
     return undefined;
   }
 
-  /** Makes room by ending the process that has been idle for longest. */
-  private mayStart(): boolean {
+  /** Whether there is room for one process more, which is made by ending one that is idle when it has to be. */
+  private mayStart(definition: FunctionDefinition): boolean {
     const { maxEnvironments, maxStarting } = this.options;
     if (this.stopped || this.starting.size >= maxStarting) return false;
-    if (this.environments.size < maxEnvironments) return true;
-    const [oldest] = [...this.idle].sort((a, b) => a.last_used_ms - b.last_used_ms);
+    const isPolled = ({ definition: one }: Environment): boolean => this.polled.has(one);
+    if (this.polled.has(definition)) {
+      const places = Math.max(1, maxStarting - 1);
+      if ([...this.starting].filter(isPolled).length >= places) return false;
+      const share = Math.max(this.polled.size, Math.floor(maxEnvironments * polledShare));
+      const all = [...this.environments].filter(isPolled);
+      // Each of the others finds a place as well, however long the first one's requests take.
+      if (all.filter((one) => one.definition === definition).length > share - this.polled.size) return false;
+      if (all.length >= share) return this.endOldest([...this.idle].filter(isPolled));
+    }
+    return this.environments.size < maxEnvironments || this.endOldest([...this.idle]);
+  }
+
+  /** Ends the process that has been idle for longest; false when there is none. */
+  private endOldest(idle: readonly Environment[]): boolean {
+    const [oldest] = [...idle].sort((a, b) => a.last_used_ms - b.last_used_ms);
     if (oldest === undefined) return false;
     this.remove(oldest);
     oldest.end().catch(() => undefined);

@@ -49,8 +49,8 @@ const maxBatch = 10;
 const maxFacts = 20_000;
 const script = new URL("queue-server.mjs", import.meta.url).pathname;
 
-/** Attributes of SQS by property of the template. Delays are the runner's own, so the server knows none. */
-const attributes = ["MessageRetentionPeriod", "VisibilityTimeout"] as const;
+/** Attributes of SQS by property of the template, with their defaults. Delays are the runner's, not the server's. */
+const defaults = { MessageRetentionPeriod: 345_600, VisibilityTimeout: 30 } as const;
 
 /** The queues of the template, on a server of their own. */
 export class Queues {
@@ -252,16 +252,23 @@ export class Queues {
   }
 
   private async create(name: string, properties: Body): Promise<void> {
-    const set = attributes.flatMap((attribute) => {
-      const value = properties[attribute];
-      return value === undefined ? [] : [[attribute, String(value)] as const];
-    });
-    const redrive = properties["RedrivePolicy"];
-    const all = { ...Object.fromEntries(set), ...(isRecord(redrive) && { RedrivePolicy: JSON.stringify(redrive) }) };
     if (name.endsWith(".fifo"))
       throw new Error(`The queue ${name} is a FIFO queue, which the local runner does not make.`);
-    const reply = await this.forward("CreateQueue", { QueueName: name, Attributes: all });
-    if (reply.status !== 200) throw new Error(`The queue ${name} cannot be made: ${reply.body.toString()}`);
+    const given = Object.entries(defaults).map(([attribute, value]) => [
+      attribute,
+      String(properties[attribute] ?? value),
+    ]);
+    const redrive = properties["RedrivePolicy"];
+    const RedrivePolicy = isRecord(redrive) ? JSON.stringify(redrive) : "";
+    // A queue of an earlier run takes the settings of this template, as it would at a deployment.
+    const Attributes = { ...Object.fromEntries(given), RedrivePolicy };
+    for (const [operation, body] of [
+      ["CreateQueue", { QueueName: name }],
+      ["SetQueueAttributes", { QueueUrl: name, Attributes }],
+    ] as const) {
+      const reply = await this.forward(operation, body);
+      if (reply.status !== 200) throw new Error(`The queue ${name} cannot be made: ${reply.body.toString()}`);
+    }
   }
 }
 

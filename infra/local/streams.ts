@@ -28,8 +28,22 @@ export interface StreamMapping {
   readonly on_failure: string | undefined;
 }
 
+/** A batch before it is handed over. */
+export interface StreamBatch {
+  readonly table: string;
+  readonly functionName: string;
+  readonly records: readonly StreamRecord[];
+}
+
+/**
+ * Puts other batches into a batch's place, for tests: records repeated, in another order, or left out. The batches are
+ * handed over one after the other. A record that is left out is lost, as a stream loses what nobody read for a day.
+ */
+export type StreamChange = (batch: StreamBatch) => readonly (readonly StreamRecord[])[];
+
 /** What a reader needs from the runner. */
 export interface StreamHost {
+  readonly change?: StreamChange | undefined;
   readonly database: Pick<Database, "call">;
   readonly region: string;
   readonly dataDir: string;
@@ -234,8 +248,22 @@ export class StreamReader {
     if (left.length > 0) throw new Error("stopped before all records were done");
   }
 
-  /** Invokes the function and returns the records to try again: those from the first failure on. */
+  /** Hands records over and returns those to try again: all from the first failure on. */
   private async invoke(records: readonly StreamRecord[]): Promise<readonly StreamRecord[]> {
+    const { change } = this.host;
+    if (change === undefined) return this.failedOf(records);
+    const failed = new Set<string>();
+    const { function: target } = this.mapping;
+    for (const batch of change({ table: this.table, functionName: target.name, records })) {
+      if (batch.length === 0) continue;
+      for (const { dynamodb } of await this.failedOf(batch)) failed.add(dynamodb.SequenceNumber);
+    }
+    const first = records.findIndex(({ dynamodb }) => failed.has(dynamodb.SequenceNumber));
+    return first < 0 ? [] : records.slice(first);
+  }
+
+  /** Invokes the function and returns the records of the batch from the first failure on. */
+  private async failedOf(records: readonly StreamRecord[]): Promise<readonly StreamRecord[]> {
     const outcome = await this.host
       .invoke(this.mapping.function.name, { Records: records })
       .catch((error: unknown): Outcome => ({ payload: String(error), functionError: "Unhandled" }));

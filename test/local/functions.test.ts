@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -27,7 +27,12 @@ function define(name: string, code: string, more: Partial<FunctionDefinition> = 
   return { name, arn, asset, ...fixed, memory_mb: 256, timeout_seconds: 5, ...more };
 }
 
-function run(definitions: readonly FunctionDefinition[], maxEnvironments = 8, maxStarting = 2): Functions {
+function run(
+  definitions: readonly FunctionDefinition[],
+  maxEnvironments = 8,
+  maxStarting = 2,
+  polled: readonly string[] = [],
+): Functions {
   const variables = () => ({ FROM_RUNNER: "too" });
   functions = new Functions({
     definitions,
@@ -36,6 +41,7 @@ function run(definitions: readonly FunctionDefinition[], maxEnvironments = 8, ma
     logs: join(folder.path, "logs"),
     maxEnvironments,
     maxStarting,
+    polled,
   });
   return functions;
 }
@@ -167,6 +173,52 @@ describe("processes", () => {
     await eventually(() => (alive(oldest) ? undefined : true));
     expect(all.processes.map(({ function: name }) => name).sort()).toEqual(["b", "c"]);
     expect((await all.invoke("b", {})).payload).toBe(kept);
+  });
+
+  describe("of functions that queues and streams invoke", () => {
+    const gate = join(folder.path, "gate");
+    /** Works until the gate is open, as a delivery to a receiver that does not answer. */
+    const stuck = `
+      import { existsSync } from "node:fs";
+      export const handler = async () => {
+        while (!existsSync(${JSON.stringify(gate)})) await new Promise((r) => setTimeout(r, 5));
+      };`;
+    const quick = "export const handler = () => process.pid;";
+    const open = () => writeFileSync(gate, "");
+    afterEach(() => rmSync(gate, { force: true }));
+
+    it("leave a third to those that a caller waits for, however long their backlog is", async () => {
+      const all = run([define("stuck", stuck), define("api", quick)], 6, 3, ["stuck"]);
+      const backlog = Array.from({ length: 20 }, () => all.invoke("stuck", {}));
+      await eventually(() => (all.processes.length === 4 ? true : undefined));
+      // Both get processes beside the stuck ones, at the same time, and the backlog never takes their places.
+      await Promise.all([all.invoke("api", {}), all.invoke("api", {})]);
+      const names = all.processes.map(({ function: name }) => name);
+      expect(names.filter((name) => name === "stuck")).toHaveLength(4);
+      open();
+      await Promise.all(backlog);
+      expect(all.processes.filter(({ function: name }) => name === "stuck")).toHaveLength(4);
+    });
+
+    it("leave each other a place, by ending what is idle when it has to be", async () => {
+      const names = ["stuck", "other", "third"];
+      const definitions = [define("stuck", stuck), define("other", quick), define("third", quick)];
+      const all = run(definitions, 6, 3, names);
+      const backlog = Array.from({ length: 20 }, () => all.invoke("stuck", {}));
+      await eventually(() => (all.processes.length === 2 ? true : undefined));
+      for (const name of ["other", "third", "other", "third"]) await all.invoke(name, {});
+      expect(all.processes.map(({ function: name }) => name).sort()).toEqual(["other", "stuck", "stuck", "third"]);
+      open();
+      await Promise.all(backlog);
+    });
+
+    it("load in all places but one, which is for a function that a caller waits for", async () => {
+      const all = run([define("queued", quick), define("api", quick)], 8, 2, ["queued"]);
+      const queued = Array.from({ length: 3 }, () => all.invoke("queued", {}));
+      const asked = all.invoke("api", {});
+      expect(all.processes.map(({ function: name }) => name)).toEqual(["queued", "api"]);
+      await Promise.all([...queued, asked]);
+    });
   });
 
   it("all end with stop, and what waited is refused", async () => {

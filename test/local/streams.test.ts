@@ -6,7 +6,7 @@ import { Database, type Table } from "../../infra/local/dynamodb.ts";
 import { eventPattern } from "../../infra/local/event-pattern.ts";
 import type { FunctionDefinition, Outcome } from "../../infra/local/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
-import { StreamReader, type StreamRecord, streamMapping } from "../../infra/local/streams.ts";
+import { type StreamChange, StreamReader, type StreamRecord, streamMapping } from "../../infra/local/streams.ts";
 import { eventually } from "../support/wait.ts";
 import { callerCode, onTable, startTestCloud, table as tableResource, temporaryFolder } from "./fixture.ts";
 
@@ -52,6 +52,7 @@ class Setup {
   readonly reports: Record<string, unknown>[] = [];
   /** What the reader reads from. */
   server: Pick<Database, "call"> = database;
+  change: StreamChange | undefined;
   handler: (ids: string[], records: StreamRecord[]) => Outcome = () => ({ payload: undefined });
   private reader: StreamReader | undefined;
   private readonly properties: Record<string, unknown>;
@@ -73,6 +74,7 @@ class Setup {
       database: this.server,
       region,
       dataDir: folder.path,
+      change: this.change,
       invoke: async (_, event) => {
         const { Records } = event as { Records: StreamRecord[] };
         const ids = Records.map((record) => idOf(record));
@@ -246,7 +248,24 @@ describe("a reader of a stream", () => {
     ]);
   });
 
+  it("takes the batches that a test puts in a batch's place, and repeats what failed in any of them", async () => {
+    setup = new Setup({ BatchSize: 3, ...reporting });
+    let failures = 1;
+    setup.handler = (ids, records) => {
+      const last = records.at(-1)?.dynamodb.SequenceNumber;
+      if (ids.join() !== "A-2" || failures === 0) return { payload: { batchItemFailures: [] } };
+      failures -= 1;
+      return { payload: { batchItemFailures: [{ itemIdentifier: last }] } };
+    };
+    setup.change = ({ records }) => [[...records].reverse(), records.slice(1, 2)];
+    await setup.put("A-1", "A-2", "A-3");
+    await setup.start();
+    await setup.seen("A-3", 3);
+    expect(setup.batches).toEqual([["A-3", "A-2", "A-1"], ["A-2"], ["A-3", "A-2"], ["A-3"]]);
+  });
+
   it.each([
+    [{ ScalingConfig: { MaximumConcurrency: 2 } }, /ScalingConfig/],
     [{ ParallelizationFactor: 2 }, /one reader/],
     [{ FunctionResponseTypes: ["Other"] }, /Other/],
     [{ StartingPosition: "AT_TIMESTAMP" }, /AT_TIMESTAMP/],

@@ -1,0 +1,453 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Resource } from "../../infra/local/assembly.ts";
+import type { FunctionDefinition, Outcome } from "../../infra/local/functions.ts";
+import { Guard } from "../../infra/local/guard.ts";
+import { type BatchChange, QueuePoller, type QueueRecord, queueMapping } from "../../infra/local/pollers.ts";
+import { Queues } from "../../infra/local/queues.ts";
+import { eventually } from "../support/wait.ts";
+import { callerCode, startTestCloud, type TestCloud, temporaryFolder } from "./fixture.ts";
+
+const folder = temporaryFolder();
+const guard = new Guard();
+const region = "eu-west-1";
+/** Business delays are so much shorter in this file. */
+const timeScale = 600;
+const pollers = new Set<QueuePoller>();
+
+function queueNamed(name: string, properties: Record<string, unknown>): Resource {
+  const attributes = { Arn: arnOf(name), QueueName: name };
+  return { path: `test/${name}`, type: "AWS::SQS::Queue", physical_id: name, properties, attributes };
+}
+
+function arnOf(name: string): string {
+  return `arn:aws:sqs:${region}:000000000000:${name}`;
+}
+
+const redrive = { deadLetterTargetArn: arnOf("dead"), maxReceiveCount: 2 };
+const resources = [
+  queueNamed("dead", {}),
+  queueNamed("windowed", { VisibilityTimeout: 30 }),
+  queueNamed("waiting", { VisibilityTimeout: 1, DelaySeconds: 60 }),
+  ...Array.from({ length: 32 }, (_, at) => queueNamed(`q${at}`, { VisibilityTimeout: 1, RedrivePolicy: redrive })),
+];
+let queues: Queues;
+let count = 0;
+
+beforeAll(async () => {
+  const options = { resources, region, dataDir: folder.path, guard, timeScale };
+  mkdirSync(join(folder.path, "logs"));
+  const arrived = (queue: string) => {
+    for (const poller of pollers) if (poller.queue === queue) poller.wake();
+  };
+  queues = new Queues({ ...options, log: join(folder.path, "logs", "sqs.log"), arrived });
+  await queues.start();
+});
+afterAll(async () => {
+  await queues.stop();
+  await guard.stop();
+  folder.remove();
+});
+afterEach(async () => {
+  await Promise.all([...pollers].map((poller) => poller.stop()));
+  pollers.clear();
+});
+
+const target: FunctionDefinition = {
+  name: "worker",
+  arn: "arn:aws:lambda:eu-west-1:000000000000:function:worker",
+  role_arn: "",
+  asset: "",
+  handler: "",
+  environment: {},
+  memory_mb: 128,
+  timeout_seconds: 1,
+};
+
+type Handler = (bodies: string[], records: readonly QueueRecord[]) => Outcome | Promise<Outcome>;
+
+const nothing: Outcome = { payload: undefined };
+const failAll: Outcome = { payload: { errorType: "Error" }, functionError: "Unhandled" };
+const reporting = { FunctionResponseTypes: ["ReportBatchItemFailures"] };
+
+/** The properties of a mapping of a queue, whose reader is not started. */
+function mappingOf(queue: string, properties: Record<string, unknown> = {}) {
+  const given = { FunctionName: "worker", EventSourceArn: arnOf(queue), ...properties };
+  const resource = { path: "test/Mapping", type: "", physical_id: "m", properties: given, attributes: {} };
+  return queueMapping(resource, resources, () => target);
+}
+
+/** A queue of its own that nobody else uses. */
+function newQueue(): string {
+  const name = `q${count}`;
+  count += 1;
+  if (!queues.names.includes(name)) throw new Error("There are too few queues.");
+  return name;
+}
+
+/** Reads a queue by a function that is given, and remembers what it was handed. */
+function read(queue: string, properties: Record<string, unknown>, handler: Handler, change?: BatchChange) {
+  const batches: string[][] = [];
+  const records: QueueRecord[] = [];
+  const poller = new QueuePoller(mappingOf(queue, properties), {
+    queues,
+    region,
+    change,
+    invoke: async (_, event) => {
+      const { Records } = event as { Records: QueueRecord[] };
+      const bodies = Records.map(({ body }) => body);
+      batches.push(bodies);
+      records.push(...Records);
+      return handler(bodies, Records);
+    },
+  });
+  pollers.add(poller);
+  poller.wake();
+  return { batches, records, poller };
+}
+
+async function send(queue: string, ...bodies: string[]): Promise<void> {
+  const Entries = bodies.map((MessageBody, at) => ({ Id: String(at), MessageBody }));
+  await queues.ask("SendMessageBatch", { QueueUrl: queue, Entries });
+}
+
+/** Waits until a queue holds nothing more. */
+function emptied(queue: string): Promise<true> {
+  return eventually(async () => {
+    const { visible, in_flight, delayed } = await queues.counts(queue);
+    return visible + in_flight + delayed === 0 ? true : undefined;
+  });
+}
+
+/** Ids of the messages that a report names as failed. */
+const report = (records: readonly QueueRecord[], bodies: readonly string[]): Outcome => ({
+  payload: {
+    batchItemFailures: records
+      .filter(({ body }) => bodies.includes(body))
+      .map(({ messageId }) => ({ itemIdentifier: messageId })),
+  },
+});
+
+describe("the mapping of a queue", () => {
+  it.each<[Record<string, unknown>, RegExp]>([
+    [{ EventSourceArn: arnOf("unknown") }, /no queue of the template/],
+    [{ StartingPosition: "LATEST" }, /StartingPosition is not known for a queue/],
+    [{ FilterCriteria: { Filters: [] } }, /FilterCriteria is not known for a queue/],
+    [{ FunctionResponseTypes: ["Other"] }, /Other/],
+    [{ BatchSize: 11 }, /a batch of 11 needs a batching window/],
+    [{ BatchSize: 0 }, /a batch of 0/],
+    [{ ScalingConfig: { MaximumConcurrency: 1 } }, /a maximum concurrency of 1 is not possible/],
+    [{ ScalingConfig: { MaximumConcurrency: 1001 } }, /1001 is not possible/],
+    [{ ScalingConfig: { MinimumConcurrency: 2, MaximumConcurrency: 2 } }, /MinimumConcurrency is not known/],
+  ])("is refused for %j, as Lambda would", (properties, message) => {
+    expect(() => mappingOf("q0", properties)).toThrow(message);
+  });
+
+  it("is refused when messages would come back before the function's timeout", () => {
+    const properties = { FunctionName: "worker", EventSourceArn: arnOf("q0") };
+    const resource = { path: "test/Mapping", type: "", physical_id: "m", properties, attributes: {} };
+    const slow = { ...target, timeout_seconds: 2 };
+    expect(() => queueMapping(resource, resources, () => slow)).toThrow(/visibility timeout is below/);
+  });
+});
+
+describe("a reader of a queue", () => {
+  it("brings a whole batch back after the visibility timeout when the function fails", async () => {
+    const queue = newQueue();
+    const began = Date.now();
+    const { batches, records } = read(queue, {}, () => (batches.length === 1 ? failAll : nothing));
+    await send(queue, "a", "b");
+    await emptied(queue);
+    expect(Date.now() - began).toBeGreaterThanOrEqual(1000);
+    expect(batches.map((bodies) => bodies.sort())).toEqual([
+      ["a", "b"],
+      ["a", "b"],
+    ]);
+    expect(records.map(({ attributes }) => attributes["ApproximateReceiveCount"])).toEqual(["1", "1", "2", "2"]);
+  });
+
+  it.each<[string, unknown]>([
+    ["names no message", { batchItemFailures: [{ itemIdentifier: "unknown" }] }],
+    ["has an empty name", { batchItemFailures: [{ itemIdentifier: "" }] }],
+    ["has a null name", { batchItemFailures: [{ itemIdentifier: null }] }],
+    ["has a name under another key", { batchItemFailures: [{ messageId: "x" }] }],
+    ["is no list", { batchItemFailures: "all" }],
+    ["is no object", "all is well"],
+  ])("brings the whole batch back when a report %s", async (_, payload) => {
+    const queue = newQueue();
+    const { batches } = read(queue, reporting, () => (batches.length === 1 ? { payload } : nothing));
+    await send(queue, "a", "b");
+    await emptied(queue);
+    expect(batches.map((bodies) => bodies.sort())).toEqual([
+      ["a", "b"],
+      ["a", "b"],
+    ]);
+  });
+
+  it("ignores a report when the mapping does not ask for one", async () => {
+    const queue = newQueue();
+    const { batches } = read(queue, {}, (_, records) => report(records, ["a"]));
+    await send(queue, "a");
+    await emptied(queue);
+    expect(batches).toEqual([["a"]]);
+  });
+
+  it("brings back only what was reported as failed", async () => {
+    const queue = newQueue();
+    const { batches } = read(queue, reporting, (_, records) => report(records, batches.length === 1 ? ["b", "d"] : []));
+    await send(queue, "a", "b", "c", "d");
+    await emptied(queue);
+    expect(batches.map((bodies) => bodies.sort())).toEqual([
+      ["a", "b", "c", "d"],
+      ["b", "d"],
+    ]);
+  });
+
+  it("sends a message that always fails to the dead letters after the receives of the redrive policy", async () => {
+    const queue = newQueue();
+    const { batches } = read(queue, reporting, (_, records) => report(records, ["poison"]));
+    await send(queue, "poison", "good");
+    const dead = await eventually(async () => {
+      const { Messages: messages } = await queues.ask("ReceiveMessage", { QueueUrl: "dead", VisibilityTimeout: 1 });
+      return messages as { Body: string }[] | undefined;
+    });
+    expect(dead.map(({ Body }) => Body)).toEqual(["poison"]);
+    await emptied(queue);
+    expect(batches.flat().sort()).toEqual(["good", "poison", "poison"]);
+  });
+
+  it("runs no more invocations than the mapping's maximum concurrency, and starts the next when one ends", async () => {
+    const queue = newQueue();
+    const waiting: (() => void)[] = [];
+    let most = 0;
+    const properties = { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 2 } };
+    const { batches } = read(queue, properties, async () => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        most = Math.max(most, waiting.length);
+      });
+      return nothing;
+    });
+    await send(queue, "1", "2", "3", "4", "5");
+    await eventually(() => (waiting.length === 2 ? true : undefined));
+    expect(await queues.counts(queue)).toEqual({ visible: 3, in_flight: 2, delayed: 0 });
+    for (let ended = 0; ended < 5; ended += 1) (await eventually(() => waiting.shift()))();
+    await emptied(queue);
+    expect([most, batches.length]).toEqual([2, 5]);
+  });
+
+  it("fills a batch for as long as its window is open, and hands it over when it is full", async () => {
+    const queue = "windowed";
+    const properties = { BatchSize: 3, MaximumBatchingWindowInSeconds: 1 };
+    const times: number[] = [];
+    const { batches } = read(queue, properties, () => {
+      times.push(Date.now());
+      return nothing;
+    });
+    const began = Date.now();
+    await send(queue, "a");
+    await emptied(queue);
+    expect((times[0] ?? 0) - began).toBeGreaterThanOrEqual(950);
+    await send(queue, "b", "c", "d", "e");
+    await emptied(queue);
+    expect(batches.map(({ length }) => length)).toEqual([1, 3, 1]);
+  });
+
+  it("shows a message as Lambda does, with its group and its own attributes", async () => {
+    const queue = newQueue();
+    const { records } = read(queue, {}, () => nothing);
+    const before = Date.now();
+    const MessageAttributes = { kind: { DataType: "String", StringValue: "test" } };
+    const sent = { QueueUrl: queue, MessageBody: "{}", MessageGroupId: "whe_1", MessageAttributes };
+    const { MessageId } = await queues.ask("SendMessage", sent);
+    const [record] = await eventually(() => (records.length > 0 ? records : undefined));
+    expect(record).toMatchObject({
+      messageId: MessageId,
+      receiptHandle: expect.any(String),
+      body: "{}",
+      md5OfBody: "99914b932bd37a50b983c5e7c90ae93b",
+      eventSource: "aws:sqs",
+      eventSourceARN: arnOf(queue),
+      awsRegion: region,
+      attributes: { ApproximateReceiveCount: "1", MessageGroupId: "whe_1", SenderId: expect.any(String) },
+      messageAttributes: { kind: { dataType: "String", stringValue: "test" } },
+    });
+    const sentAt = Number(record?.attributes["SentTimestamp"]);
+    expect(sentAt).toBeGreaterThanOrEqual(before);
+    expect(sentAt).toBeLessThanOrEqual(Date.now());
+  });
+
+  it("is woken by a message and does not wait for its next look", async () => {
+    const queue = newQueue();
+    const seen = new Map<string, number>();
+    read(queue, {}, (bodies) => {
+      for (const body of bodies) seen.set(body, Date.now());
+      return nothing;
+    });
+    const waits: number[] = [];
+    for (let turn = 0; turn < 21; turn += 1) {
+      const body = String(turn);
+      const began = Date.now();
+      await send(queue, body);
+      waits.push((await eventually(() => seen.get(body))) - began);
+    }
+    const median = waits.sort((a, b) => a - b)[10];
+    // A look of its own would come after half a second on average.
+    expect(median).toBeLessThan(200);
+  });
+
+  it("takes the batches that a test puts in a batch's place", async () => {
+    const queue = newQueue();
+    const change: BatchChange = ({ records }) => {
+      const all = [...records].sort((a, b) => b.body.localeCompare(a.body));
+      const first = all.filter(({ attributes }) => attributes["ApproximateReceiveCount"] === "1");
+      // In reverse order, the last one twice, and "lost" not at all the first time.
+      return first.length === 0 ? [all] : [first.filter(({ body }) => body !== "lost"), first.slice(-1)];
+    };
+    const { batches } = read(queue, reporting, () => nothing, change);
+    await send(queue, "a", "b", "lost");
+    await emptied(queue);
+    expect(batches).toEqual([["b", "a"], ["a"], ["lost"]]);
+  });
+});
+
+describe("a message with a delay", () => {
+  it.each([-1, 901])("of %d s is refused together with its whole batch", async (DelaySeconds) => {
+    const queue = newQueue();
+    const Entries = [
+      { Id: "0", MessageBody: "now" },
+      { Id: "1", MessageBody: "later", DelaySeconds },
+    ];
+    await expect(queues.ask("SendMessageBatch", { QueueUrl: queue, Entries })).rejects.toThrow("DelaySeconds");
+    expect(await queues.counts(queue)).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
+  });
+
+  it("is shown after its delay over the time scale and never before, under the id that its sender knows", async () => {
+    const queue = newQueue();
+    const seen = new Map<string, { at: number; record: QueueRecord }>();
+    read(queue, {}, (_, records) => {
+      for (const record of records) seen.set(record.body, { at: Date.now(), record });
+      return nothing;
+    });
+    const delays = [0, 60, 300];
+    const Entries = delays.map((DelaySeconds, at) => {
+      return { Id: `e${at}`, MessageBody: String(DelaySeconds), DelaySeconds, MessageGroupId: `whe_${at}` };
+    });
+    const began = Date.now();
+    const answer = await queues.ask("SendMessageBatch", { QueueUrl: queue, Entries });
+    const successes = answer["Successful"] as { Id: string; MessageId: string; MD5OfMessageBody: string }[];
+    expect(successes.map(({ Id }) => Id).sort()).toEqual(["e0", "e1", "e2"]);
+    expect(await queues.counts(queue)).toMatchObject({ delayed: 2 });
+    await emptied(queue);
+    expect([...seen.keys()]).toEqual(["0", "60", "300"]);
+    for (const [at, delay] of delays.entries()) {
+      const found = seen.get(String(delay));
+      const success = successes.find(({ Id }) => Id === `e${at}`);
+      expect((found?.at ?? 0) - began).toBeGreaterThanOrEqual((delay * 1000) / timeScale - 1);
+      expect(found?.record).toMatchObject({
+        messageId: success?.MessageId,
+        md5OfBody: success?.MD5OfMessageBody,
+        attributes: { MessageGroupId: `whe_${at}` },
+      });
+      const sentAt = Number(found?.record.attributes["SentTimestamp"]);
+      expect(Math.abs(sentAt - began)).toBeLessThan(60);
+    }
+  });
+
+  it("has the queue's delay when it names none, and its own when it does", async () => {
+    await queues.ask("SendMessage", { QueueUrl: "waiting", MessageBody: "delayed by the queue" });
+    await queues.ask("SendMessage", { QueueUrl: "waiting", MessageBody: "at once", DelaySeconds: 0 });
+    const order: string[] = [];
+    read("waiting", {}, (bodies) => {
+      order.push(...bodies);
+      return nothing;
+    });
+    await emptied("waiting");
+    expect(order).toEqual(["at once", "delayed by the queue"]);
+  });
+
+  it("that SQS would not take is refused although it is delayed", async () => {
+    const queue = newQueue();
+    const refused = queues.ask("SendMessage", { QueueUrl: queue, MessageBody: "", DelaySeconds: 5 });
+    await expect(refused).rejects.toThrow("MessageBody");
+  });
+});
+
+describe("a purge", () => {
+  it("forgets what is visible, in flight and held back", async () => {
+    const queue = newQueue();
+    await send(queue, "taken");
+    await queues.ask("ReceiveMessage", { QueueUrl: queue });
+    await send(queue, "visible");
+    await queues.ask("SendMessage", { QueueUrl: queue, MessageBody: "held", DelaySeconds: 900 });
+    expect(await queues.counts(queue)).toEqual({ visible: 1, in_flight: 1, delayed: 1 });
+    await queues.ask("PurgeQueue", { QueueUrl: queue });
+    expect(await queues.counts(queue)).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
+  });
+});
+
+describe("a queue of a template", () => {
+  const code = `
+    import { appendFileSync } from "node:fs";
+    export const handler = ({ Records }) => {
+      for (const { body } of Records) appendFileSync(process.env.SEEN, body + "\\n");
+    };`;
+  const arn = { "Fn::GetAtt": ["Queue", "Arn"] };
+  const url = "https://sqs.eu-west-1.amazonaws.com/000000000000/work";
+  const receive = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"].map((action) => `sqs:${action}`);
+  const seen = join(folder.path, "seen");
+  const stack = (actions: string[], visibility = 30) => ({
+    resources: {
+      Queue: { Type: "AWS::SQS::Queue", Properties: { QueueName: "work", VisibilityTimeout: visibility } },
+      Mapping: {
+        Type: "AWS::Lambda::EventSourceMapping",
+        Properties: { FunctionName: { Ref: "workerFunction" }, EventSourceArn: arn, BatchSize: 10 },
+      },
+    },
+    functions: {
+      sender: { code: callerCode, statements: [{ Effect: "Allow", Action: "sqs:SendMessage", Resource: arn }] },
+      worker: {
+        code,
+        statements: [{ Sid: "Read", Effect: "Allow", Action: actions, Resource: arn }],
+        environment: { SEEN: seen },
+      },
+    },
+  });
+
+  it.each(receive)("is refused when the reader's role may not %s", async (action) => {
+    const lacking = receive.filter((one) => one !== action);
+    await expect(startTestCloud(stack(lacking))).rejects.toThrow(`worker is not authorized to perform: ${action}`);
+  });
+
+  describe("that runs", () => {
+    let test: TestCloud | undefined;
+    afterEach(() => test?.stop());
+
+    const sendFrom = (cloud: TestCloud, body: object) =>
+      cloud.calls("sender", [{ target: "AmazonSQS.SendMessage", body: { QueueUrl: url, ...body } }]);
+    const counts = (cloud: TestCloud) => cloud.cloud.queueCounts("work");
+
+    it("wakes its reader in the name of the reader's role, and is counted and purged by a test", async () => {
+      test = await startTestCloud(stack(receive));
+      const { cloud } = test;
+      await sendFrom(test, { MessageBody: "1" });
+      await eventually(() => cloud.functions.find(({ function: name }) => name === "worker"));
+      expect(cloud.unusedGrants()).toEqual([]);
+      await sendFrom(test, { MessageBody: "2", DelaySeconds: 900 });
+      expect(await counts(test)).toMatchObject({ delayed: 1 });
+      await cloud.purgeQueue("work");
+      expect(await counts(test)).toMatchObject({ delayed: 0 });
+    });
+
+    it("keeps what is held back for the next run when it is stopped", async () => {
+      test = await startTestCloud(stack(receive), { timeScale: 600 });
+      await sendFrom(test, { MessageBody: "later", DelaySeconds: 900 });
+      const began = Date.now();
+      await test.restart();
+      const { cloud } = test;
+      await eventually(() => cloud.functions.find(({ function: name }) => name === "worker"));
+      expect(Date.now() - began).toBeGreaterThan(1000);
+    });
+  });
+});
