@@ -20,12 +20,34 @@ export const limits = {
     clock_skew_seconds: 5,
     /** Longest token that is looked at. */
     max_bytes: 4096,
+    /** How long a public key is used without a look whether it is still published. */
+    known_key_seconds: 300,
     /** How long a key that was not found is remembered as unknown. */
     unknown_key_seconds: 30,
     /** A new key is published this long before it signs, so that every cache has seen it. */
     key_publication_lead_seconds: 600,
     /** Failed client authentications per minute, per client and address, and per address (RFC 6749 2.3.1). */
     failures_per_minute: 10,
+  },
+  refresh: {
+    /** Lifetime of a refresh token; each refresh begins a new one (spec 5). */
+    token_seconds: 30 * 24 * 3600,
+    /** However often it is refreshed, a family of tokens ends after this time and asks for the secret alone. */
+    family_seconds: 365 * 24 * 3600,
+    /** A refresh token that was just used gives the same successor again, for a lost answer (RFC 9700 4.14.2). */
+    grace_seconds: 30,
+  },
+  applications: {
+    /** Applications of a tenant that are not revoked; API Gateway holds 10,000 API keys per account and region. */
+    max_active: 100,
+    max_allowed_ips: 50,
+    /** How long a rotated secret works on beside the new one, unless the request says otherwise. */
+    default_grace_seconds: 24 * 3600,
+    max_grace_seconds: 7 * 24 * 3600,
+    /** `last_used_at` is written at most once in this time, however often an application asks for tokens. */
+    last_used_seconds: 300,
+    /** A key that was being made while its application was revoked is there after this time, and looked for again. */
+    key_settled_seconds: 60,
   },
   authorizer: {
     /** How long API Gateway keeps an authorizer's answer; a revoked application is out within this time. */

@@ -1,4 +1,5 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from "aws-lambda";
+import { gatewayKeyOf } from "../../shared/oauth/application-draws.ts";
 import { authorizeBearer, liveScopes } from "../../shared/oauth/authorize.ts";
 
 /**
@@ -20,7 +21,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
       Version: "2012-10-17",
       Statement: [{ Action: "execute-api:Invoke", Effect: "Allow", Resource: `${stage}/*` }],
     },
-    usageIdentifierKey: application.api_key,
+    usageIdentifierKey: gatewayKeyOf(application),
     context: {
       tenant_id: application.tenant_id,
       application_id: application.id,

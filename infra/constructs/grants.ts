@@ -1,14 +1,21 @@
 import { Effect, PolicyStatement, type PolicyStatementProps } from "aws-cdk-lib/aws-iam";
 import { type IndexName, indexes } from "../../shared/data/table-shape.ts";
-import type { Grant, Route, SecretName } from "../../shared/routes/route.ts";
+import type { GlobalPartition, Grant, Route, SecretName } from "../../shared/routes/route.ts";
 
 /** Partitions of the tenants: every partition key starts with the tenant's id. */
 export const tenantKeys = ["brk_*"] as const;
 /** Partitions that belong to no tenant: applications by client id, and public keys. */
 export const globalKeys = ["GLOBAL|*"] as const;
+/** The same, one by one, for functions behind a route. */
+const globalPartitions: Readonly<Record<GlobalPartition, string>> = {
+  client_ids: "GLOBAL|CLIENTID",
+  public_keys: "GLOBAL|KEYS",
+};
+/** Partitions of failed authentications, in the table of volatile items: no tenant is known then. */
+const failureKeys = ["GLOBAL|FAIL|*"] as const;
 /** Partitions of the index that wakes things. */
 export const dueKeys = ["DUE|*"] as const;
-/** Those of them that hold applications without an API key. */
+/** Those of them that hold applications whose API key is to be made or removed. */
 export const dueApplicationKeys = ["DUE|APP|*"] as const;
 /** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
 export const deliveryKeys = {
@@ -18,6 +25,8 @@ export const deliveryKeys = {
   deliveries: "brk_*#dlv_*",
   health: "brk_*#whe_*",
 } as const;
+/** The partition of applications by client id. */
+export const clientIdKeys = ["GLOBAL|CLIENTID"] as const;
 /** Partitions of the ledger, which is only ever appended to. */
 export const ledgerKeys = ["*|LED", "*|CTL|*"] as const;
 
@@ -86,15 +95,28 @@ function denyLedgerChanges(tableArn: string): PolicyStatement {
 }
 
 /** Statements for grants on the main table, and the denial that goes with a role which may change items. */
-export function tableStatements(grants: readonly (Grant | "query:due")[], access: TableAccess): PolicyStatement[] {
-  const statements = grants.map((grant) => tableStatement(grant, access));
-  const changes = grants.includes("update") || grants.includes("delete");
+export function tableStatements<G extends Grant | "query:due">(
+  grants: readonly G[],
+  access: TableAccess | { readonly tableArn: string; readonly keysOf: (grant: G) => readonly string[] },
+): PolicyStatement[] {
+  const keys = (grant: G) => ("keys" in access ? access.keys : access.keysOf(grant));
+  const statements = grants.map((grant) => tableStatement(grant, { tableArn: access.tableArn, keys: keys(grant) }));
+  const changes = grants.some((grant) => grant === "update" || grant === "delete");
   return changes ? [...statements, denyLedgerChanges(access.tableArn)] : statements;
 }
 
 /** The request counter: one conditional update in the table of volatile items. */
-function countStatement(volatileArn: string): PolicyStatement {
-  return onTable("Count", "UpdateItem", volatileArn, tenantKeys);
+function countStatement(volatileArn: string, { rate }: Route): PolicyStatement {
+  const keys = rate === "token" ? [...tenantKeys, ...failureKeys] : tenantKeys;
+  return onTable("Count", "UpdateItem", volatileArn, keys);
+}
+
+/** Partition keys that a grant of a row reaches. */
+function keysOf(route: Route, grant: Grant): readonly string[] {
+  const globals = Object.entries(route.globals ?? {}).flatMap(([name, partitions]) =>
+    name === grant ? partitions.map((partition) => globalPartitions[partition]) : [],
+  );
+  return route.tenantless === true ? globals : [...tenantKeys, ...globals];
 }
 
 const secretSids: Readonly<Record<SecretName, string>> = {
@@ -119,8 +141,7 @@ export function routeStatements(
     readonly secrets: Readonly<Record<SecretName, string>>;
   },
 ): PolicyStatement[] {
-  const keys = route.globals === true ? [...tenantKeys, ...globalKeys] : tenantKeys;
-  const statements = tableStatements(route.grants, { tableArn: arns.table, keys });
-  if (route.rate !== "none") statements.push(countStatement(arns.volatile));
+  const statements = tableStatements(route.grants, { tableArn: arns.table, keysOf: (grant) => keysOf(route, grant) });
+  if (route.rate !== "none") statements.push(countStatement(arns.volatile, route));
   return [...statements, ...readSecretStatements(route.secrets ?? [], arns.secrets)];
 }

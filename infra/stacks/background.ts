@@ -3,6 +3,7 @@ import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { SecretName } from "../../shared/routes/route.ts";
 import {
   allow,
+  clientIdKeys,
   deliveryKeys,
   dueApplicationKeys,
   dueKeys,
@@ -42,6 +43,16 @@ function gateway(path: string): string {
   return `arn:${PARTITION}:apigateway:${REGION}::${path}`;
 }
 
+/** What an event source mapping reads a stream with, in the name of its function. */
+function readStream(stream: string): PolicyStatement {
+  const actions = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+  return allow(
+    "ReadStream",
+    actions.map((action) => `dynamodb:${action}`),
+    [stream],
+  );
+}
+
 /** Verifies tokens: reads the application and the public keys. API Gateway waits for it, so it fails early. */
 const authorize: BackgroundFunction = {
   id: "authorize",
@@ -78,14 +89,18 @@ const provision: BackgroundFunction = {
   description: "Makes applications and their API keys, and takes them away",
   timeoutSeconds: 30,
   nestedStack: "provision",
-  statements: ({ table, usagePlanId }) => {
+  statements: ({ table, stream, usagePlanId }) => {
     const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
     return [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
-      ...tableStatements(["read", "put", "update"], { tableArn: table, keys: [...tenantKeys, ...globalKeys] }),
+      ...tableStatements(["read", "update"], { tableArn: table, keys: tenantKeys }),
+      ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys] }),
+      readStream(stream),
       allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")]),
       allow("JoinPlan", ["apigateway:POST"], [planKeys]),
       allow("FindKeys", ["apigateway:GET"], [gateway("/apikeys")]),
+      allow("LeavePlan", ["apigateway:DELETE"], [`${planKeys}/*`]),
+      allow("DeleteKeys", ["apigateway:DELETE"], [gateway("/apikeys/*")]),
     ];
   },
 };
@@ -99,11 +114,7 @@ const publish: BackgroundFunction = {
   queues: ["deliver"],
   statements: ({ table, stream, publishFailures }) => [
     ...tableStatements(["read", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
-    allow(
-      "ReadStream",
-      ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"],
-      [stream],
-    ),
+    readStream(stream),
     allow("ReportFailure", ["sqs:SendMessage"], [publishFailures]),
   ],
 };

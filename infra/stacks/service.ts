@@ -5,7 +5,7 @@ import { CfnEventSourceMapping, CfnPermission, type IFunction } from "aws-cdk-li
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { outboxType } from "../../shared/data/table-shape.ts";
+import { applicationType, outboxType } from "../../shared/data/table-shape.ts";
 import type { Route, SecretName } from "../../shared/routes/route.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms.ts";
@@ -28,6 +28,16 @@ export interface ServiceStackProps {
   readonly routes: readonly Route[];
   /** Folder of each file's bundle. */
   readonly bundles: ReadonlyMap<string, string>;
+}
+
+/** How a function reads the stream of the main table. */
+interface StreamReaderProps {
+  /** Filter on the new image of an item. */
+  readonly image: object;
+  readonly batchSize: number;
+  readonly maximumRetryAttempts: number;
+  /** Learns of records that were given up. */
+  readonly onFailure?: Queue;
 }
 
 /** Days between two signing keys. */
@@ -71,7 +81,7 @@ export class ServiceStack extends Stack {
     const provision = this.addBackground(background.provision, plan.usagePlanId);
     acknowledgeKeys(provision, plan);
     this.addRotation(this.addBackground(background.rotateSigningKey));
-    this.addStreamReader(this.addBackground(background.publish));
+    this.addStreamReaders(this.addBackground(background.publish), provision);
     this.ladder.connect(this.addBackground(background.deliver));
     this.addSchedules(provision, this.addBackground(background.promote));
     this.addWatch();
@@ -192,23 +202,42 @@ export class ServiceStack extends Stack {
     schedule.node.addDependency(permission);
   }
 
-  /** The publisher wakes for new outbox items alone, and it never changes one, so it cannot wake itself. */
-  private addStreamReader(publish: ServiceFunction): void {
-    const pattern = { dynamodb: { NewImage: { et: { S: [outboxType] } } } };
-    new CfnEventSourceMapping(publish, "Stream", {
-      functionName: publish.lambda.functionName,
-      eventSourceArn: streamOf(this.tables),
-      // From the oldest record: what was committed before the mapping existed is published as well.
-      startingPosition: "TRIM_HORIZON",
+  /**
+   * The two readers of the main stream. The publisher wakes for new outbox items alone, and it never changes one, so it
+   * cannot wake itself. Provisioning wakes for applications that wait for the gateway, and what it writes takes the
+   * waiting away, or puts it off to a time that the schedule finds; a record that it fails on needs no other place,
+   * since the schedule finds the application too.
+   */
+  private addStreamReaders(publish: ServiceFunction, provision: ServiceFunction): void {
+    this.addStreamReader(publish, {
+      image: { et: { S: [outboxType] } },
       batchSize: 25,
+      maximumRetryAttempts: 5,
+      onFailure: this.publishFailures,
+    });
+    this.addStreamReader(provision, {
+      image: { et: { S: [applicationType] }, wake_at: { S: [{ exists: true }] } },
+      batchSize: 10,
+      maximumRetryAttempts: 2,
+    });
+  }
+
+  private addStreamReader(reader: ServiceFunction, props: StreamReaderProps): void {
+    const { image, batchSize, maximumRetryAttempts, onFailure } = props;
+    new CfnEventSourceMapping(reader, "Stream", {
+      functionName: reader.lambda.functionName,
+      eventSourceArn: streamOf(this.tables),
+      // From the oldest record: what was committed before the mapping existed is seen as well.
+      startingPosition: "TRIM_HORIZON",
+      batchSize,
       maximumBatchingWindowInSeconds: 0,
       parallelizationFactor: 1,
       bisectBatchOnFunctionError: true,
       functionResponseTypes: ["ReportBatchItemFailures"],
       maximumRecordAgeInSeconds: Duration.hours(23).toSeconds(),
-      maximumRetryAttempts: 5,
-      filterCriteria: { filters: [{ pattern: JSON.stringify(pattern) }] },
-      destinationConfig: { onFailure: { destination: this.publishFailures.queueArn } },
+      maximumRetryAttempts,
+      filterCriteria: { filters: [{ pattern: JSON.stringify({ dynamodb: { NewImage: image } }) }] },
+      ...(onFailure && { destinationConfig: { onFailure: { destination: onFailure.queueArn } } }),
     });
   }
 

@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
-import { rateCounters } from "./entities.ts";
+import { failureCounters, rateCounters } from "./entities.ts";
 import { readRawItem } from "./table.ts";
 
 /** Which limits a request counts against. */
@@ -104,4 +104,40 @@ function failOpen(error: unknown, standard: boolean, slot: string, seconds: numb
   countMetric("RateCounterFailedOpen");
   log.error("The rate counter could not be asked; the request passes.", { error: (error as Error).name });
   return verdict({}, standard, slot, seconds, []);
+}
+
+/**
+ * Counts a failed client authentication of this clock minute, per client and address and per address (RFC 6749 2.3.1).
+ * Returns the seconds until it may be tried again when either has failed too often, else undefined. When the counter
+ * cannot be asked the failure passes as one of few, and an alarm metric is written.
+ */
+export async function countFailure(clientId: string, address: string, timeMs: number): Promise<number | undefined> {
+  const seconds = Math.floor(timeMs / 1000);
+  const minute = Math.floor(seconds / 60);
+  const counted = [`address ${address}`, `client ${clientId} address ${address}`];
+  try {
+    const counts = await Promise.all(counted.map((each) => addFailure(each, minute)));
+    return counts.some((count) => count > limits.token.failures_per_minute) ? (minute + 1) * 60 - seconds : undefined;
+  } catch (error) {
+    countMetric("RateCounterFailedOpen");
+    log.error("Failed authentications could not be counted.", { error: (error as Error).name });
+    return undefined;
+  }
+}
+
+async function addFailure(counted: string, minute: number): Promise<number> {
+  const { Attributes: counts } = await counterTable.send(
+    new UpdateCommand({
+      TableName: env.volatileTableName,
+      Key: failureCounters.key(counted, minute),
+      UpdateExpression: "SET et = :et, expires_at = :expires ADD n :one",
+      ExpressionAttributeValues: {
+        ":et": failureCounters.et,
+        ":expires": (minute + 1) * 60 + limits.rate.counter_kept_seconds,
+        ":one": 1,
+      },
+      ReturnValues: "UPDATED_NEW",
+    }),
+  );
+  return Number((counts as Counts)["n"]);
 }

@@ -3,12 +3,13 @@ import type { Application } from "../domain/application.ts";
 import type { Client } from "../domain/client.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
+import type { Family } from "../domain/family.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { outboxType } from "./table-shape.ts";
+import { applicationType, outboxType } from "./table-shape.ts";
 
 /** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
 export interface Key {
@@ -307,13 +308,14 @@ export const tenants = {
   keyOf: (item: Tenant): Key => tenants.key(item.id),
 } satisfies Entity<Tenant> & Record<string, unknown>;
 
-/** Applications of a tenant (`list`); those whose API key is not settled (`due`). */
+/** Applications of a tenant (`list`); those whose API key is to be made or removed (`due`). */
 export const applications = {
-  et: "APP",
+  et: applicationType,
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "APP" }),
   keyOf: (item: Application): Key => applications.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|APP`,
   indexesOf: (item: Application): IndexKeys => ({
-    list_pk: `${item.tenant_id}|APP`,
+    list_pk: applications.all(item.tenant_id),
     list_sk: ulidOf(item.id),
     ...(item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
   }),
@@ -332,6 +334,19 @@ export const applicationRefs = {
   key: (clientId: string): Key => ({ pk: "GLOBAL|CLIENTID", sk: clientId }),
   keyOf: (item: ApplicationRef): Key => applicationRefs.key(item.client_id),
 } satisfies Entity<ApplicationRef> & Record<string, unknown>;
+
+/** Families of tokens; a token names its family, so none is ever looked for. */
+export const families = {
+  et: "FAMILY",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "FAMILY" }),
+  keyOf: (item: Family): Key => families.key(item.tenant_id, item.id),
+} satisfies Entity<Family> & Record<string, unknown>;
+
+/** Failed client authentications of one clock minute, in the volatile table: what is counted is hashed. */
+export const failureCounters = {
+  et: "FAIL",
+  key: (counted: string, minute: number): Key => ({ pk: `GLOBAL|FAIL|${sha256(counted)}`, sk: String(minute) }),
+};
 
 /** A public signing key (RFC 7517), kept until its last token has expired. */
 export interface PublicKey {

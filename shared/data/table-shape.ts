@@ -55,3 +55,6 @@ export const slimAttributes = [
 
 /** Item type of an outbox item, the only one that the publisher's stream filter matches. */
 export const outboxType = "OUTBOX";
+
+/** Item type of an application; those that wait for the gateway carry `wake_at` as text. */
+export const applicationType = "APP";

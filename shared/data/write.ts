@@ -4,6 +4,8 @@ import { sameValue } from "../domain/equality.ts";
 import { env } from "../runtime/env.ts";
 import {
   accounts,
+  applicationRefs,
+  applications,
   balances,
   clients,
   contras,
@@ -22,6 +24,8 @@ export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"
 
 const entities: Readonly<Record<EntityName, Entity<never>>> = {
   tenant: tenants,
+  application: applications,
+  application_ref: applicationRefs,
   client: clients,
   account: accounts,
   balance: balances,
@@ -71,8 +75,9 @@ export function writeOf(change: Change, tenant: string): TransactItem {
         change.require,
       );
     case "adjust": {
-      const key = change.entity === "balance" ? balances.key(tenant, change.id) : clients.key(tenant, change.id);
-      return { Update: expression(key, change.set ?? {}, change.add ?? {}, [], change.require) };
+      return {
+        Update: expression(adjustedKey(change, tenant), change.set ?? {}, change.add ?? {}, [], change.require),
+      };
     }
     case "claim":
       return {
@@ -92,6 +97,11 @@ export function writeOf(change: Change, tenant: string): TransactItem {
         },
       };
   }
+}
+
+function adjustedKey({ entity, id }: Extract<Change, { op: "adjust" }>, tenant: string): Key {
+  if (entity === "tenant") return tenants.key(tenant);
+  return entity === "balance" ? balances.key(tenant, id) : clients.key(tenant, id);
 }
 
 /**

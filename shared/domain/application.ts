@@ -1,9 +1,19 @@
 import { limits } from "../limits.ts";
+import type {
+  ApplicationBody,
+  CreateApplication,
+  IssuedApplicationBody,
+  RotateSecret,
+  UpdateApplication,
+} from "../schema/application.ts";
 import type { Scope } from "../schema/scope.ts";
 import type { MeBody } from "../schema/service.ts";
+import { type Change, type Context, type Decision, later, refuse, unchanged } from "./decision.ts";
+import { sameValue } from "./equality.ts";
+import type { Tenant } from "./tenant.ts";
 
 /**
- * An API application: who may ask for tokens. The secret is kept as SHA-256; its 256 random bits make a slow hash
+ * An API application: who may ask for tokens. A secret is kept as SHA-256; its 256 random bits make a slow hash
  * needless.
  */
 export interface Application {
@@ -13,20 +23,65 @@ export interface Application {
   readonly name: string;
   readonly client_id: string;
   readonly secret_sha256: string;
+  /** Number of the current secret: 1, and one more with every rotation. Tokens are good while their secret is. */
+  readonly secret_number: number;
+  readonly secret_rotated_at: string | null;
+  /** The secret before, while it works beside the current one. */
+  readonly previous_secret_sha256: string | null;
+  readonly previous_secret_expires_at: string | null;
   readonly scopes: readonly Scope[];
   readonly allowed_ips: readonly string[];
   readonly status: "active" | "revoked";
-  /**
-   * Value of the API key that the gateway counts the application by; drawn at the start, it never leaves the service.
-   */
-  readonly api_key: string;
+  readonly revoked_at: string | null;
+  /** The value of the API key that the gateway counts the application by is made from it, see `gatewayKeyOf`. */
+  readonly api_key_seed: string;
   /** The gateway's id of that key; null until the key is made and in the plan. Before that no token is given out. */
   readonly api_key_id: string | null;
   /** Set while the gateway's key is to be made or removed; the reconciler finds it by this. */
   readonly wake_at: string | null;
+  /** When it last got a token, to a few minutes. Written outside of the version. */
+  readonly last_used_at: string | null;
   readonly created_at: string;
   readonly updated_at: string;
   readonly version: number;
+}
+
+/** An application and its new secret: the one time that it is shown. */
+export interface IssuedApplication {
+  readonly application: Application;
+  readonly secret: string;
+}
+
+/** The application as GET shows it. */
+export function applicationBody(application: Application): ApplicationBody {
+  const { id, name, environment, client_id, scopes, allowed_ips, status, secret_rotated_at, last_used_at } =
+    application;
+  return {
+    id,
+    object: "application",
+    name,
+    environment,
+    client_id,
+    scopes: [...scopes],
+    allowed_ips: [...allowed_ips],
+    status,
+    revoked_at: application.revoked_at,
+    access_token_ttl: limits.token.access_lifetime_seconds,
+    refresh_token_ttl: limits.refresh.token_seconds,
+    secret_rotated_at,
+    previous_secret_expires_at: application.previous_secret_expires_at,
+    last_used_at,
+    rate: rateBody(),
+    created_at: application.created_at,
+    updated_at: application.updated_at,
+    version: application.version,
+    _links: { self: { href: `/v2/applications/${id}` } },
+  };
+}
+
+/** The application with its new secret. */
+export function issuedApplicationBody({ application, secret }: IssuedApplication): IssuedApplicationBody {
+  return { ...applicationBody(application), client_secret: secret };
 }
 
 /** `GET /me`: the application behind a token, with the scopes that this very token holds. */
@@ -42,21 +97,26 @@ export function callerBody(application: Application, caller: { readonly scopes: 
     tenant_id: application.tenant_id,
     environment: application.environment,
     scopes: [...caller.scopes],
-    limits: {
-      per_minute: limits.rate.per_minute,
-      burst: limits.rate.burst_per_second,
-      quotes_per_second: limits.rate.quotes_per_second,
-    },
+    limits: rateBody(),
     _links: { self: { href: "/v2/me" } },
   };
 }
 
-/** Whom `create_application` makes an application for, and what it may do. */
+function rateBody(): MeBody["limits"] {
+  return {
+    per_minute: limits.rate.per_minute,
+    burst: limits.rate.burst_per_second,
+    quotes_per_second: limits.rate.quotes_per_second,
+  };
+}
+
+/** Whom an application is made for, and what it may do. */
 export interface ApplicationRequest {
   readonly tenant_id: string;
   readonly environment: "sandbox" | "production";
   readonly name: string;
   readonly scopes: readonly Scope[];
+  readonly allowed_ips: readonly string[];
 }
 
 /** Drawn values of a new application; only the hash of the secret is kept. */
@@ -64,7 +124,7 @@ export interface ApplicationDraws {
   readonly id: string;
   readonly client_id: string;
   readonly secret_sha256: string;
-  readonly api_key: string;
+  readonly api_key_seed: string;
   readonly now: string;
 }
 
@@ -77,14 +137,173 @@ export function draftApplication(request: ApplicationRequest, draws: Application
     name: request.name,
     client_id: draws.client_id,
     secret_sha256: draws.secret_sha256,
-    scopes: request.scopes,
-    allowed_ips: [],
+    secret_number: 1,
+    secret_rotated_at: null,
+    previous_secret_sha256: null,
+    previous_secret_expires_at: null,
+    scopes: inOrder(request.scopes),
+    allowed_ips: request.allowed_ips,
     status: "active",
-    api_key: draws.api_key,
+    revoked_at: null,
+    api_key_seed: draws.api_key_seed,
     api_key_id: null,
     wake_at: draws.now,
+    last_used_at: null,
     created_at: draws.now,
     updated_at: draws.now,
     version: 1,
   };
+}
+
+/** A secret that was just drawn, and what of it is kept. */
+export interface DrawnSecret {
+  readonly secret: string;
+  readonly sha256: string;
+}
+
+/** Decides `POST /applications`. Nobody grants a scope that his own token lacks; a tenant has a bounded number. */
+export function registerApplication(
+  request: CreateApplication,
+  tenant: Pick<Tenant, "applications">,
+  drawn: DrawnSecret & Pick<ApplicationDraws, "client_id" | "api_key_seed">,
+  context: Context,
+): Decision<IssuedApplication> {
+  const { name, scopes, allowed_ips = [] } = request;
+  const lacked = lackedScope(scopes, context);
+  if (lacked !== undefined) return lacked;
+  const { max_active } = limits.applications;
+  if (tenant.applications >= max_active) {
+    return refuse("too_many_applications", `A brokerage may have ${max_active} applications that are not revoked.`);
+  }
+  const { tenant_id, environment, now } = context;
+  const application = draftApplication(
+    { tenant_id, environment, name, scopes, allowed_ips: distinct(allowed_ips) },
+    {
+      id: context.newId("app"),
+      client_id: drawn.client_id,
+      secret_sha256: drawn.sha256,
+      api_key_seed: drawn.api_key_seed,
+      now,
+    },
+  );
+  const { id, client_id } = application;
+  return {
+    ok: true,
+    result: { application, secret: drawn.secret },
+    changes: [
+      { op: "create", entity: "application", item: application },
+      { op: "create", entity: "application_ref", item: { client_id, application_id: id, owner_tenant_id: tenant_id } },
+      countApplications(tenant_id, 1),
+    ],
+    events: [],
+  };
+}
+
+/** Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. */
+export function amendApplication(
+  application: Application,
+  patch: UpdateApplication,
+  context: Context,
+): Decision<Application> {
+  const scopes = patch.scopes === undefined ? application.scopes : inOrder(patch.scopes);
+  const added = scopes.filter((scope) => !application.scopes.includes(scope));
+  const lacked = lackedScope(added, context);
+  if (lacked !== undefined) return lacked;
+  const allowed = patch.allowed_ips === undefined ? application.allowed_ips : distinct(patch.allowed_ips ?? []);
+  const merged: Application = { ...application, name: patch.name ?? application.name, scopes, allowed_ips: allowed };
+  if (sameValue(merged, application)) return unchanged(application);
+  if (application.status === "revoked") return refuseRevoked();
+  return written(application, merged, context);
+}
+
+/** Decides `DELETE /applications/{id}`: final, and the gateway's key goes with it. A repeat changes nothing. */
+export function revokeApplication(application: Application, context: Context): Decision<Application> {
+  if (application.status === "revoked") return unchanged(application);
+  const moment = later(application.updated_at, context.now);
+  const revoked: Application = {
+    ...application,
+    status: "revoked",
+    revoked_at: moment,
+    previous_secret_sha256: null,
+    previous_secret_expires_at: null,
+    wake_at: context.now,
+  };
+  const decision = written(application, revoked, context);
+  return { ...decision, changes: [...decision.changes, countApplications(application.tenant_id, -1)] };
+}
+
+/**
+ * Decides `POST /applications/{id}/rotate_secret`. The secret of an application is worth all its scopes, so who asks
+ * for a new one must hold them. While the one before still works there is no second rotation: it would end the first
+ * overlap early.
+ */
+export function rotateSecret(
+  application: Application,
+  request: RotateSecret,
+  drawn: DrawnSecret,
+  context: Context,
+): Decision<IssuedApplication> {
+  const lacked = lackedScope(application.scopes, context);
+  if (lacked !== undefined) return lacked;
+  if (application.status === "revoked") return refuseRevoked();
+  const { previous_secret_expires_at: until } = application;
+  if (until !== null && until > context.now) {
+    return refuse("secret_rotation_in_progress", `The secret before works until ${until}; rotate again after that.`, {
+      extra: { previous_secret_expires_at: until },
+    });
+  }
+  const grace = request.grace_seconds ?? limits.applications.default_grace_seconds;
+  const moment = later(application.updated_at, context.now);
+  const overlap = {
+    previous_secret_sha256: application.secret_sha256,
+    previous_secret_expires_at: new Date(Date.parse(context.now) + grace * 1000).toISOString(),
+  };
+  const none = { previous_secret_sha256: null, previous_secret_expires_at: null };
+  const after: Application = {
+    ...application,
+    secret_sha256: drawn.sha256,
+    secret_number: application.secret_number + 1,
+    secret_rotated_at: moment,
+    ...(grace > 0 ? overlap : none),
+  };
+  const decision = written(application, after, context);
+  return { ...decision, result: { application: decision.result, secret: drawn.secret } };
+}
+
+/** Whether the secret of this number works: it is the current one, or the one before within the overlap. */
+export function secretLives(application: Application, secretNumber: number, nowMs: number): boolean {
+  if (secretNumber === application.secret_number) return true;
+  const { previous_secret_expires_at: until } = application;
+  return secretNumber === application.secret_number - 1 && until !== null && nowMs < Date.parse(until);
+}
+
+function written(before: Application, changed: Application, context: Context) {
+  const updated = { updated_at: later(before.updated_at, context.now), version: before.version + 1 };
+  const after: Application = { ...changed, ...updated };
+  const changes: Change[] = [{ op: "update", entity: "application", before, after }];
+  return { ok: true, result: after, changes, events: [] } as const;
+}
+
+/** Counted at the tenant, beside its version: applications that are not revoked. */
+function countApplications(tenant: string, by: 1 | -1): Change {
+  const most = { attribute: "applications", is: "below", value: limits.applications.max_active } as const;
+  return { op: "adjust", entity: "tenant", id: tenant, add: { applications: by }, require: by === 1 ? [most] : [] };
+}
+
+function lackedScope(granted: readonly Scope[], { scopes }: Context) {
+  const lacked = granted.filter((scope) => !scopes.includes(scope));
+  if (lacked.length === 0) return undefined;
+  return refuse("insufficient_scope", `The token itself lacks ${lacked.join(", ")}.`, { extra: { scope: lacked[0] } });
+}
+
+function refuseRevoked(): ReturnType<typeof refuse> {
+  return refuse("application_revoked", "The application was revoked, which is final.");
+}
+
+function inOrder(scopes: readonly Scope[]): readonly Scope[] {
+  return [...new Set(scopes)].sort();
+}
+
+function distinct(ranges: readonly string[]): readonly string[] {
+  return [...new Set(ranges)];
 }

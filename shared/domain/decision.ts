@@ -57,7 +57,16 @@ export type UniqueKind =
   | "provider_reference";
 
 /** Names of the stored kinds that a decision may write. */
-export type EntityName = "tenant" | "client" | "account" | "balance" | "transaction" | "ledger" | "contra";
+export type EntityName =
+  | "tenant"
+  | "application"
+  | "application_ref"
+  | "client"
+  | "account"
+  | "balance"
+  | "transaction"
+  | "ledger"
+  | "contra";
 
 /** An item of a stored kind: its own fields, without keys. */
 export type StoredItem = object;
@@ -78,7 +87,7 @@ export type Change =
     }
   | {
       readonly op: "adjust";
-      readonly entity: "balance" | "client";
+      readonly entity: "balance" | "client" | "tenant";
       readonly id: string;
       readonly set?: Readonly<Record<string, string | number | bigint>>;
       readonly add?: Readonly<Record<string, number | bigint>>;

@@ -5,10 +5,12 @@ import { sameValue } from "./equality.ts";
 /** A brokerage with the policies that its decisions follow. */
 export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | "_links"> {
   readonly id: string;
+  /** Applications that are not revoked; counted outside of the version. */
+  readonly applications: number;
 }
 
 /** The policies of a tenant that has set none. */
-const defaults: Pick<Tenant, Exclude<keyof Tenant, "id" | "created_at" | "updated_at" | "version">> = {
+const defaults: Omit<Tenant, "id" | "applications" | "created_at" | "updated_at" | "version"> = {
   require_verified_client: "none",
   four_eyes: false,
   currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
@@ -16,14 +18,14 @@ const defaults: Pick<Tenant, Exclude<keyof Tenant, "id" | "created_at" | "update
   transaction_expiry_days: 7,
 };
 
-/** A new tenant with the default policies. */
+/** A new tenant with the default policies and no application. */
 export function draftTenant(id: string, now: string): Tenant {
-  return { id, ...defaults, created_at: now, updated_at: now, version: 1 };
+  return { id, ...defaults, applications: 0, created_at: now, updated_at: now, version: 1 };
 }
 
 /** The policies as `GET /settings` shows them. */
 export function settingsBody(tenant: Tenant): SettingsBody {
-  const { id, ...policies } = tenant;
+  const { id, applications: _applications, ...policies } = tenant;
   return { object: "settings", tenant_id: id, ...policies, _links: { self: { href: "/v2/settings" } } };
 }
 

@@ -31,7 +31,7 @@ export function admitCaller(exchange: Exchange): void {
  */
 export async function countRate(exchange: Exchange): Promise<void> {
   const { row, event } = exchange;
-  if (exchange.caller === undefined || row.rate === "none") return;
+  if (exchange.caller === undefined || row.rate === "none" || row.rate === "token") return;
   exchange.verdict = countRequest(exchange.caller, row.rate, event.requestContext.requestTimeEpoch);
   if (row.method !== "GET") await requireRate(exchange);
 }

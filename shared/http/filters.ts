@@ -19,6 +19,9 @@ export const transactionFilters = [
   "provider_reference",
 ];
 
+/** Filters of the list of applications. */
+export const applicationFilters = ["status"];
+
 type Query = Readonly<Record<string, string | undefined>>;
 
 /** The words of a set filter such as `status=pending,approved`; undefined without the filter. */

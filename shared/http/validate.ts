@@ -7,6 +7,7 @@ import { escapePointer } from "./strict-json.ts";
 
 /** What each named rule of the schemas says to the caller. */
 const rules: Readonly<Record<string, string>> = {
+  address_range: "must be an IP address or a range such as 203.0.113.0/24",
   account_number: "must be 8 to 10 digits",
   amount:
     "must be a plain decimal such as 1000.00: no sign, exponent or leading zero, at most 15 digits before the point",

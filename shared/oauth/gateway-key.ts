@@ -2,6 +2,8 @@ import {
   APIGatewayClient,
   CreateApiKeyCommand,
   CreateUsagePlanKeyCommand,
+  DeleteApiKeyCommand,
+  DeleteUsagePlanKeyCommand,
   GetApiKeysCommand,
 } from "@aws-sdk/client-api-gateway";
 import { env } from "../runtime/env.ts";
@@ -14,23 +16,41 @@ const gateway = new APIGatewayClient({ maxAttempts: 3 });
  */
 export async function ensureGatewayKey(applicationId: string, value: string): Promise<string> {
   const id = await ensureKey(applicationId, value);
-  try {
-    await gateway.send(new CreateUsagePlanKeyCommand({ usagePlanId: env.usagePlanId, keyId: id, keyType: "API_KEY" }));
-  } catch (error) {
-    if ((error as Error).name !== "ConflictException") throw error;
-  }
+  await unless("ConflictException", () =>
+    gateway.send(new CreateUsagePlanKeyCommand({ usagePlanId: env.usagePlanId, keyId: id, keyType: "API_KEY" })),
+  );
   return id;
 }
 
-async function ensureKey(name: string, value: string): Promise<string> {
-  try {
-    const { id } = await gateway.send(new CreateApiKeyCommand({ name, value, enabled: true }));
-    if (id !== undefined) return id;
-  } catch (error) {
-    if ((error as Error).name !== "ConflictException") throw error;
+/** Takes every API key of an application out of the usage plan and deletes it; what is gone already is no fault. */
+export async function removeGatewayKeys(applicationId: string): Promise<void> {
+  for (const id of await keyIdsOf(applicationId)) {
+    const inPlan = { usagePlanId: env.usagePlanId, keyId: id };
+    await unless("NotFoundException", () => gateway.send(new DeleteUsagePlanKeyCommand(inPlan)));
+    await unless("NotFoundException", () => gateway.send(new DeleteApiKeyCommand({ apiKey: id })));
   }
-  const { items } = await gateway.send(new GetApiKeysCommand({ nameQuery: name, limit: 10 }));
-  const found = items?.find((key) => key.name === name);
-  if (found?.id === undefined) throw new Error(`The API key of ${name} is neither new nor there.`);
-  return found.id;
+}
+
+async function ensureKey(name: string, value: string): Promise<string> {
+  const made = await unless("ConflictException", () =>
+    gateway.send(new CreateApiKeyCommand({ name, value, enabled: true })),
+  );
+  const id = made?.id ?? (await keyIdsOf(name))[0];
+  if (id === undefined) throw new Error(`The API key of ${name} is neither new nor there.`);
+  return id;
+}
+
+async function keyIdsOf(name: string): Promise<readonly string[]> {
+  const { items = [] } = await gateway.send(new GetApiKeysCommand({ nameQuery: name, limit: 10 }));
+  return items.flatMap((key) => (key.name === name && key.id !== undefined ? [key.id] : []));
+}
+
+/** The answer of a call, or undefined for the error that says that it was done before. */
+async function unless<T>(name: string, call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if ((error as Error).name !== name) throw error;
+    return undefined;
+  }
 }

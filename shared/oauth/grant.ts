@@ -1,24 +1,32 @@
 import type { Application } from "../domain/application.ts";
+import type { Family } from "../domain/family.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Scope } from "../schema/scope.ts";
+import { refreshTokenOf } from "./refresh-token.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { signAccessToken } from "./token.ts";
 
-/** Scopes of a token request: all of the application's without `scope`, undefined when it asks for one it lacks. */
-export function grantedScopes(application: Application, requested: string | undefined): readonly Scope[] | undefined {
-  if (requested === undefined) return application.scopes;
-  const wanted = [...new Set(requested.split(" ").filter((word) => word !== ""))];
-  const granted = application.scopes.filter((scope) => wanted.includes(scope));
+/** Those of the held scopes that are asked for, all of them without `scope`; undefined when one is not held. */
+export function grantedScopes(held: readonly Scope[], requested: string | undefined): readonly Scope[] | undefined {
+  const wanted = requested === undefined ? held : [...new Set(requested.split(" ").filter((word) => word !== ""))];
+  const granted = held.filter((scope) => (wanted as readonly string[]).includes(scope));
   return granted.length === wanted.length && granted.length > 0 ? granted : undefined;
 }
 
-/** Answer of the token endpoint (RFC 6749 5.1) for an authenticated application. */
-export function accessTokenReply(application: Application, scopes: readonly Scope[], key: SigningKey) {
-  const issued = Math.floor(nowMs() / 1000);
-  const token = signAccessToken(
+/** Answer of the token endpoint (RFC 6749 5.1): a new access token, and the refresh token that is good now. */
+export async function tokenReply(
+  application: Application,
+  family: Family,
+  scopes: readonly Scope[],
+  key: SigningKey,
+): Promise<Readonly<Record<string, unknown>>> {
+  const moment = nowMs();
+  const issued = Math.floor(moment / 1000);
+  const scope = scopes.join(" ");
+  const access = signAccessToken(
     {
       iss: env.tokenIssuer,
       aud: env.tokenAudience,
@@ -27,17 +35,21 @@ export function accessTokenReply(application: Application, scopes: readonly Scop
       iat: issued,
       exp: issued + limits.token.access_lifetime_seconds,
       jti: newId("tok"),
-      scope: scopes.join(" "),
+      scope,
       tenant: application.tenant_id,
       app: application.id,
+      fam: family.id,
       env: env.stage,
     },
     key,
   );
+  const { tenant_id, id: family_id, generation, refresh_until } = family;
   return {
-    access_token: token,
+    access_token: access,
     token_type: "Bearer",
     expires_in: limits.token.access_lifetime_seconds,
-    scope: scopes.join(" "),
+    refresh_token: await refreshTokenOf({ tenant_id, family_id, generation }),
+    refresh_token_expires_in: Math.max(1, Math.floor((Date.parse(refresh_until) - moment) / 1000)),
+    scope,
   };
 }

@@ -1,19 +1,26 @@
 import {
   DescribeSecretCommand,
-  GetSecretValueCommand,
   PutSecretValueCommand,
-  SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
-import { PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { type PublicKey, publicKeys } from "../data/entities.ts";
-import { readItem, table } from "../data/table.ts";
+import { table } from "../data/table.ts";
 import { itemOf } from "../data/write.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newSecretWord } from "../runtime/ids.ts";
-import { generateSigningKey, pemOfJwk, publicJwkOf, type SigningKey } from "./signing-key.ts";
+import { publishedKeys } from "./public-keys.ts";
+import {
+  generateSigningKey,
+  pemOfJwk,
+  publicJwkOf,
+  readSigningKey,
+  type SigningKey,
+  secrets,
+  signingCacheSeconds,
+} from "./signing-key.ts";
 import { signAccessToken, verifyAccessToken } from "./token.ts";
 
 /** What Secrets Manager asks of a rotation function, step by step; any step may be asked twice. */
@@ -23,8 +30,6 @@ export interface RotationStep {
   /** Version id of the new value. */
   readonly ClientRequestToken: string;
 }
-
-const secrets = new SecretsManagerClient({ maxAttempts: 3 });
 
 /** Runs one step of the rotation of the signing key. */
 export async function rotate({
@@ -38,11 +43,19 @@ export async function rotate({
   if (step === "finishSecret") await makeCurrent(secret, version);
 }
 
-/** A new key signs only after its publication has reached every cache; the very first one signs at once. */
+/**
+ * A new key signs only after its publication has reached every cache; the very first one signs at once. While the
+ * current key does not sign yet the one before it does, and a third would push that one out, so it has to wait.
+ * @throws Error when the current key does not sign yet
+ */
 async function createPending(secret: string, version: string): Promise<void> {
   const { VersionIdsToStages: versions = {} } = await secrets.send(new DescribeSecretCommand({ SecretId: secret }));
   if (versions[version]?.includes("AWSCURRENT")) return;
-  if ((await readKey(secret, version)) !== undefined) return;
+  if ((await readSigningKey(secret, { VersionId: version })) !== undefined) return;
+  const current = await readSigningKey(secret, { VersionStage: "AWSCURRENT" });
+  if (current !== undefined && current.signs_from_ms > nowMs()) {
+    throw new Error("The current signing key does not sign yet. Rotate again some minutes later.");
+  }
   const first = (await publishedKeys()).length === 0;
   const lead = first ? 0 : limits.token.key_publication_lead_seconds * 1000;
   const key = generateSigningKey(`key_${newSecretWord(20)}`, nowMs() + lead);
@@ -79,6 +92,7 @@ function testKey(key: SigningKey, published: readonly PublicKey[]): void {
       scope: "",
       tenant: "test",
       app: "test",
+      fam: "test",
       env: expect.environment,
     },
     key,
@@ -101,13 +115,13 @@ async function makeCurrent(secret: string, version: string): Promise<void> {
       }),
     );
   }
-  await retireOthers((await readKey(secret, version))?.kid);
+  await retireOthers((await readSigningKey(secret, { VersionId: version }))?.kid);
 }
 
 /** Every other public key stays until the last token that it can have signed has expired. */
 async function retireOthers(kid: string | undefined): Promise<void> {
   const { key_publication_lead_seconds, access_lifetime_seconds, clock_skew_seconds } = limits.token;
-  const last = key_publication_lead_seconds + access_lifetime_seconds + clock_skew_seconds + 60;
+  const last = key_publication_lead_seconds + signingCacheSeconds + access_lifetime_seconds + clock_skew_seconds;
   for (const key of await publishedKeys()) {
     if (key.kid === kid || key.expires_at !== undefined) continue;
     await table.send(
@@ -121,31 +135,8 @@ async function retireOthers(kid: string | undefined): Promise<void> {
   }
 }
 
-async function publishedKeys(): Promise<readonly PublicKey[]> {
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      ConsistentRead: true,
-      KeyConditionExpression: "pk = :keys",
-      ExpressionAttributeValues: { ":keys": publicKeys.partition },
-    }),
-  );
-  return (answer.Items ?? []).map((item) => readItem<PublicKey>(item));
-}
-
 async function pendingKey(secret: string, version: string): Promise<SigningKey> {
-  const key = await readKey(secret, version);
+  const key = await readSigningKey(secret, { VersionId: version });
   if (key === undefined) throw new Error("The new signing key is not there.");
   return key;
-}
-
-async function readKey(secret: string, version: string): Promise<SigningKey | undefined> {
-  try {
-    const answer = await secrets.send(new GetSecretValueCommand({ SecretId: secret, VersionId: version }));
-    const value = JSON.parse(answer.SecretString ?? "{}") as Partial<SigningKey>;
-    return value.pem === undefined ? undefined : (value as SigningKey);
-  } catch (error) {
-    if ((error as Error).name === "ResourceNotFoundException") return undefined;
-    throw error;
-  }
 }

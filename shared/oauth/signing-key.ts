@@ -31,8 +31,27 @@ export function pemOfJwk(jwk: Readonly<Record<string, string>>): string {
     .toString();
 }
 
-const secrets = new SecretsManagerClient({ maxAttempts: 2 });
-const cachedForMs = 60_000;
+/** Secrets Manager, for those who read and those who rotate the signing key. */
+export const secrets = new SecretsManagerClient({ maxAttempts: 3 });
+
+/** Which version of the signing key: one by its id, or the one that has a label. */
+export type KeyVersion = { readonly VersionId: string } | { readonly VersionStage: "AWSCURRENT" | "AWSPREVIOUS" };
+
+/** A version of the signing key; undefined when it is not there or not made yet. */
+export async function readSigningKey(secretId: string, version: KeyVersion): Promise<SigningKey | undefined> {
+  try {
+    const answer = await secrets.send(new GetSecretValueCommand({ SecretId: secretId, ...version }));
+    const value = JSON.parse(answer.SecretString ?? "{}") as Partial<SigningKey>;
+    return value.pem === undefined ? undefined : (value as SigningKey);
+  } catch (error) {
+    // The value that the secret was created with need not be JSON.
+    if ((error as Error).name === "ResourceNotFoundException" || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** How long a function signs with a key without asking whether there is another. */
+export const signingCacheSeconds = 60;
 let cached: { readonly key: SigningKey; readonly untilMs: number } | undefined;
 
 /**
@@ -41,22 +60,10 @@ let cached: { readonly key: SigningKey; readonly untilMs: number } | undefined;
  */
 export async function signingKey(): Promise<SigningKey | undefined> {
   if (cached !== undefined && cached.untilMs > nowMs()) return cached.key;
-  const current = await storedKey("AWSCURRENT");
-  const key = current !== undefined && current.signs_from_ms > nowMs() ? await storedKey("AWSPREVIOUS") : current;
-  const chosen = key ?? current;
-  if (chosen !== undefined) cached = { key: chosen, untilMs: nowMs() + cachedForMs };
+  const current = await readSigningKey(env.signingKeySecretId, { VersionStage: "AWSCURRENT" });
+  const early = current !== undefined && current.signs_from_ms > nowMs();
+  const before = early ? await readSigningKey(env.signingKeySecretId, { VersionStage: "AWSPREVIOUS" }) : undefined;
+  const chosen = before ?? current;
+  if (chosen !== undefined) cached = { key: chosen, untilMs: nowMs() + signingCacheSeconds * 1000 };
   return chosen;
-}
-
-async function storedKey(stage: "AWSCURRENT" | "AWSPREVIOUS"): Promise<SigningKey | undefined> {
-  try {
-    const answer = await secrets.send(
-      new GetSecretValueCommand({ SecretId: env.signingKeySecretId, VersionStage: stage }),
-    );
-    const value = JSON.parse(answer.SecretString ?? "{}") as Partial<SigningKey>;
-    return value.pem === undefined ? undefined : (value as SigningKey);
-  } catch (error) {
-    if ((error as Error).name === "ResourceNotFoundException" || error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

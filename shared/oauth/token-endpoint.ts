@@ -1,60 +1,97 @@
-import { addressInRanges } from "../runtime/address.ts";
-import { authenticateClient } from "./applications.ts";
-import { type RawTokenRequest, readTokenRequest } from "./credentials.ts";
-import { accessTokenReply, grantedScopes } from "./grant.ts";
-import { signingKey } from "./signing-key.ts";
+import { putFamily, readFamily, revokeFamily, rotateFamily } from "../data/families.ts";
+import { noteUse } from "../data/last-use.ts";
+import { decideRefresh, type Family, openFamily, type RevocationReason } from "../domain/family.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { newId } from "../runtime/ids.ts";
+import { log } from "../runtime/log.ts";
+import { type AuthenticatedClient, forClient, type OAuthRequest } from "./client-authentication.ts";
+import { grantedScopes, tokenReply } from "./grant.ts";
+import { failure, notReady, type OAuthAnswer, success } from "./oauth-answer.ts";
+import { type RefreshTokenPlace, readRefreshToken } from "./refresh-token.ts";
+import { type SigningKey, signingKey } from "./signing-key.ts";
 
-/** A token request with the address that it came from. */
-export interface TokenRequest extends RawTokenRequest {
-  readonly address: string;
+/** Answers a token request: client credentials (RFC 6749 4.4) or refresh (RFC 6749 6). */
+export function answerTokenRequest(request: OAuthRequest): Promise<OAuthAnswer> {
+  return forClient(request, missingParameter, async (client, parameters) => {
+    const grant = parameters.get("grant_type");
+    if (grant !== "client_credentials" && grant !== "refresh_token") {
+      return failure("unsupported_grant_type", "The grant type must be client_credentials or refresh_token.");
+    }
+    const key = await signingKey();
+    if (key === undefined || client.application.api_key_id === null) return notReady();
+    const scope = parameters.get("scope");
+    return grant === "client_credentials"
+      ? issue(client, scope, key)
+      : refresh(client, { token: parameters.get("refresh_token") ?? "", scope, request }, key);
+  });
 }
 
-/** What the token endpoint answers, in the shape of RFC 6749 5. */
-export interface TokenAnswer {
-  readonly status: 200 | 400 | 401 | 503;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Readonly<Record<string, unknown>>;
+function missingParameter(parameters: ReadonlyMap<string, string>): OAuthAnswer | undefined {
+  const grant = parameters.get("grant_type");
+  if (grant === undefined) return failure("invalid_request", "The parameter grant_type is missing.");
+  if (grant !== "refresh_token" || parameters.has("refresh_token")) return undefined;
+  return failure("invalid_request", "The parameter refresh_token is missing.");
 }
 
-const uncached = { "Cache-Control": "no-store", Pragma: "no-cache" };
+const scopeLacked = "The application does not hold this scope.";
 
-/** Answers a token request: client credentials grant (RFC 6749 4.4). */
-export async function answerTokenRequest(request: TokenRequest): Promise<TokenAnswer> {
-  const read = readTokenRequest(request);
-  if (!read.ok) return failure(read.error, read.detail, read.basic);
-  const grant = read.parameters.get("grant_type");
-  if (grant === undefined) return failure("invalid_request", "The parameter grant_type is missing.", read.basic);
-  const application = await authenticateClient(read.client_id, read.client_secret);
-  const ranges = application?.allowed_ips ?? [];
-  const welcome = ranges.length === 0 || addressInRanges(request.address, ranges);
-  if (application === undefined || !welcome) {
-    return failure("invalid_client", "Client authentication failed.", read.basic);
+async function issue(client: AuthenticatedClient, requested: string | undefined, key: SigningKey) {
+  const { application } = client;
+  const scopes = grantedScopes(application.scopes, requested);
+  if (scopes === undefined) return failure("invalid_scope", scopeLacked);
+  const moment = nowMs();
+  const family = openFamily({ ...client, scopes }, { id: newId("fam", moment), nowMs: moment });
+  await Promise.all([putFamily(family), noteUse(application)]);
+  return success(await tokenReply(application, family, scopes, key));
+}
+
+interface RefreshRequest {
+  readonly token: string;
+  readonly scope: string | undefined;
+  readonly request: OAuthRequest;
+}
+
+/** Each refresh token is good once; requests that meet get the same successor. A wrong scope does not use it up. */
+async function refresh(client: AuthenticatedClient, { token, scope, request }: RefreshRequest, key: SigningKey) {
+  const { application } = client;
+  const refused = failure("invalid_grant", "The refresh token is unknown, expired, used or revoked.");
+  const place = await readRefreshToken(token);
+  let family = place && (await readFamily(place.tenant_id, place.family_id));
+  // A decision that another request was faster than is made again on what that one wrote. It can only move on.
+  while (place !== undefined && family !== undefined) {
+    const decision = decideRefresh(family, place.generation, client, nowMs());
+    if (decision.kind === "refuse") {
+      if (decision.revoke !== undefined) await endFamily(place, decision.revoke, client, request);
+      return refused;
+    }
+    const held = family.scopes.filter((each) => application.scopes.includes(each));
+    const scopes = grantedScopes(held, scope);
+    if (scopes === undefined) return failure("invalid_scope", scopeLacked);
+    const stored: Family | undefined = decision.kind === "repeat" ? family : await rotateFamily(family, decision.after);
+    if (stored !== undefined && (decision.kind === "repeat" || stored === decision.after)) {
+      await noteUse(application);
+      return success(await tokenReply(application, stored, scopes, key));
+    }
+    family = stored;
   }
-  if (grant !== "client_credentials") {
-    return failure("unsupported_grant_type", "The grant type must be client_credentials.", read.basic);
-  }
-  const scopes = grantedScopes(application, read.parameters.get("scope"));
-  if (scopes === undefined) return failure("invalid_scope", "The application does not hold this scope.", read.basic);
-  const key = await signingKey();
-  if (key === undefined || application.api_key_id === null) return notReady();
-  return { status: 200, headers: uncached, body: accessTokenReply(application, scopes, key) };
+  return refused;
 }
 
-function failure(error: string, description: string, basic: boolean): TokenAnswer {
-  const unauthorized = error === "invalid_client";
-  return {
-    status: unauthorized ? 401 : 400,
-    // Only a client that tried Basic is challenged (RFC 6749 5.2); a body client would take the header for the error.
-    headers: { ...uncached, ...(unauthorized && basic ? { "WWW-Authenticate": 'Basic realm="oauth"' } : {}) },
-    body: { error, error_description: description },
-  };
-}
-
-/** The first signing key and an application's API key are made shortly after they are asked for. */
-function notReady(): TokenAnswer {
-  const body = {
-    error: "temporarily_unavailable",
-    error_description: "The service is being set up. Try again shortly.",
-  };
-  return { status: 503, headers: { ...uncached, "Retry-After": "2" }, body };
+/** Somebody holds a token that he should not have: nobody can tell who, so the whole family ends (RFC 9700 4.14.2). */
+async function endFamily(
+  place: RefreshTokenPlace,
+  reason: RevocationReason,
+  { application }: AuthenticatedClient,
+  { request_id }: OAuthRequest,
+): Promise<void> {
+  const ended = await revokeFamily(place.tenant_id, place.family_id, reason);
+  log.warn("security: a refresh token was misused", {
+    reason,
+    family_id: place.family_id,
+    tenant_id: place.tenant_id,
+    generation: place.generation,
+    application_id: application.id,
+    request_id,
+    family_ended: ended,
+  });
 }

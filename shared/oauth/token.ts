@@ -14,6 +14,8 @@ export interface AccessClaims {
   readonly scope: string;
   readonly tenant: string;
   readonly app: string;
+  /** Family of tokens that it belongs to; when that is revoked it ends too. */
+  readonly fam: string;
   readonly env: string;
 }
 
@@ -34,11 +36,19 @@ export function signAccessToken(claims: AccessClaims, key: { readonly kid: strin
   });
 }
 
+/** Where to look for what a token names. */
+export interface PeekedToken {
+  readonly kid: string;
+  readonly tenant: string;
+  readonly application: string;
+  readonly family: string;
+}
+
 /**
- * What an unverified token says of the key that it was signed with and of the application that it speaks for: where to
- * look, and nothing to trust. Undefined when it is no token of ours by its form.
+ * What an unverified token says of the key that it was signed with, of the application that it speaks for and of its
+ * family: where to look, and nothing to trust. Undefined when it is no token of ours by its form.
  */
-export function peekToken(token: string): { kid: string; tenant: string; application: string } | undefined {
+export function peekToken(token: string): PeekedToken | undefined {
   if (token.length > limits.token.max_bytes) return undefined;
   let decoded: jwt.Jwt | null;
   try {
@@ -50,11 +60,12 @@ export function peekToken(token: string): { kid: string; tenant: string; applica
   if (header === undefined || typeof payload !== "object") return undefined;
   if (header.alg !== "ES256" || header.typ !== "at+jwt") return undefined;
   const { kid } = header;
-  const { tenant, app } = payload as { tenant?: unknown; app?: unknown };
+  const { tenant, app, fam } = payload as { tenant?: unknown; app?: unknown; fam?: unknown };
   if (typeof kid !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(kid)) return undefined;
   if (typeof tenant !== "string" || !/^brk_[0-9A-HJKMNP-TV-Z]{26}$/.test(tenant)) return undefined;
   if (typeof app !== "string" || !/^app_[0-9A-HJKMNP-TV-Z]{26}$/.test(app)) return undefined;
-  return { kid, tenant, application: app };
+  if (typeof fam !== "string" || !/^fam_[0-9A-HJKMNP-TV-Z]{26}$/.test(fam)) return undefined;
+  return { kid, tenant, application: app, family: fam };
 }
 
 /**
@@ -75,7 +86,7 @@ export function verifyAccessToken(token: string, publicKeyPem: string, expect: E
     return undefined;
   }
   const claims = payload as AccessClaims;
-  const texts = [claims.sub, claims.client_id, claims.jti, claims.scope, claims.tenant, claims.app];
+  const texts = [claims.sub, claims.client_id, claims.jti, claims.scope, claims.tenant, claims.app, claims.fam];
   const complete = texts.every((text) => typeof text === "string") && typeof claims.iat === "number";
   const timely = typeof claims.exp === "number" && claims.iat <= expect.nowSeconds + limits.token.clock_skew_seconds;
   return complete && timely && claims.env === expect.environment && claims.aud === expect.audience ? claims : undefined;

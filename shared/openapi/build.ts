@@ -2,7 +2,7 @@ import type { $ZodType } from "zod/v4/core";
 import { limits } from "../limits.ts";
 import { routes } from "../routes/index.ts";
 import type { Route } from "../routes/route.ts";
-import { TokenError } from "../schema/oauth.ts";
+import { Nothing, TokenError } from "../schema/oauth.ts";
 import { scopes } from "../schema/scope.ts";
 import { callbacksOf, eventSchemas } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
@@ -144,7 +144,10 @@ export function printOpenApi(document: OpenApi): string {
 
 function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {
   const bodies = rows.flatMap((row) => (row.body === undefined ? [] : [row.body]));
-  const plain = componentSchemas(bodies, [...rows.map((row) => row.reply), TokenError]);
+  const plain = componentSchemas(bodies, [
+    ...rows.map(({ reply }) => reply).filter((reply) => reply !== Nothing),
+    TokenError,
+  ]);
   const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema };
   return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, withTexts(name, schema)]));
 }
@@ -152,7 +155,7 @@ function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {
 /** The example of every answer that succeeds, by the name of its schema. */
 function repliesOf(rows: readonly Route[]): Record<string, JsonObject> {
   const examples: Record<string, JsonObject> = {};
-  for (const row of rows) {
+  for (const row of rows.filter(({ reply }) => reply !== Nothing)) {
     const item = itemOf(row.reply);
     const example = replyExamples[componentName(item ?? row.reply, row.id)];
     if (example === undefined) continue;

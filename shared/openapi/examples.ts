@@ -165,6 +165,28 @@ const transaction: JsonObject = {
   }),
 };
 
+const apiApplication: JsonObject = {
+  id: actor.id,
+  object: "application",
+  name: "CRM",
+  environment: "sandbox",
+  client_id: "app_Zk3mX9qLw2RtYv7BnC4dPs8h",
+  scopes: ["clients:read", "clients:write"],
+  allowed_ips: ["203.0.113.0/24"],
+  status: "active",
+  revoked_at: null,
+  access_token_ttl: 3600,
+  refresh_token_ttl: 2_592_000,
+  secret_rotated_at: null,
+  previous_secret_expires_at: null,
+  last_used_at: completed_at,
+  rate: { per_minute: 1000, burst: 50, quotes_per_second: 100 },
+  created_at,
+  updated_at: created_at,
+  version: 1,
+  _links: links({ self: `/applications/${actor.id}` }),
+};
+
 /**
  * One answer for every schema that an answer shows, by the name of its component; pages are made of them. A schema
  * without one fails the tests.
@@ -180,6 +202,25 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     metrics_stale: false,
     balance_version: 1,
     _links: links({ self: `/accounts/${account_id}/balance`, account: `/accounts/${account_id}` }),
+  },
+  ApiApplication: apiApplication,
+  IssuedApiApplication: {
+    ...apiApplication,
+    last_used_at: null,
+    client_secret: "sec_sandbox_0000000000000000000000000000000000000000000",
+  },
+  KeySet: {
+    keys: [
+      {
+        kty: "EC",
+        crv: "P-256",
+        x: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+        kid: "key_7Yc2kQm9XzR4tVb1NwLp",
+        alg: "ES256",
+        use: "sig",
+      },
+    ],
   },
   BrokerageClient: client,
   BrokerageEvent: {
@@ -239,6 +280,8 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     access_token: "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6IjEifQ.eyJzdWIiOiJhcHAifQ.c2lnbmF0dXJl",
     token_type: "Bearer",
     expires_in: 3600,
+    refresh_token: `rt_${"0".repeat(118)}`,
+    refresh_token_expires_in: 2_592_000,
     scope: "clients:read clients:write",
   },
   TradingAccount: account,

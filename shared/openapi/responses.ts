@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
-import { TokenError } from "../schema/oauth.ts";
+import { Nothing, TokenError } from "../schema/oauth.ts";
 import { type ProblemCode, problems, problemType } from "../schema/problem.ts";
 import { OpenApiDocument } from "../schema/service.ts";
 import type { JsonObject } from "./document.ts";
@@ -134,7 +134,7 @@ export function isConditional(row: Route): boolean {
 
 /** Requests of the row count against a limit, and the answers tell how much of it is left. */
 function isCounted(row: Route): boolean {
-  return row.auth === "token" && row.rate !== "none";
+  return row.rate !== "none";
 }
 
 /** The answer has an entity tag: one resource with a version, or the description of the API. */
@@ -177,6 +177,7 @@ function successOf(row: Route, rows: readonly Route[]): JsonObject {
     ...(isRepeatable(row) ? ["Idempotent-Replayed"] : []),
     "Cache-Control",
   ]);
+  if (row.reply === Nothing) return { description: row.summary, headers };
   const links = linksOf(row, rows);
   const more = Object.keys(links).length === 0 ? {} : { links };
   const name = componentName(row.reply, row.id);
@@ -240,16 +241,16 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
   const fromGateway = (status: number) => ({ $ref: `#/components/responses/${sharedResponses[status]?.name}` });
   const busy = ["temporarily_unavailable"];
   return {
-    "400": own("The request is not valid.", oauthErrorsOf(row), [], tokenErrorContent),
+    "400": own("The request is not valid.", oauthErrorsOf(row), rateHeaders, tokenErrorContent),
     "401": own("The client is not authenticated.", ["invalid_client"], ["WWW-Authenticate"], tokenErrorContent),
     "413": fromGateway(413),
-    "429": own("Too many attempts.", [...busy, "rate_limit_exceeded"], ["Retry-After"], {
+    "429": own("Too many attempts.", [...busy, "rate_limit_exceeded"], ["Retry-After", ...rateHeaders], {
       ...tokenErrorContent,
       ...problemContent(["rate_limit_exceeded"]),
     }),
     "500": fromGateway(500),
     "502": fromGateway(502),
-    "503": own("Not available right now.", [...busy, "service_unavailable"], ["Retry-After"], {
+    "503": own("Not available right now.", [...busy, "service_unavailable"], ["Retry-After", ...rateHeaders], {
       ...tokenErrorContent,
       ...problemContent(["service_unavailable"]),
     }),

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { $ZodType } from "zod/v4/core";
 import { limits } from "../limits.ts";
 import * as account from "../schema/account.ts";
+import * as application from "../schema/application.ts";
 import * as client from "../schema/client.ts";
 import * as event from "../schema/event.ts";
 import * as fields from "../schema/fields.ts";
@@ -16,6 +17,7 @@ import type { JsonObject } from "./document.ts";
 /** Files whose exported schemas become components, named as they are exported; a new file is added here. */
 const modules: readonly object[] = [
   account,
+  application,
   client,
   event,
   fields,

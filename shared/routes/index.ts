@@ -1,4 +1,5 @@
 import { accountRoutes } from "./accounts.ts";
+import { applicationRoutes } from "./applications.ts";
 import { clientRoutes } from "./clients.ts";
 import { eventRoutes } from "./events.ts";
 import { oauthRoutes } from "./oauth.ts";
@@ -13,5 +14,6 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...transactionRoutes,
   ...eventRoutes,
+  ...applicationRoutes,
   ...serviceRoutes,
 ];

@@ -1,4 +1,4 @@
-import { TokenReply, TokenRequest } from "../schema/oauth.ts";
+import { KeySet, Nothing, RevocationRequest, TokenReply, TokenRequest } from "../schema/oauth.ts";
 import { route } from "./route.ts";
 
 /** `POST /oauth/token` */
@@ -7,15 +7,18 @@ export const createToken = route({
   method: "POST",
   path: "/oauth/token",
   tag: "OAuth",
-  summary: "Get an access token",
-  description: "Client credentials grant (RFC 6749 4.4), with HTTP Basic or client_id and client_secret in the body.",
+  summary: "Get or refresh an access token",
+  description:
+    "Client credentials (RFC 6749 4.4) and refresh (6), with HTTP Basic or client_id and client_secret in the body. " +
+    "A refresh token is good once and comes with its successor; within 30 seconds the same one gives the same " +
+    "successor again, later it ends all tokens that came from it.",
   file: "oauth/token",
   auth: "none",
   scope: null,
-  rate: "none",
-  grants: ["read"],
-  globals: true,
-  secrets: ["signing_key"],
+  rate: "token",
+  grants: ["read", "put", "update"],
+  globals: { read: ["client_ids"] },
+  secrets: ["signing_key", "service_key"],
   body: TokenRequest,
   media: "form_or_json",
   reply: TokenReply,
@@ -26,5 +29,54 @@ export const createToken = route({
   stages: ["sandbox", "production"],
 });
 
+/** `POST /oauth/revoke` */
+export const revokeToken = route({
+  id: "revoke_token",
+  method: "POST",
+  path: "/oauth/revoke",
+  tag: "OAuth",
+  summary: "Revoke a token",
+  description:
+    "RFC 7009. With one refresh or access token all end that came from the same grant: refresh tokens at once, " +
+    "access tokens within a minute. An unknown token is answered like a known one.",
+  file: "oauth/revoke",
+  auth: "none",
+  scope: null,
+  rate: "token",
+  grants: ["read", "update"],
+  globals: { read: ["client_ids", "public_keys"] },
+  secrets: ["service_key"],
+  body: RevocationRequest,
+  media: "form_or_json",
+  reply: Nothing,
+  status: 200,
+  example: { token: "rt_…", token_type_hint: "refresh_token" },
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /.well-known/jwks.json` */
+export const getKeySet = route({
+  id: "get_key_set",
+  method: "GET",
+  path: "/.well-known/jwks.json",
+  tag: "OAuth",
+  summary: "Get the public keys of the access tokens",
+  description: "A JSON Web Key Set (RFC 7517). A new key is in it at least ten minutes before it signs.",
+  file: "oauth/key-set",
+  auth: "none",
+  scope: null,
+  rate: "none",
+  grants: ["query"],
+  globals: { query: ["public_keys"] },
+  tenantless: true,
+  reply: KeySet,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the OAuth endpoints. */
-export const oauthRoutes = [createToken] as const;
+export const oauthRoutes = [createToken, revokeToken, getKeySet] as const;

@@ -28,6 +28,9 @@ export type Grant =
 /** Secrets that functions can be let read: the key pair of the tokens, and the key that others are derived from. */
 export type SecretName = "signing_key" | "service_key";
 
+/** Partitions that belong to no tenant: applications by client id, and public keys. */
+export type GlobalPartition = "client_ids" | "public_keys";
+
 /** Methods of the API. Every other method of a known path answers 405. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -50,11 +53,16 @@ export interface Route {
   readonly auth: "token" | "none";
   /** Scope that the token must hold; null when any token will do. */
   readonly scope: Scope | null;
-  /** Which limit a request counts against; `none` counts nothing. */
-  readonly rate: "standard" | "quotes" | "none";
+  /**
+   * Which limit a request counts against; `none` counts nothing. `token`: counted by the endpoint itself, per client
+   * and address, because the caller is known only then.
+   */
+  readonly rate: "standard" | "quotes" | "token" | "none";
   readonly grants: readonly Grant[];
-  /** May also touch the global partitions (applications by client id, public keys). */
-  readonly globals?: true;
+  /** Partitions without a tenant that a grant reaches as well. */
+  readonly globals?: Readonly<Partial<Record<"read" | "query" | "put", readonly GlobalPartition[]>>>;
+  /** The grants reach no partition of a tenant, only the global ones. */
+  readonly tenantless?: true;
   /** Secrets that the function may read. */
   readonly secrets?: readonly SecretName[];
   /**

@@ -18,6 +18,24 @@ export function addressInRanges(address: string, ranges: readonly string[]): boo
   return list.check(address, family);
 }
 
+/**
+ * What counts as one place that requests come from: an IPv4 address, or the 64 leading bits of an IPv6 address, since
+ * whoever has one of those has all that begin with them (RFC 4291 2.5.4).
+ */
+export function addressBlock(address: string): string {
+  if (familyOf(address) !== "ipv6") return address;
+  const [head = "", tail] = (address.split("%")[0] ?? "").toLowerCase().split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  // An embedded IPv4 address stands for two groups at the end, behind all that count here.
+  const width = after.length + (after.at(-1)?.includes(".") ? 1 : 0);
+  const all = [...groups, ...(tail === undefined ? [] : Array(8 - groups.length - width).fill("0")), ...after];
+  return `${all
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ""))
+    .join(":")}::/64`;
+}
+
 function familyOf(address: string): "ipv4" | "ipv6" | undefined {
   const version = isIP(address);
   return version === 4 ? "ipv4" : version === 6 ? "ipv6" : undefined;

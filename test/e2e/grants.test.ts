@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { fundedAccount, someClient } from "../support/api-client.ts";
+import { type Credentials, fundedAccount, getToken, someClient } from "../support/api-client.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -82,6 +82,35 @@ const aheadOfUse = new Set([
     (statement) => `brokerage-sandbox-deliver ${statement}`,
   ),
 ]);
+/** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
+async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
+  const made = await api.call<{ id: string } & Credentials>("POST", "/applications", {
+    body: { name: "Story", scopes: ["clients:read"] },
+    headers: { "Idempotency-Key": "application" },
+  });
+  const { client_id, client_secret, id } = made.body;
+  const post = (path: string, fields: Record<string, string>) =>
+    fetch(`${baseUrl}/oauth/${path}`, {
+      method: "POST",
+      body: new URLSearchParams({ client_id, client_secret, ...fields }),
+    });
+  const token = await getToken(baseUrl, { client_id, client_secret });
+  const first = (await (await post("token", { grant_type: "client_credentials" })).json()) as { refresh_token: string };
+  await post("token", { grant_type: "refresh_token", refresh_token: first.refresh_token });
+  await post("token", { grant_type: "client_credentials", client_secret: "wrong" });
+  await post("revoke", { token: first.refresh_token });
+  await post("revoke", { token });
+  await fetch(`${baseUrl}/.well-known/jwks.json`);
+  const path = `/applications/${id}`;
+  const call = (method: string, address: string, body?: object) =>
+    api.call(method, address, {
+      ...(body === undefined ? {} : { body }),
+      headers: { "Idempotency-Key": method + address },
+    });
+  await call("PATCH", path, { name: "Renamed" });
+  await call("POST", `${path}/rotate_secret`, { grace_seconds: 0 });
+  await call("DELETE", path);
+}
 
 async function tellStory(stack: Stack): Promise<void> {
   const { api } = stack;
@@ -97,7 +126,13 @@ async function tellStory(stack: Stack): Promise<void> {
     body: { account_id, amount: "1.00" },
   });
   await api.call("DELETE", `/accounts/${account_id}`);
-  const ids: Record<string, string> = { clients: client_id, accounts: account_id, transactions: withdrawal.body.id };
+  await tellOfApplications(stack);
+  const ids: Record<string, string> = {
+    applications: stack.application_id,
+    clients: client_id,
+    accounts: account_id,
+    transactions: withdrawal.body.id,
+  };
   for (const { method, path, auth } of routes) {
     if (method !== "GET" || auth !== "token") continue;
     const noun = path.split("/")[1] ?? "";

@@ -59,7 +59,16 @@ describe("the token endpoint", () => {
       expect(status).toBe(200);
       expect(headers.get("cache-control")).toBe("no-store");
       expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-      expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "scope", "token_type"]);
+      expect(Object.keys(body).sort()).toEqual([
+        "access_token",
+        "expires_in",
+        "refresh_token",
+        "refresh_token_expires_in",
+        "scope",
+        "token_type",
+      ]);
+      expect(body["refresh_token"]).toMatch(/^rt_[\w-]{118}$/);
+      expect(Number(headers.get("x-ratelimit-remaining"))).toBeLessThan(1000);
     }
   });
 

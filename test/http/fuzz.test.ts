@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { safeParse } from "zod/v4/core";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
+import { Nothing } from "../../shared/schema/oauth.ts";
 import { problems } from "../../shared/schema/problem.ts";
 import { startApi, type TestAnswer } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
@@ -362,6 +363,10 @@ function judge({ row, parts }: Case, { status, headers, text, body }: TestAnswer
   expect(text).not.toMatch(/arn:aws|\.ts:\d|DynamoDB|node_modules/);
   if (status === 304) {
     expect(text).toBe("");
+    return;
+  }
+  if (status < 400 && row.reply === Nothing) {
+    expect([text, headers["Content-Type"]]).toEqual(["", undefined]);
     return;
   }
   if (status < 400) {

@@ -50,12 +50,17 @@ const actions: Record<Grant, string> = {
 const ledgerDenial = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
 
 function expectedLines(route: Route): string[] {
-  const keys = route.globals === true ? "brk_* GLOBAL|*" : "brk_*";
+  const partitions = { client_ids: "GLOBAL|CLIENTID", public_keys: "GLOBAL|KEYS" };
+  const keysOf = (grant: string) => {
+    const globals = Object.entries(route.globals ?? {}).flatMap(([name, more]) => (name === grant ? more : []));
+    return [...(route.tenantless ? [] : ["brk_*"]), ...globals.map((name) => partitions[name])].join(" ");
+  };
+  const counted = route.rate === "token" ? "brk_* GLOBAL|FAIL|*" : "brk_*";
   const changes = route.grants.includes("update") || route.grants.includes("delete");
   return [
-    ...route.grants.map((grant) => `Allow dynamodb:${actions[grant]} ${keys}`),
+    ...route.grants.map((grant) => `Allow dynamodb:${actions[grant]} ${keysOf(grant)}`),
     ...(changes ? ledgerDenial : []),
-    ...(route.rate === "none" ? [] : ["Allow dynamodb:UpdateItem volatile brk_*"]),
+    ...(route.rate === "none" ? [] : [`Allow dynamodb:UpdateItem volatile ${counted}`]),
     ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),
     ...(route.queues ?? []).map((queue) => `Allow sqs:SendMessage queue ${queue}`),
   ];
@@ -121,7 +126,7 @@ describe("rights of the functions", () => {
     expect(readers.sort()).toEqual(["Promote", "Provision"]);
   });
 
-  test("provision makes and finds API keys and puts them into the plan", () => {
+  test("provision makes, finds and deletes API keys and puts them into the plan and out of it", () => {
     const rights = rightsOf("production", "provision");
     const gateway = rights.filter((line) => line.includes("apigateway"));
     const collections = gateway.map((line) => {
@@ -129,12 +134,20 @@ describe("rights of the functions", () => {
       const collection = resource.includes("/usageplans/") ? "plan keys" : "keys";
       return `${action} ${collection}${resource.includes("/*") ? "/*" : ""}`;
     });
-    expect(collections.sort()).toEqual(["apigateway:GET keys", "apigateway:POST keys", "apigateway:POST plan keys"]);
+    expect(collections.sort()).toEqual([
+      "apigateway:DELETE keys/*",
+      "apigateway:DELETE plan keys/*",
+      "apigateway:GET keys",
+      "apigateway:POST keys",
+      "apigateway:POST plan keys",
+    ]);
     expect(rights.filter((line) => !line.includes("apigateway")).sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|APP|*",
-        ...["BatchGetItem", "PutItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_* GLOBAL|*`),
+        ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID",
         ...ledgerDenial,
+        ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((a) => `Allow dynamodb:${a} stream`),
       ].sort(),
     );
   });
@@ -216,9 +229,10 @@ describe("functions", () => {
     };
     expect(Object.keys(Object(variables("get-me"))).sort()).toEqual([...common].sort());
     expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, "USAGE_PLAN_ID"].sort());
-    for (const id of ["create-token", "rotate-signing-key"]) {
-      expect(Object.keys(Object(variables(id))).sort()).toEqual([...common, "SIGNING_KEY_SECRET_ID"].sort());
-    }
+    const both = ["SERVICE_KEY_SECRET_ID", "SIGNING_KEY_SECRET_ID"];
+    expect(Object.keys(Object(variables("rotate-signing-key"))).sort()).toEqual([...common, both[1]].sort());
+    expect(Object.keys(Object(variables("create-token"))).sort()).toEqual([...common, ...both].sort());
+    expect(Object.keys(Object(variables("create-application"))).sort()).toEqual([...common, both[0]].sort());
     expect(variables("get-me")).toMatchObject({
       STAGE: "sandbox",
       TOKEN_ISSUER: "https://sandbox.brokerage.example",
@@ -243,20 +257,36 @@ describe("functions", () => {
   });
 
   test("of the stream: batches, filter and failures as the design says", () => {
-    const mappings = ofType(synthesized("sandbox"), "AWS::Lambda::EventSourceMapping");
-    const mapping = only(mappings.filter(({ properties }) => JSON.stringify(properties).includes("StreamArn")));
-    expect(mapping.properties).toMatchObject({
-      BatchSize: 25,
+    const mappings = ofType(synthesized("sandbox"), "AWS::Lambda::EventSourceMapping").filter(
+      ({ properties }) => properties["StartingPosition"] !== undefined,
+    );
+    const readerOf = (et: string) =>
+      only(mappings.filter(({ properties }) => JSON.stringify(properties["FilterCriteria"]).includes(et)));
+    const common = {
       MaximumBatchingWindowInSeconds: 0,
       ParallelizationFactor: 1,
       BisectBatchOnFunctionError: true,
       FunctionResponseTypes: ["ReportBatchItemFailures"],
       MaximumRecordAgeInSeconds: 82_800,
-      MaximumRetryAttempts: 5,
       StartingPosition: "TRIM_HORIZON",
+    };
+    const publish = readerOf("OUTBOX");
+    expect(publish.properties).toMatchObject({
+      ...common,
+      BatchSize: 25,
+      MaximumRetryAttempts: 5,
       FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' }] },
     });
-    expect(at(mapping.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
+    expect(at(publish.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
+    const waiting = '{"et":{"S":["APP"]},"wake_at":{"S":[{"exists":true}]}}';
+    expect(readerOf("APP").properties).toMatchObject({
+      ...common,
+      BatchSize: 10,
+      MaximumRetryAttempts: 2,
+      FilterCriteria: { Filters: [{ Pattern: `{"dynamodb":{"NewImage":${waiting}}}` }] },
+    });
+    // A stream serves two readers; a third is throttled.
+    expect(mappings).toHaveLength(2);
   });
 });
 

@@ -11,7 +11,10 @@ export interface Stack {
   readonly baseUrl: string;
   readonly api: ApiClient;
   readonly tenant_id: string;
+  readonly application_id: string;
   readonly credentials: Credentials;
+  /** Folder of everything that the stack keeps: database, secrets, API keys, logs. */
+  readonly dataDir: string;
   /** An application of a tenant of its own, or of the named one. */
   newApplication(options?: ApplicationOptions): Promise<Application>;
   stop(): Promise<void>;
@@ -54,6 +57,7 @@ export async function startStack(options: Partial<CloudOptions> = {}): Promise<S
       cloud,
       baseUrl: cloud.baseUrl,
       ...first,
+      dataDir,
       newApplication,
       async stop() {
         await cloud.stop();

@@ -1,0 +1,17 @@
+import { ref } from "../../shared/data/store.ts";
+import { issuedApplicationBody, registerApplication } from "../../shared/domain/application.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { secretCommand } from "../../shared/http/secret-command.ts";
+import { drawApplication } from "../../shared/oauth/application-draws.ts";
+import { createApplication } from "../../shared/routes/applications.ts";
+
+/** `POST /applications` */
+export const handler = secretCommand(
+  createApplication,
+  async ({ body, load, context }) => {
+    const { tenant } = await load({ tenant: ref.tenant() });
+    if (tenant === undefined) return refuse("not_found", "There is nothing here.");
+    return registerApplication(body, tenant, drawApplication(), context);
+  },
+  issuedApplicationBody,
+);

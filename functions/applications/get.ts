@@ -1,0 +1,10 @@
+import { ref } from "../../shared/data/store.ts";
+import { applicationBody } from "../../shared/domain/application.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getApplication } from "../../shared/routes/applications.ts";
+
+/** `GET /applications/{id}` */
+export const handler = read(getApplication, async ({ path, load }) => {
+  const { application } = await load({ application: ref.application(path["id"] ?? "") });
+  return application && applicationBody(application);
+});

@@ -1,0 +1,14 @@
+import { applications } from "../../shared/data/entities.ts";
+import { pageOfIndex } from "../../shared/data/list.ts";
+import { type Application, applicationBody } from "../../shared/domain/application.ts";
+import { applicationFilters, resourcePage } from "../../shared/http/filters.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { listApplications } from "../../shared/routes/applications.ts";
+
+/** `GET /applications` */
+export const handler = list(listApplications, async ({ caller, place }) => {
+  const request = resourcePage(place, applicationFilters);
+  const page = await pageOfIndex<Application>("list", [applications.all(caller.tenant_id)], request);
+  return pageReply(place, page, applicationBody);
+});

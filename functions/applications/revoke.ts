@@ -1,0 +1,17 @@
+import { ref } from "../../shared/data/store.ts";
+import { applicationBody, revokeApplication as revoke } from "../../shared/domain/application.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { command } from "../../shared/http/operations.ts";
+import { revokeApplication } from "../../shared/routes/applications.ts";
+
+/** `DELETE /applications/{id}` */
+export const handler = command(
+  revokeApplication,
+  async ({ path, load, context, expectVersion }) => {
+    const { application } = await load({ application: ref.application(path["id"] ?? "") });
+    if (application === undefined) return refuse("not_found", "There is nothing here.");
+    expectVersion(application.version);
+    return revoke(application, context);
+  },
+  applicationBody,
+);

@@ -1,0 +1,17 @@
+import { ref } from "../../shared/data/store.ts";
+import { issuedApplicationBody, rotateSecret } from "../../shared/domain/application.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { secretCommand } from "../../shared/http/secret-command.ts";
+import { drawSecret } from "../../shared/oauth/application-draws.ts";
+import { rotateApplicationSecret } from "../../shared/routes/applications.ts";
+
+/** `POST /applications/{id}/rotate_secret` */
+export const handler = secretCommand(
+  rotateApplicationSecret,
+  async ({ path, body, load, context }) => {
+    const { application } = await load({ application: ref.application(path["id"] ?? "") });
+    if (application === undefined) return refuse("not_found", "There is nothing here.");
+    return rotateSecret(application, body, drawSecret(), context);
+  },
+  issuedApplicationBody,
+);

@@ -1,0 +1,17 @@
+import { ref } from "../../shared/data/store.ts";
+import { amendApplication, applicationBody } from "../../shared/domain/application.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { command } from "../../shared/http/operations.ts";
+import { updateApplication } from "../../shared/routes/applications.ts";
+
+/** `PATCH /applications/{id}` */
+export const handler = command(
+  updateApplication,
+  async ({ path, body, load, context, expectVersion }) => {
+    const { application } = await load({ application: ref.application(path["id"] ?? "") });
+    if (application === undefined) return refuse("not_found", "There is nothing here.");
+    expectVersion(application.version);
+    return amendApplication(application, body, context);
+  },
+  applicationBody,
+);

@@ -1,0 +1,10 @@
+import { open } from "../../shared/http/open.ts";
+import { keySet } from "../../shared/oauth/public-keys.ts";
+import { getKeySet } from "../../shared/routes/oauth.ts";
+
+/** `GET /.well-known/jwks.json`. A cache may keep it for half the time that a new key is published before it signs. */
+export const handler = open(getKeySet, async () => ({
+  status: 200,
+  headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=300" },
+  body: JSON.stringify(await keySet()),
+}));

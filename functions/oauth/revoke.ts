@@ -1,0 +1,6 @@
+import { oauthEndpoint } from "../../shared/http/oauth-endpoint.ts";
+import { answerRevocationRequest } from "../../shared/oauth/revocation.ts";
+import { revokeToken } from "../../shared/routes/oauth.ts";
+
+/** `POST /oauth/revoke` */
+export const handler = oauthEndpoint(revokeToken, answerRevocationRequest);

@@ -1,0 +1,39 @@
+import type { Route } from "../routes/route.ts";
+import { headerOf } from "./body.ts";
+import type { Handler } from "./endpoint.ts";
+import { open } from "./open.ts";
+
+/** What an OAuth endpoint reads of a request: it knows its own forms of parameters, credentials and errors. */
+export interface RawOAuthRequest {
+  readonly authorization: string | undefined;
+  readonly content_type: string;
+  readonly body: string;
+  readonly has_query: boolean;
+  readonly address: string;
+  readonly time_ms: number;
+  readonly request_id: string;
+}
+
+/** What it answers: JSON, or an empty body. */
+interface RawOAuthAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** An endpoint that clients call with their own credentials (RFC 6749 2.3). */
+export function oauthEndpoint(row: Route, answer: (request: RawOAuthRequest) => Promise<RawOAuthAnswer>): Handler {
+  return open(row, async ({ event, request_id }) => {
+    const { status, headers, body } = await answer({
+      authorization: headerOf(event, "Authorization"),
+      content_type: headerOf(event, "Content-Type") ?? "",
+      body: Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8").toString("utf8"),
+      has_query: Object.keys(event.queryStringParameters ?? {}).length > 0,
+      address: event.requestContext.identity.sourceIp,
+      time_ms: event.requestContext.requestTimeEpoch,
+      request_id,
+    });
+    const type = body === undefined ? {} : { "Content-Type": "application/json" };
+    return { status, headers: { ...type, ...headers }, body: body === undefined ? "" : JSON.stringify(body) };
+  });
+}

@@ -1,0 +1,86 @@
+import { timingSafeEqual } from "node:crypto";
+import { countFailure, countRequest } from "../data/counters.ts";
+import { type ApplicationRef, applicationRefs, applications } from "../data/entities.ts";
+import { readKeys } from "../data/store.ts";
+import { type Application, secretLives } from "../domain/application.ts";
+import { addressBlock, addressInRanges } from "../runtime/address.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { sha256 } from "../runtime/digest.ts";
+import { type RawTokenRequest, readTokenRequest } from "./credentials.ts";
+import { failure, type OAuthAnswer, tooMany, unknownClient, withRate } from "./oauth-answer.ts";
+
+/** A request to an OAuth endpoint, with where and when it came from. */
+export interface OAuthRequest extends RawTokenRequest {
+  readonly address: string;
+  /** When API Gateway took it in, epoch milliseconds. */
+  readonly time_ms: number;
+  readonly request_id: string;
+}
+
+/** An application that proved who it is. */
+export interface AuthenticatedClient {
+  readonly application: Application;
+  /** Number of the secret that it used. */
+  readonly secret_number: number;
+}
+
+/** What an endpoint does for an authenticated client with the parameters of its request. */
+export type ClientWork = (client: AuthenticatedClient, parameters: ReadonlyMap<string, string>) => Promise<OAuthAnswer>;
+
+/**
+ * Lets an authenticated client in and does its work; refuses everybody else in the same words, with the same reads and
+ * the same comparisons. `check` looks at the parameters first. Failures are counted per client and address; a right
+ * secret always passes, and only requests with one count against the limits of an application, so nobody can lock a
+ * broker out by knowing an id.
+ */
+export async function forClient(
+  request: OAuthRequest,
+  check: (parameters: ReadonlyMap<string, string>) => OAuthAnswer | undefined,
+  work: ClientWork,
+): Promise<OAuthAnswer> {
+  const read = readTokenRequest(request);
+  if (!read.ok) {
+    return read.error === "invalid_client" ? unknownClient(read.basic) : failure(read.error, read.detail);
+  }
+  const fault = check(read.parameters);
+  if (fault !== undefined) return fault;
+  const client = await authenticate(read.client_id, read.client_secret);
+  const ranges = client?.application.allowed_ips ?? [];
+  const origin = addressBlock(request.address);
+  if (client === undefined || (ranges.length > 0 && !addressInRanges(request.address, ranges))) {
+    const wait = await countFailure(read.client_id, origin, request.time_ms);
+    return wait === undefined ? unknownClient(read.basic) : tooMany(wait);
+  }
+  const { tenant_id, id } = client.application;
+  const counter = { tenant_id, application_id: `${id}|TOKEN|${sha256(origin).slice(0, 16)}` };
+  const rate = await countRequest(counter, "standard", request.time_ms);
+  const answer = rate.allowed ? await work(client, read.parameters) : tooMany(rate.retry_after_seconds);
+  return withRate(answer, rate);
+}
+
+const nobody = { pk: "brk_00000000000000000000000000#app_00000000000000000000000000", sk: "APP" };
+
+/** The active application whose current secret this is, or whose secret before within its overlap. */
+async function authenticate(clientId: string, secret: string): Promise<AuthenticatedClient | undefined> {
+  const application = /^app_[A-Za-z0-9]{24}$/.test(clientId) ? await applicationOf(clientId) : undefined;
+  const offered = Buffer.from(sha256(secret), "hex");
+  const current = matches(offered, application?.secret_sha256);
+  const previous = matches(offered, application?.previous_secret_sha256);
+  if (application === undefined || application.status !== "active") return undefined;
+  if (current) return { application, secret_number: application.secret_number };
+  const secret_number = application.secret_number - 1;
+  return previous && secretLives(application, secret_number, nowMs()) ? { application, secret_number } : undefined;
+}
+
+function matches(offered: Buffer, stored: string | null | undefined): boolean {
+  return timingSafeEqual(offered, Buffer.from(stored ?? sha256("no such secret"), "hex")) && stored != null;
+}
+
+/** Two reads for a known client id, and two for an unknown one. */
+async function applicationOf(clientId: string): Promise<Application | undefined> {
+  const [found] = await readKeys([applicationRefs.key(clientId)]);
+  const reference = found as ApplicationRef | undefined;
+  const key = reference === undefined ? nobody : applications.key(reference.owner_tenant_id, reference.application_id);
+  const [application] = await readKeys([key]);
+  return application as Application | undefined;
+}

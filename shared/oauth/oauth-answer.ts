@@ -1,0 +1,70 @@
+import type { RateVerdict } from "../data/counters.ts";
+
+/** What an OAuth endpoint answers, in the shape of RFC 6749 5. */
+export interface OAuthAnswer {
+  readonly status: 200 | 400 | 401 | 429 | 503;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined: an empty body. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Errors of RFC 6749 5.2, and one that is an extension for this endpoint. */
+export type OAuthError =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "unsupported_grant_type"
+  | "invalid_scope"
+  | "temporarily_unavailable";
+
+const uncached = { "Cache-Control": "no-store", Pragma: "no-cache" };
+
+/** A success that no cache may keep (RFC 6749 5.1). */
+export function success(body: Readonly<Record<string, unknown>> | undefined): OAuthAnswer {
+  return { status: 200, headers: uncached, body };
+}
+
+/** A refusal of the request. */
+export function failure(error: OAuthError, description: string): OAuthAnswer {
+  return { status: 400, headers: uncached, body: { error, error_description: description } };
+}
+
+/**
+ * The one answer to every client that is not who it says it is. Only a client that tried Basic is challenged (RFC 6749
+ * 5.2); a client with credentials in the body would take the header for the error.
+ */
+export function unknownClient(basic: boolean): OAuthAnswer {
+  return {
+    status: 401,
+    headers: { ...uncached, ...(basic ? { "WWW-Authenticate": 'Basic realm="oauth"' } : {}) },
+    body: { error: "invalid_client", error_description: "Client authentication failed." },
+  };
+}
+
+/** Too many attempts; when the next one makes sense. */
+export function tooMany(retryAfterSeconds: number): OAuthAnswer {
+  return busy(429, retryAfterSeconds, "Too many attempts. Try again later.");
+}
+
+/** The first signing key and an application's API key are made shortly after they are asked for. */
+export function notReady(): OAuthAnswer {
+  return busy(503, 2, "The service is being set up. Try again shortly.");
+}
+
+function busy(status: 429 | 503, seconds: number, description: string): OAuthAnswer {
+  return {
+    status,
+    headers: { ...uncached, "Retry-After": String(seconds) },
+    body: { error: "temporarily_unavailable", error_description: description },
+  };
+}
+
+/** An answer to an authenticated client, with what is left to it in this minute. */
+export function withRate(answer: OAuthAnswer, { limit, remaining, reset_seconds }: RateVerdict): OAuthAnswer {
+  const rate = {
+    "X-RateLimit-Limit": String(limit),
+    "X-RateLimit-Remaining": String(remaining),
+    "X-RateLimit-Reset": String(reset_seconds),
+  };
+  return { ...answer, headers: { ...answer.headers, ...rate } };
+}

@@ -1,0 +1,74 @@
+import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import { overdueKeys } from "../data/due.ts";
+import { applications, type Key } from "../data/entities.ts";
+import { readKeys } from "../data/store.ts";
+import { table } from "../data/table.ts";
+import { updateItem } from "../data/write.ts";
+import type { Application } from "../domain/application.ts";
+import { limits } from "../limits.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
+import { gatewayKeyOf } from "./application-draws.ts";
+import { ensureGatewayKey, removeGatewayKeys } from "./gateway-key.ts";
+
+/** Settles every application that waits for it by now. One that fails is logged and waits for the next run. */
+export async function reconcileApplications(): Promise<{ readonly settled: number; readonly failed: number }> {
+  const keys = await overdueKeys("APP");
+  const failed = await settleApplications(keys);
+  return { settled: keys.length - failed.length, failed: failed.length };
+}
+
+/** Settles these one after the other, since the gateway makes five keys a second; returns those that fail. */
+export async function settleApplications(keys: readonly Key[]): Promise<readonly Key[]> {
+  const failed: Key[] = [];
+  for (const key of keys) {
+    try {
+      await settleApplication(key);
+    } catch (error) {
+      failed.push(key);
+      log.error("An application waits for the gateway.", { key: key.pk, error: (error as Error).name });
+    }
+  }
+  return failed;
+}
+
+/**
+ * Makes the API key of an active application, or removes that of a revoked one, and notes that it is done. What changed
+ * the application meanwhile makes it start over, so that a key which was made for an application that was just revoked
+ * is removed again.
+ * @throws Error when the gateway refuses, or the application changes all the time
+ */
+export async function settleApplication(key: Key): Promise<void> {
+  let made = false;
+  for (let attempt = 0; attempt < limits.commit.conflict_tries; attempt += 1) {
+    const [found] = await readKeys([key]);
+    const application = found as Application | undefined;
+    if (application === undefined) return;
+    const { status, wake_at } = application;
+    const waits = wake_at !== null && Date.parse(wake_at) <= nowMs();
+    if (!waits && !(made && status === "revoked")) return;
+    if (status === "revoked") await removeGatewayKeys(application.id);
+    const id = status === "revoked" ? null : await ensureGatewayKey(application.id, gatewayKeyOf(application));
+    made = id !== null;
+    const settled = { ...application, api_key_id: id, wake_at: status === "revoked" ? lookAgainAt(application) : null };
+    if (!waits || (await written(application, settled))) return;
+  }
+  throw new Error("The application changes all the time.");
+}
+
+/** A run that was making the key while the application was revoked may end, or die, after this one: look once more. */
+function lookAgainAt({ revoked_at }: Application): string | null {
+  const againMs = Date.parse(revoked_at ?? "") + limits.applications.key_settled_seconds * 1000;
+  return againMs > nowMs() ? new Date(againMs).toISOString() : null;
+}
+
+/** Writes it beside the version: a caller's entity tag speaks of what he can see. False: it changed meanwhile. */
+async function written(before: Application, after: Application): Promise<boolean> {
+  try {
+    await table.send(new TransactWriteCommand({ TransactItems: [updateItem(applications, before, after)] }));
+    return true;
+  } catch (error) {
+    if ((error as Error).name !== "TransactionCanceledException") throw error;
+    return false;
+  }
+}

@@ -1,0 +1,160 @@
+import {
+  ApiApplication,
+  CreateApplicationRequest,
+  IssuedApiApplication,
+  ListApplicationsQuery,
+  RotateApplicationSecretRequest,
+  UpdateApplicationRequest,
+} from "../schema/application.ts";
+import { page } from "../schema/fields.ts";
+import { route } from "./route.ts";
+
+/** `GET /applications` */
+export const listApplications = route({
+  id: "list_applications",
+  method: "GET",
+  path: "/applications",
+  tag: "Applications",
+  summary: "List the applications of the brokerage",
+  file: "applications/list",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["query:list", "read"],
+  query: ListApplicationsQuery,
+  reply: page(ApiApplication),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /applications` */
+export const createApplication = route({
+  id: "create_application",
+  method: "POST",
+  path: "/applications",
+  tag: "Applications",
+  summary: "Create an application",
+  description:
+    "The secret is shown this once. The new application gets tokens as soon as its API key is made, which takes a " +
+    "moment: until then the token endpoint answers 503. It can only be given scopes that the token itself holds.",
+  file: "applications/create",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  globals: { put: ["client_ids"] },
+  secrets: ["service_key"],
+  secret: true,
+  body: CreateApplicationRequest,
+  media: "json",
+  reply: IssuedApiApplication,
+  status: 201,
+  example: { name: "CRM", scopes: ["clients:read", "clients:write"], allowed_ips: ["203.0.113.0/24"] },
+  refusals: ["insufficient_scope", "too_many_applications"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /applications/{id}` */
+export const getApplication = route({
+  id: "get_application",
+  method: "GET",
+  path: "/applications/{id}",
+  tag: "Applications",
+  summary: "Get one application",
+  file: "applications/get",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["read"],
+  reply: ApiApplication,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `PATCH /applications/{id}` */
+export const updateApplication = route({
+  id: "update_application",
+  method: "PATCH",
+  path: "/applications/{id}",
+  tag: "Applications",
+  summary: "Update an application",
+  description:
+    "A merge patch (RFC 7396). A scope that is taken away, or an address, is refused within a minute, also to tokens " +
+    "that are out; a scope that is added comes with the next token. It can only be one that the caller's token holds.",
+  file: "applications/update",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  body: UpdateApplicationRequest,
+  media: "merge_patch",
+  reply: ApiApplication,
+  status: 200,
+  example: { allowed_ips: ["203.0.113.0/24", "2001:db8::/32"] },
+  refusals: ["insufficient_scope", "application_revoked"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `DELETE /applications/{id}` */
+export const revokeApplication = route({
+  id: "revoke_application",
+  method: "DELETE",
+  path: "/applications/{id}",
+  tag: "Applications",
+  summary: "Revoke an application",
+  description: "Final. It gets no more tokens, and those that are out are refused within a minute.",
+  file: "applications/revoke",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  reply: ApiApplication,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /applications/{id}/rotate_secret` */
+export const rotateApplicationSecret = route({
+  id: "rotate_application_secret",
+  method: "POST",
+  path: "/applications/{id}/rotate_secret",
+  tag: "Applications",
+  summary: "Give an application a new secret",
+  description:
+    "The new secret is shown this once. The one before works beside it for `grace_seconds`, a day unless told " +
+    "otherwise; then it is refused, and so are the tokens that were got with it, within a minute. The token of the " +
+    "caller must hold every scope of the application.",
+  file: "applications/rotate-secret",
+  auth: "token",
+  scope: "admin",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  secrets: ["service_key"],
+  secret: true,
+  body: RotateApplicationSecretRequest,
+  media: "json",
+  reply: IssuedApiApplication,
+  status: 200,
+  example: { grace_seconds: 3600 },
+  refusals: ["insufficient_scope", "application_revoked", "secret_rotation_in_progress"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** Rows of the applications. */
+export const applicationRoutes = [
+  listApplications,
+  createApplication,
+  getApplication,
+  updateApplication,
+  revokeApplication,
+  rotateApplicationSecret,
+] as const;
