@@ -165,5 +165,19 @@ export const limits = {
     /** Longest DelaySeconds (SQS). */
     max_delay_seconds: 900,
   },
+  trading: {
+    /** A quote of an open market that is older is shown as stale. */
+    quote_stale_ms: 10_000,
+    /** Nothing is decided on a quote of an open market that is older: a stale feed never causes a stop-out. */
+    metrics_stale_ms: 60_000,
+    /** Trades that one step of a liquidation closes: each takes up to ten of the 100 items of a transaction. */
+    closes_per_step: 8,
+    /** Open positions of one account. */
+    max_positions: 500,
+    /** Decimals of a rate or an average price. */
+    rate_digits: 12,
+    /** A run that nobody carries on is found by the sweep after this time. */
+    run_resumed_after_ms: 30_000,
+  },
   functions: { memory_mb: 512, timeout_seconds: 10 },
 } as const;

@@ -1,0 +1,173 @@
+import type { Account, Balance } from "../account.ts";
+import { formatPercent, greatest, least, minorDigits } from "../money.ts";
+import { conversion } from "./convert.ts";
+import type { Position } from "./position.ts";
+import { type Valuation, valuePosition } from "./profit.ts";
+import type { Market } from "./quote.ts";
+import { type Rational, rational, ratioText, roundHalfAway, zero } from "./rational.ts";
+import type { TradingSymbol } from "./symbol.ts";
+
+/** What an account's own terms say about margin. */
+export type MarginTerms = Pick<Account, "leverage" | "currency" | "margin_calculation">;
+
+/** The leverage of a symbol on an account: the smaller of both. */
+export function effectiveLeverage(account: Pick<Account, "leverage">, symbol: TradingSymbol): number {
+  return symbol.max_leverage === null ? account.leverage : Math.min(account.leverage, symbol.max_leverage);
+}
+
+/**
+ * The rate from a symbol's margin currency to the account's at the opening of a position, to be frozen with it. Forex
+ * takes margin in the base currency, other symbols in the quote currency. Undefined when there is no way.
+ */
+export function marginRatio(
+  market: Market,
+  account: MarginTerms,
+  symbol: TradingSymbol,
+  price: string,
+): string | undefined {
+  const from = symbol.calc_mode === "forex" ? symbol.base_currency : symbol.quote_currency;
+  const path = conversion(market, from, account.currency, { symbol, price });
+  return path === undefined ? undefined : ratioText(path.rate);
+}
+
+/** The margin of one position by itself in minor units, from lots, leverage and the frozen rate, rounded once. */
+export function positionMargin(
+  account: MarginTerms,
+  symbol: TradingSymbol,
+  position: { readonly lots: string; readonly open_price: string; readonly margin_ratio: string },
+): bigint {
+  const size = rational(position.lots).mul(rational(symbol.contract_size));
+  const notional = symbol.calc_mode === "forex" ? size : size.mul(rational(position.open_price));
+  const raw = notional.div(BigInt(effectiveLeverage(account, symbol))).mul(rational(symbol.margin_factor));
+  return roundHalfAway(raw.mul(rational(position.margin_ratio)), minorDigits[account.currency]);
+}
+
+interface Legs {
+  readonly lots: Rational;
+  readonly margin: bigint;
+}
+
+const noLegs: Legs = { lots: zero, margin: 0n };
+
+/**
+ * What the positions of one symbol take together: both sides, the side with the larger margin, or the larger side's
+ * share that the other does not cover.
+ */
+export function symbolMargin(mode: Account["margin_calculation"], positions: readonly Position[]): bigint {
+  const legs = { buy: noLegs, sell: noLegs };
+  for (const { side, lots, margin_minor } of positions) {
+    const before = legs[side];
+    legs[side] = { lots: before.lots.add(rational(lots)), margin: before.margin + margin_minor };
+  }
+  const { buy, sell } = legs;
+  if (mode === "sum") return buy.margin + sell.margin;
+  if (mode === "max") return greatest(buy.margin, sell.margin);
+  const [larger, smaller] = buy.lots.lt(sell.lots) ? [sell, buy] : [buy, sell];
+  if (larger.lots.equals(zero)) return 0n;
+  return roundHalfAway(rational(larger.margin).mul(larger.lots.sub(smaller.lots)).div(larger.lots), 0);
+}
+
+/** The used margin of an account: the sum over its symbols. No price moves it, only lots, leverage and positions. */
+export function usedMargin(mode: Account["margin_calculation"], positions: readonly Position[]): bigint {
+  const bySymbol = new Map<string, Position[]>();
+  for (const position of positions) {
+    const known = bySymbol.get(position.symbol);
+    if (known === undefined) bySymbol.set(position.symbol, [position]);
+    else known.push(position);
+  }
+  return [...bySymbol.values()].reduce((sum, ofSymbol) => sum + symbolMargin(mode, ofSymbol), 0n);
+}
+
+/** States of an account's margin. */
+export type MarginStatus = "normal" | "margin_call" | "stop_out";
+
+/** The levels of an account, in percent. */
+export type MarginLevels = Pick<Account, "margin_call_level" | "stop_out_level" | "margin_rearm_level">;
+
+/** A level in hundredths of a percent. */
+export function levelHundredths(percent: string): bigint {
+  const [whole = "0", fraction = ""] = percent.split(".");
+  return BigInt(whole + fraction.padEnd(2, "0"));
+}
+
+/** Whether equity is above a level of the used margin: an exact comparison of integers, never of shown percentages. */
+export function isAbove(equity: bigint, used: bigint, percent: string): boolean {
+  return equity * 10_000n > levelHundredths(percent) * used;
+}
+
+/**
+ * The state that equity and used margin amount to; both bounds are inclusive. Without used margin it is normal, unless
+ * positions that cover each other are left with nothing behind them.
+ */
+export function marginStatus(levels: MarginLevels, equity: bigint, used: bigint, positions: number): MarginStatus {
+  if (used === 0n) return positions > 0 && equity <= 0n ? "stop_out" : "normal";
+  if (!isAbove(equity, used, levels.stop_out_level)) return "stop_out";
+  return isAbove(equity, used, levels.margin_call_level) ? "normal" : "margin_call";
+}
+
+/** Whether the next margin call is armed again: only strictly above the re-arm level. */
+export function isRearmed(levels: MarginLevels, equity: bigint, used: bigint, positions: number): boolean {
+  if (used === 0n) return positions === 0 || equity > 0n;
+  return isAbove(equity, used, levels.margin_rearm_level);
+}
+
+/** The money of an account at the newest prices, in minor units. */
+export interface Metrics {
+  readonly balance_minor: bigint;
+  readonly credit_minor: bigint;
+  readonly held_minor: bigint;
+  readonly floating_minor: bigint;
+  readonly equity_minor: bigint;
+  readonly used_margin_minor: bigint;
+  readonly free_margin_minor: bigint;
+  readonly withdrawable_minor: bigint;
+  /** Percent with two digits, truncated; null without used margin. */
+  readonly margin_level: string | null;
+  readonly margin_status: MarginStatus;
+  /** The time of the oldest quote that was used; null without one. */
+  readonly as_of: string | null;
+  readonly stale: boolean;
+}
+
+/** What an account holds: its terms, its money and its open positions, read together. */
+export interface Holdings {
+  readonly account: Account;
+  readonly balance: Balance;
+  readonly positions: readonly Position[];
+}
+
+/** Values every position of an account. */
+export function valuePositions(market: Market, positions: readonly Position[], now: string): Valuation[] {
+  return positions.map((position) => valuePosition(market, position, now));
+}
+
+/** The money of an account from its balance and its valued positions. */
+export function metricsOf(account: Account, balance: Balance, valuations: readonly Valuation[]): Metrics {
+  const { balance_minor, credit_minor, held_minor } = balance;
+  const floating = valuations.reduce((sum, { floating_minor }) => sum + floating_minor, 0n);
+  const used = usedMargin(
+    account.margin_calculation,
+    valuations.map(({ position }) => position),
+  );
+  const equity = balance_minor + credit_minor + floating;
+  const moments = valuations.flatMap(({ quote_at }) => quote_at ?? []).toSorted();
+  return {
+    balance_minor,
+    credit_minor,
+    held_minor,
+    floating_minor: floating,
+    equity_minor: equity,
+    used_margin_minor: used,
+    free_margin_minor: equity - used - held_minor,
+    withdrawable_minor: greatest(0n, least(balance_minor, equity - credit_minor - used) - held_minor),
+    margin_level: used === 0n ? null : formatPercent(equity, used),
+    margin_status: marginStatus(account, equity, used, valuations.length),
+    as_of: moments[0] ?? null,
+    stale: valuations.some(({ stale }) => stale),
+  };
+}
+
+/** The money of an account at the newest prices. */
+export function metricsAt(market: Market, { account, balance, positions }: Holdings, now: string): Metrics {
+  return metricsOf(account, balance, valuePositions(market, positions, now));
+}

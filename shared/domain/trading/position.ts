@@ -1,0 +1,78 @@
+import type { CurrencyCode } from "../../schema/fields.ts";
+import type { PositionBody } from "../../schema/position.ts";
+import type { SideName } from "../../schema/trade.ts";
+import { formatAmount } from "../money.ts";
+import { conversionBody } from "./convert.ts";
+import type { Valuation } from "./profit.ts";
+import { rational, shortDecimalText } from "./rational.ts";
+
+/**
+ * An open position as it is stored, the open side of exactly one trade: with hedging one per trade, with netting one
+ * per symbol. It holds all that an evaluation needs, so that one read of the account's partition is enough.
+ */
+export interface Position {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly account_id: string;
+  readonly client_id: string;
+  readonly trade_id: string;
+  readonly symbol: string;
+  readonly side: SideName;
+  readonly lots: string;
+  /** With netting the volume-weighted average, of up to twelve decimals. */
+  readonly open_price: string;
+  readonly currency: CurrencyCode;
+  /** Swap accrued and not yet realised. */
+  readonly swap_minor: bigint;
+  /** The margin of this position by itself; what a symbol takes follows from the legs of the account. */
+  readonly margin_minor: bigint;
+  /** Rate from the margin currency to the account's, frozen at the opening: exact, as `numerator/denominator`. */
+  readonly margin_ratio: string;
+  readonly stop_loss: string | null;
+  readonly take_profit: string | null;
+  readonly opened_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+}
+
+/** The frozen rate as it is shown. */
+export function marginRate(ratio: string): string {
+  return shortDecimalText(rational(ratio), 0, 12);
+}
+
+/** The position as the API shows it, with its value at the newest price. */
+export function positionBody(position: Position, valuation: Valuation): PositionBody {
+  const money = (minor: bigint) => formatAmount(minor, position.currency);
+  const self = `/v2/positions/${position.id}`;
+  return {
+    id: position.id,
+    object: "position",
+    account_id: position.account_id,
+    client_id: position.client_id,
+    symbol: position.symbol,
+    side: position.side,
+    lots: position.lots,
+    open_price: position.open_price,
+    current_price: valuation.price,
+    quote_at: valuation.quote_at,
+    stale: valuation.stale,
+    currency: position.currency,
+    gross_pnl: money(valuation.gross_minor),
+    swap: money(position.swap_minor),
+    floating_pnl: money(valuation.floating_minor),
+    used_margin: money(position.margin_minor),
+    margin_rate: marginRate(position.margin_ratio),
+    conversion: valuation.conversion === undefined ? null : conversionBody(valuation.conversion),
+    stop_loss: position.stop_loss,
+    take_profit: position.take_profit,
+    trade_ids: [position.trade_id],
+    opened_at: position.opened_at,
+    updated_at: position.updated_at,
+    version: position.version,
+    _links: {
+      self: { href: self },
+      account: { href: `/v2/accounts/${position.account_id}` },
+      trade: { href: `/v2/trades/${position.trade_id}` },
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { CurrencyCode } from "../../schema/fields.ts";
+import type { SideName } from "../../schema/trade.ts";
+import { minorDigits } from "../money.ts";
+import { type Conversion, conversion } from "./convert.ts";
+import type { Position } from "./position.ts";
+import { ageMs, closePrice, isTooOld, type Market, type Quote } from "./quote.ts";
+import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "./rational.ts";
+import { isMarketOpen, type TradingSymbol } from "./symbol.ts";
+
+/** What the profit of a closed or open position is made of. */
+export interface Deal {
+  readonly side: SideName;
+  readonly lots: string;
+  readonly open_price: string;
+  readonly currency: CurrencyCode;
+}
+
+/** The profit of a deal at a price, before costs, in the symbol's quote currency. Exact. */
+export function quoteProfit(symbol: TradingSymbol, deal: Deal, price: string): Rational {
+  const move = rational(price).sub(rational(deal.open_price));
+  const signed = deal.side === "buy" ? move : move.neg();
+  return signed.mul(rational(deal.lots)).mul(rational(symbol.contract_size));
+}
+
+/** A profit in minor units of the account's currency, and how it was converted. */
+export interface GrossProfit {
+  readonly gross_minor: bigint;
+  readonly conversion: Conversion;
+}
+
+/**
+ * The profit of a deal at a price: exact, converted at mid or at the closing price where the symbol is the pair itself,
+ * rounded once. Undefined when there is no way from the quote currency to the account's.
+ */
+export function grossProfit(market: Market, symbol: TradingSymbol, deal: Deal, price: string): GrossProfit | undefined {
+  const path = conversion(market, symbol.quote_currency, deal.currency, { symbol, price });
+  if (path === undefined) return undefined;
+  const exact = quoteProfit(symbol, deal, price).mul(path.rate);
+  return { gross_minor: roundHalfAway(exact, minorDigits[deal.currency]), conversion: path };
+}
+
+/**
+ * What a position is worth now. `stale`: a price it needs is missing, or too old while its market is open; such a value
+ * is for information, and nothing is decided on it. `open`: its symbol can be executed.
+ */
+export interface Valuation {
+  readonly position: Position;
+  readonly price: string | null;
+  readonly quote_at: string | null;
+  readonly gross_minor: bigint;
+  readonly floating_minor: bigint;
+  readonly conversion: Conversion | undefined;
+  readonly stale: boolean;
+  readonly open: boolean;
+}
+
+/** Values a position at the newest prices. Without a price or a way to convert it counts its swap alone, as stale. */
+export function valuePosition(market: Market, position: Position, now: string): Valuation {
+  const symbol = market.symbols.get(position.symbol);
+  const quote = market.quotes.get(position.symbol);
+  const price = quote === undefined ? null : closePrice(quote, position.side);
+  const profit = symbol === undefined || price === null ? undefined : grossProfit(market, symbol, position, price);
+  const used = [position.symbol, ...(profit?.conversion.steps.map((step) => step.symbol) ?? [])];
+  const gross = profit?.gross_minor ?? 0n;
+  return {
+    position,
+    price,
+    quote_at: oldest(market, used, now)?.time ?? null,
+    gross_minor: gross,
+    floating_minor: gross + position.swap_minor,
+    conversion: profit?.conversion,
+    stale: profit === undefined || used.some((name) => tooOld(market, name, now)),
+    open: symbol !== undefined && isMarketOpen(symbol, now),
+  };
+}
+
+function tooOld(market: Market, name: string, now: string): boolean {
+  const symbol = market.symbols.get(name);
+  const quote = market.quotes.get(name);
+  return symbol === undefined || quote === undefined || isTooOld(symbol, quote, now);
+}
+
+function oldest(market: Market, names: readonly string[], now: string): Quote | undefined {
+  const quotes = names.flatMap((name) => market.quotes.get(name) ?? []);
+  return quotes.reduce<Quote | undefined>(
+    (old, quote) => (old === undefined || ageMs(quote, now) > ageMs(old, now) ? quote : old),
+    undefined,
+  );
+}
+
+/** Lots with a value of their own, a price or a rate. */
+export interface Weighted {
+  readonly lots: string;
+  readonly value: Rational;
+}
+
+/** The mean of values weighted by their lots. */
+export function weightedMean(parts: readonly Weighted[]): Rational {
+  const sum = (of: (part: Weighted) => Rational) => parts.reduce((total, part) => total.add(of(part)), zero);
+  return sum(({ lots, value }) => value.mul(rational(lots))).div(sum(({ lots }) => rational(lots)));
+}
+
+/**
+ * The volume-weighted price of a netting position after an increase, of at least the symbol's digits and at most
+ * twelve: what is shown is what profits are computed from, so that a reader can compute every cent again.
+ */
+export function averagePrice(symbol: TradingSymbol, parts: readonly { lots: string; open_price: string }[]): string {
+  const mean = weightedMean(parts.map(({ lots, open_price }) => ({ lots, value: rational(open_price) })));
+  return shortDecimalText(mean, symbol.digits, 12);
+}
+
+/** The part of a total that `closed` of `open` lots carry; the rest stays, so that no cent is lost or made. */
+export function shareOf(totalMinor: bigint, closed: string, open: string): bigint {
+  return roundHalfAway(rational(totalMinor).mul(rational(closed)).div(rational(open)), 0);
+}

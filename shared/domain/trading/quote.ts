@@ -1,0 +1,114 @@
+import { limits } from "../../limits.ts";
+import type { QuoteBody } from "../../schema/quote.ts";
+import type { SideName } from "../../schema/trade.ts";
+import { decimalText, type Rational, rational, roundHalfAway } from "./rational.ts";
+import { isMarketOpen, marketClock, priceText, type TradingSymbol } from "./symbol.ts";
+
+/** The newest price of a symbol as it is stored. `sequence` is a decimal number of its source that only rises. */
+export interface Quote {
+  readonly symbol: string;
+  readonly bid: string;
+  readonly ask: string;
+  /** The source's clock. */
+  readonly time: string;
+  /** Ours. */
+  readonly received_at: string;
+  readonly sequence: string;
+  readonly source: string;
+  readonly session_open: string | null;
+  readonly day_high: string | null;
+  readonly day_low: string | null;
+}
+
+/** Symbols and newest prices that a decision may use. A symbol without a quote was never quoted. */
+export interface Market {
+  readonly symbols: ReadonlyMap<string, TradingSymbol>;
+  readonly quotes: ReadonlyMap<string, Quote>;
+}
+
+/** What a source sends of a price. */
+export interface Tick {
+  readonly bid: string;
+  readonly ask: string;
+  readonly time: string;
+  readonly sequence: string;
+  readonly source: string;
+}
+
+/** What became of a tick: the quote it makes, or why it makes none. */
+export type TickOutcome =
+  | { readonly ok: true; readonly quote: Quote }
+  | { readonly ok: false; readonly reason: "crossed" | "invalid_price" | "old_sequence" };
+
+/** Decides what a tick does. A later one of the same source wins; a crossed, zero or repeated one changes nothing. */
+export function acceptTick(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, now: string): TickOutcome {
+  const bid = priceText(symbol, tick.bid);
+  const ask = priceText(symbol, tick.ask);
+  if (bid === undefined || ask === undefined) return { ok: false, reason: "invalid_price" };
+  if (rational(bid).gt(rational(ask))) return { ok: false, reason: "crossed" };
+  if (before !== undefined && before.source === tick.source && BigInt(tick.sequence) <= BigInt(before.sequence)) {
+    return { ok: false, reason: "old_sequence" };
+  }
+  const today = before !== undefined && before.received_at.slice(0, 10) === now.slice(0, 10);
+  const extreme = (known: string | null | undefined, better: (a: Rational, b: Rational) => boolean) =>
+    today && known !== null && known !== undefined && !better(rational(bid), rational(known)) ? known : bid;
+  const quote: Quote = {
+    symbol: symbol.symbol,
+    bid,
+    ask,
+    time: tick.time,
+    received_at: now,
+    sequence: tick.sequence,
+    source: tick.source,
+    session_open: today ? before.session_open : bid,
+    day_high: extreme(before?.day_high, (a, b) => a.gt(b)),
+    day_low: extreme(before?.day_low, (a, b) => a.lt(b)),
+  };
+  return { ok: true, quote };
+}
+
+/** The price between bid and ask. */
+export function midOf(quote: Quote): Rational {
+  return rational(quote.bid).add(rational(quote.ask)).div(2n);
+}
+
+/** The price at which a position of this side is closed: a buy sells at the bid. */
+export function closePrice(quote: Quote, side: SideName): string {
+  return side === "buy" ? quote.bid : quote.ask;
+}
+
+/** The price at which a position of this side is opened. */
+export function openPrice(quote: Quote, side: SideName): string {
+  return side === "buy" ? quote.ask : quote.bid;
+}
+
+/** Milliseconds since the older of the two moments of a quote: a price repeated late is as old as it says. */
+export function ageMs(quote: Quote, now: string): number {
+  const moment = quote.time < quote.received_at ? quote.time : quote.received_at;
+  return Math.max(0, Date.parse(now) - Date.parse(moment));
+}
+
+/** Whether a price is too old to decide on: its market is open and it has not moved for too long. */
+export function isTooOld(symbol: TradingSymbol, quote: Quote, now: string): boolean {
+  return ageMs(quote, now) > limits.trading.metrics_stale_ms && isMarketOpen(symbol, now);
+}
+
+/** The quote as the API shows it. */
+export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): QuoteBody {
+  const { market_status } = marketClock(symbol, now);
+  const age = ageMs(quote, now);
+  const spread = rational(quote.ask).sub(rational(quote.bid));
+  return {
+    ...quote,
+    object: "quote",
+    mid: decimalText(midOf(quote), symbol.digits + 1),
+    spread_points: Number(roundHalfAway(spread, symbol.digits)),
+    age_ms: age,
+    stale: market_status === "open" && age > limits.trading.quote_stale_ms,
+    market_status,
+    _links: {
+      self: { href: `/v2/quotes/${quote.symbol}` },
+      symbol: { href: `/v2/symbols/${quote.symbol}` },
+    },
+  };
+}
