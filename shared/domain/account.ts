@@ -73,6 +73,8 @@ export interface Ledger {
   readonly balance_after_minor: bigint;
   readonly balance_version: number;
   readonly transaction_id: string | null;
+  /** The trade whose profit, swap or commission it is. */
+  readonly trade_id?: string;
   readonly created_at: string;
 }
 
@@ -80,13 +82,22 @@ export interface Ledger {
 export interface Contra {
   readonly id: string;
   readonly tenant_id: string;
-  readonly control_account: "clearing" | "payouts" | "payouts_in_transit" | "fee_income";
+  readonly control_account:
+    | "clearing"
+    | "payouts"
+    | "payouts_in_transit"
+    | "fee_income"
+    | "realised_pnl"
+    | "swap"
+    | "commission"
+    | "negative_balance";
   readonly amount_minor: bigint;
   readonly currency: CurrencyCode;
   readonly account_id: string;
   /** The entry of the customer's account that it balances; null between two control accounts. */
   readonly ledger_id: string | null;
   readonly transaction_id: string | null;
+  readonly trade_id?: string;
   readonly created_at: string;
 }
 

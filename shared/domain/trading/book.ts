@@ -1,0 +1,118 @@
+import type { Balance, Contra, Ledger } from "../account.ts";
+import { type Context, type DomainEvent, later } from "../decision.ts";
+import { adjustBalance, equal } from "../posting.ts";
+import type { TradingChange, TradingDecision } from "./changes.ts";
+import { type Holdings, usedMargin } from "./margin.ts";
+import type { Position } from "./position.ts";
+
+/**
+ * An account on its way through one decision: what it holds after the steps so far, and what they change. The balance
+ * is written once, at the end, whatever the number of postings.
+ */
+export interface Book extends Holdings {
+  readonly changes: readonly TradingChange[];
+  readonly events: readonly DomainEvent[];
+}
+
+/** A book before the first step. */
+export function openBook(holdings: Holdings): Book {
+  return { ...holdings, changes: [], events: [] };
+}
+
+/** One posting on the customer's account; its counter entry is on the control account of the same kind. */
+export interface Entry {
+  readonly kind: Ledger["kind"];
+  readonly control: Contra["control_account"];
+  readonly amount_minor: bigint;
+  readonly trade_id?: string;
+  readonly transaction_id?: string;
+}
+
+/** Books entries in their order, each with its counter entry. */
+export function bookEntries(book: Book, entries: readonly Entry[], context: Context): Book {
+  return entries.reduce((before, entry) => bookEntry(before, entry, context), book);
+}
+
+function bookEntry(book: Book, entry: Entry, context: Context): Book {
+  const { balance } = book;
+  const after = balance.balance_minor + entry.amount_minor;
+  const shared = {
+    tenant_id: balance.tenant_id,
+    account_id: balance.account_id,
+    currency: balance.currency,
+    transaction_id: entry.transaction_id ?? null,
+    ...(entry.trade_id === undefined ? {} : { trade_id: entry.trade_id }),
+    created_at: context.now,
+  };
+  const ledger: Ledger = {
+    ...shared,
+    id: context.newId("led"),
+    kind: entry.kind,
+    amount_minor: entry.amount_minor,
+    balance_before_minor: balance.balance_minor,
+    balance_after_minor: after,
+    balance_version: balance.seq + 1,
+  };
+  const contra: Contra = {
+    ...shared,
+    id: context.newId("ctl"),
+    control_account: entry.control,
+    amount_minor: -entry.amount_minor,
+    ledger_id: ledger.id,
+  };
+  const counter: readonly TradingChange[] =
+    entry.amount_minor === 0n ? [] : [{ op: "create", entity: "contra", item: contra }];
+  return {
+    ...book,
+    balance: {
+      ...balance,
+      balance_minor: after,
+      available_minor: balance.available_minor + entry.amount_minor,
+      seq: balance.seq + 1,
+      updated_at: later(balance.updated_at, context.now),
+    },
+    changes: [...book.changes, { op: "create", entity: "ledger", item: ledger }, ...counter],
+  };
+}
+
+/** The book with other positions: used margin and their number follow. */
+export function withPositions(book: Book, positions: readonly Position[]): Book {
+  const used = usedMargin(book.account.margin_calculation, positions);
+  return { ...book, positions, balance: { ...book.balance, used_margin_minor: used, positions: positions.length } };
+}
+
+/** The positions of a book with one of them replaced. */
+export function replaced(positions: readonly Position[], position: Position): Position[] {
+  return positions.map((other) => (other.id === position.id ? position : other));
+}
+
+/**
+ * The decision of a book: its changes and one change of the balance, on the condition that nobody posted or changed a
+ * position in between. `gated` also holds it to the gate that was read: what opens a trade must not pass a disable.
+ */
+export function closeBook<R>(
+  before: Balance,
+  book: Book,
+  context: Context,
+  { result, gated = false }: { readonly result: R; readonly gated?: boolean },
+): TradingDecision<R> {
+  if (book.changes.length === 0) return { ok: true, result, changes: [], events: book.events };
+  const { balance_minor, available_minor, seq, used_margin_minor, positions } = book.balance;
+  const change = adjustBalance(before, context, {
+    set: { balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
+    add:
+      available_minor === before.available_minor ? {} : { available_minor: available_minor - before.available_minor },
+    require: [
+      equal("seq", before.seq),
+      equal("pos_version", before.pos_version),
+      ...(gated ? [equal("accepts", before.accepts)] : []),
+    ],
+  });
+  return { ok: true, result, changes: [change, ...book.changes], events: book.events };
+}
+
+/** The holdings of a book as they are once its decision is committed. */
+export function holdingsOf(before: Balance, { account, balance, positions, changes }: Book): Holdings {
+  const moved = changes.length === 0 ? 0 : 1;
+  return { account, balance: { ...balance, pos_version: before.pos_version + moved }, positions };
+}

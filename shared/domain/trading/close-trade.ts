@@ -1,0 +1,252 @@
+import type { CloseReasonName } from "../../schema/trade.ts";
+import { type Context, later, type Refusal } from "../decision.ts";
+import {
+  type Book,
+  bookEntries,
+  closeBook,
+  type Entry,
+  holdingsOf,
+  openBook,
+  replaced,
+  withPositions,
+} from "./book.ts";
+import type { TradingDecision } from "./changes.ts";
+import { commissionMinor } from "./commission.ts";
+import { conversionBody } from "./convert.ts";
+import { coverDebt } from "./correction.ts";
+import { type Holdings, positionMargin } from "./margin.ts";
+import type { Position } from "./position.ts";
+import { grossProfit, shareOf } from "./profit.ts";
+import type { Market } from "./quote.ts";
+import { decimalText, rational } from "./rational.ts";
+import { lotDigits, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
+import { type Trade, tradeEvent } from "./trade.ts";
+
+/** Money that a platform says it booked; where it is given it wins over our own. */
+export interface PlatformMoney {
+  readonly gross_minor?: bigint;
+  readonly commission_minor?: bigint;
+  readonly swap_minor?: bigint;
+}
+
+/** What is closed of a position, at which price and why. */
+export interface Closing {
+  /** All of it when absent. */
+  readonly lots?: string;
+  readonly price: string;
+  readonly reason: CloseReasonName;
+  /** When it happened at its source; now when absent. */
+  readonly at?: string;
+  readonly source_trade_id?: string | null;
+  readonly platform?: PlatformMoney;
+}
+
+/** A position with the trade that it is the open side of. */
+export interface OpenTrade {
+  readonly position: Position;
+  readonly trade: Trade;
+}
+
+/** What a close came to. */
+export interface Closed {
+  readonly trade: Trade;
+  /** What is left of the position. */
+  readonly position: Position | undefined;
+  readonly holdings: Holdings;
+}
+
+type Refused = { readonly ok: false; readonly refusal: Refusal };
+
+/** A refusal of a trading rule. */
+export function refuseTrading(code: Refusal["code"], detail: string, pointer?: string): Refused {
+  const errors = pointer === undefined ? {} : { errors: [{ pointer: `#/${pointer}`, code, detail }] };
+  return { ok: false, refusal: { code, detail, ...errors } };
+}
+
+/**
+ * Decides a close at a price: all of a position, or a part, which becomes a closed trade of its own while the open
+ * trade keeps its id with fewer lots. Closing is never refused for the state of the account. A debt that the last close
+ * of a protected account leaves is covered in the same decision.
+ */
+export function closeTrade(
+  holdings: Holdings,
+  open: OpenTrade,
+  market: Market,
+  closing: Closing,
+  context: Context,
+): TradingDecision<Closed> {
+  const step = closeStep(openBook(holdings), open, market, closing, context);
+  if (!step.ok) return step;
+  const settled = step.book.positions.length === 0 ? coverDebt(step.book, context) : step.book;
+  const { trade, position } = step;
+  const after = holdingsOf(holdings.balance, settled);
+  return closeBook(holdings.balance, settled, context, { result: { trade, position, holdings: after } });
+}
+
+/** One close inside a larger decision. */
+export type CloseStep =
+  | { readonly ok: true; readonly book: Book; readonly trade: Trade; readonly position: Position | undefined }
+  | Refused;
+
+/** Closes all or a part of a position in a book: its entries, its trades, its position and `trade.closed`. */
+export function closeStep(
+  book: Book,
+  { position, trade }: OpenTrade,
+  market: Market,
+  closing: Closing,
+  context: Context,
+): CloseStep {
+  const symbol = market.symbols.get(position.symbol);
+  if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${position.symbol}.`);
+  const price = priceText(symbol, closing.price);
+  if (price === undefined) return refuseTrading("invalid_price", `is no price of ${symbol.symbol}`, "price");
+  const lots = lotsText(symbol, closing.lots ?? position.lots);
+  const valid = lots !== undefined && rational(lots).gt(0n) && rational(lots).lte(rational(position.lots));
+  if (!valid) return refuseTrading("validation_failed", `must be above 0 and at most ${position.lots}`, "lots");
+  const sums = sumsOf(market, symbol, { position, trade }, { ...closing, lots, price });
+  if (sums === undefined) return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be converted now.`);
+  const slice = closedTrade(trade, position, sums, { ...closing, lots, price }, context);
+  const left = rational(position.lots).sub(rational(lots));
+  const kept = left.equals(0n)
+    ? undefined
+    : remainder(book, symbol, position, decimalText(left, lotDigits(symbol)), sums, context);
+  const booked = bookEntries(book, entriesOf(slice.id, sums), context);
+  const positions =
+    kept === undefined ? booked.positions.filter(({ id }) => id !== position.id) : replaced(booked.positions, kept);
+  const parent = kept === undefined ? undefined : reducedTrade(trade, kept, sums, context);
+  const after = withPositions(
+    {
+      ...booked,
+      changes: [
+        ...booked.changes,
+        ...(parent === undefined
+          ? ([{ op: "update", entity: "trade", before: trade, after: slice }] as const)
+          : ([
+              { op: "update", entity: "trade", before: trade, after: parent },
+              { op: "create", entity: "trade", item: slice },
+            ] as const)),
+        kept === undefined
+          ? { op: "remove", entity: "position", before: position }
+          : { op: "update", entity: "position", before: position, after: kept },
+      ],
+      events: [...booked.events, tradeEvent("trade.closed", slice, { status: "open" })],
+    },
+    positions,
+  );
+  return { ok: true, book: after, trade: slice, position: kept };
+}
+
+/** The money of a close, in minor units. */
+interface Sums {
+  readonly gross: bigint;
+  readonly own: bigint;
+  readonly swap: bigint;
+  /** The share of what was booked at the opening. */
+  readonly openCommission: bigint;
+  readonly closeCommission: bigint;
+  readonly conversion: Trade["conversion"];
+}
+
+function sumsOf(
+  market: Market,
+  symbol: TradingSymbol,
+  { position, trade }: OpenTrade,
+  closing: Closing & { readonly lots: string },
+): Sums | undefined {
+  const { lots, price, platform } = closing;
+  const deal = { ...position, lots };
+  const profit = grossProfit(market, symbol, deal, price);
+  const commission = platform?.commission_minor ?? commissionMinor(market, symbol, { ...deal, price });
+  const gross = platform?.gross_minor ?? profit?.gross_minor;
+  if (gross === undefined || commission === undefined) return undefined;
+  return {
+    gross,
+    own: profit?.gross_minor ?? 0n,
+    swap: platform?.swap_minor ?? shareOf(position.swap_minor, lots, position.lots),
+    openCommission: shareOf(trade.commission_minor, lots, position.lots),
+    closeCommission: commission,
+    conversion: profit === undefined ? null : conversionBody(profit.conversion),
+  };
+}
+
+/** One entry for the profit, even of nothing, so that every closed trade has one; the others only of something. */
+function entriesOf(tradeId: string, { gross, swap, closeCommission }: Sums): Entry[] {
+  const of = (kind: "realised_pnl" | "swap" | "commission", amount_minor: bigint): Entry => ({
+    kind,
+    control: kind,
+    amount_minor,
+    trade_id: tradeId,
+  });
+  return [
+    of("realised_pnl", gross),
+    ...(swap === 0n ? [] : [of("swap", swap)]),
+    ...(closeCommission === 0n ? [] : [of("commission", closeCommission)]),
+  ];
+}
+
+function closedTrade(
+  trade: Trade,
+  position: Position,
+  sums: Sums,
+  closing: Closing & { readonly lots: string },
+  context: Context,
+): Trade {
+  const whole = rational(closing.lots).equals(rational(position.lots));
+  const fields: Trade = {
+    ...trade,
+    status: "closed",
+    lots: closing.lots,
+    close_price: closing.price,
+    close_at: closing.at ?? context.now,
+    close_reason: !whole && closing.reason === "client" ? "partial_close" : closing.reason,
+    gross_minor: sums.gross,
+    service_gross_minor: closing.platform?.gross_minor === undefined ? null : sums.own,
+    commission_minor: sums.openCommission + sums.closeCommission,
+    swap_minor: sums.swap,
+    conversion: sums.conversion,
+    pnl_source: closing.platform?.gross_minor === undefined ? "service" : "platform",
+    updated_at: later(trade.updated_at, context.now),
+    version: trade.version + 1,
+  };
+  if (whole) return fields;
+  return {
+    ...fields,
+    id: context.newId("trd"),
+    initial_lots: closing.lots,
+    parent_trade_id: trade.id,
+    position_id: null,
+    source_trade_id: closing.source_trade_id ?? null,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+  };
+}
+
+function remainder(
+  book: Book,
+  symbol: TradingSymbol,
+  position: Position,
+  lots: string,
+  sums: Sums,
+  context: Context,
+): Position {
+  return {
+    ...position,
+    lots,
+    swap_minor: position.swap_minor - sums.swap,
+    margin_minor: positionMargin(book.account, symbol, { ...position, lots }),
+    updated_at: later(position.updated_at, context.now),
+    version: position.version + 1,
+  };
+}
+
+function reducedTrade(trade: Trade, kept: Position, sums: Sums, context: Context): Trade {
+  return {
+    ...trade,
+    lots: kept.lots,
+    commission_minor: trade.commission_minor - sums.openCommission,
+    swap_minor: trade.swap_minor - sums.swap,
+    updated_at: later(trade.updated_at, context.now),
+    version: trade.version + 1,
+  };
+}

@@ -1,0 +1,280 @@
+import { limits } from "../../limits.ts";
+import type { SideName } from "../../schema/trade.ts";
+import { type Context, later, type Refusal } from "../decision.ts";
+import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, withPositions } from "./book.ts";
+import type { TradingDecision } from "./changes.ts";
+import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
+import { commissionMinor } from "./commission.ts";
+import { coverDebt } from "./correction.ts";
+import { type Holdings, marginRatio, positionMargin } from "./margin.ts";
+import type { Position } from "./position.ts";
+import { averagePrice, weightedMean } from "./profit.ts";
+import type { Market } from "./quote.ts";
+import { decimalText, rational, ratioText } from "./rational.ts";
+import type { Risk } from "./risk.ts";
+import { lotDigits, lotsFault, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
+import { type Trade, tradeEvent } from "./trade.ts";
+
+/** An execution that opens lots of a symbol, at the price it was done at. */
+export interface Execution {
+  readonly symbol: string;
+  readonly side: SideName;
+  readonly lots: string;
+  readonly price: string;
+  readonly stop_loss?: string | null;
+  readonly take_profit?: string | null;
+  readonly order_id?: string | null;
+  /** `internal`, or where it was done: `mt5:live-1`. */
+  readonly source: string;
+  readonly source_trade_id?: string | null;
+  readonly at?: string;
+  readonly platform?: PlatformMoney;
+}
+
+/** An account for a decision that opens: with its risk, and with netting the open trade of the same symbol. */
+export interface TradingState extends Holdings {
+  readonly risk: Risk | undefined;
+  readonly trades: ReadonlyMap<string, Trade>;
+}
+
+/** What an execution came to: the open trade, and with netting what it closed first. */
+export interface Executed {
+  /** Undefined when the execution only closed. */
+  readonly trade: Trade | undefined;
+  readonly position: Position | undefined;
+  readonly closed: readonly Trade[];
+  readonly holdings: Holdings;
+}
+
+type Step =
+  | {
+      readonly ok: true;
+      readonly book: Book;
+      readonly trade: Trade | undefined;
+      readonly position: Position | undefined;
+      readonly closed: readonly Trade[];
+    }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Decides what an execution does. With hedging it opens a trade. With netting it opens one, raises the one there is at
+ * the volume-weighted price, or closes against it and opens what is left on the other side. Only what cannot be booked
+ * is refused: whether an account may trade is decided before, by {@link admit} or by the platform.
+ */
+export function executeTrade(
+  state: TradingState,
+  market: Market,
+  execution: Execution,
+  context: Context,
+  gated = false,
+): TradingDecision<Executed> {
+  if (state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
+  const terms = termsOf(market, execution);
+  if (!terms.ok) return terms;
+  const { symbol, deal } = terms;
+  const held = state.positions.find((position) => position.symbol === symbol.symbol);
+  const book = openBook(state);
+  const step =
+    state.account.position_mode === "hedging" || held === undefined
+      ? opened(book, market, symbol, deal, context)
+      : netted(state, book, held, market, symbol, deal, context);
+  if (!step.ok) return step;
+  const settled = step.book.positions.length === 0 ? coverDebt(step.book, context) : step.book;
+  const { trade, position, closed } = step;
+  const result = { trade, position, closed, holdings: holdingsOf(state.balance, settled) };
+  return closeBook(state.balance, settled, context, { result, gated });
+}
+
+/** The symbol of an execution, its lots and prices in the symbol's decimals, or why they are none. */
+function termsOf(market: Market, execution: Execution) {
+  const symbol = market.symbols.get(execution.symbol);
+  if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${execution.symbol}.`);
+  const price = priceText(symbol, execution.price);
+  if (price === undefined) return refuseTrading("invalid_price", `is no price of ${symbol.symbol}`, "price");
+  const lots = lotsText(symbol, execution.lots);
+  const fault = lots === undefined ? `must be a multiple of ${symbol.lot_step}` : lotsFault(symbol, lots);
+  if (lots === undefined || fault !== undefined) return refuseTrading("validation_failed", fault ?? "", "lots");
+  return { ok: true, symbol, deal: { ...execution, price, lots } } as const;
+}
+
+/** A trade of its own. */
+function opened(book: Book, market: Market, symbol: TradingSymbol, deal: Execution, context: Context): Step {
+  if (book.positions.length >= limits.trading.max_positions) {
+    return refuseTrading("too_many_positions", `An account may have ${limits.trading.max_positions} open positions.`);
+  }
+  const draft = draftTrade(book, market, symbol, deal, context);
+  if (!draft.ok) return draft;
+  const { trade, position } = draft;
+  const booked = bookEntries(book, openingEntries(trade), context);
+  const after = withPositions(
+    {
+      ...booked,
+      changes: [
+        ...booked.changes,
+        { op: "create", entity: "trade", item: trade },
+        { op: "create", entity: "position", item: position },
+      ],
+      events: [...booked.events, tradeEvent("trade.opened", trade)],
+    },
+    [...booked.positions, position],
+  );
+  return { ok: true, book: after, trade, position, closed: [] };
+}
+
+function openingEntries({ id, commission_minor }: Trade) {
+  if (commission_minor === 0n) return [];
+  return [{ kind: "commission", control: "commission", amount_minor: commission_minor, trade_id: id } as const];
+}
+
+function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Execution, context: Context) {
+  const { account } = book;
+  const ratio = marginRatio(market, account, symbol, deal.price);
+  const commission = deal.platform?.commission_minor ?? commissionOf(market, symbol, deal, account.currency);
+  if (ratio === undefined || commission === undefined) {
+    return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be traded in ${account.currency}.`, "symbol");
+  }
+  const id = context.newId("trd");
+  const at = deal.at ?? context.now;
+  const shared = {
+    tenant_id: context.tenant_id,
+    account_id: account.id,
+    client_id: account.client_id,
+    symbol: symbol.symbol,
+    side: deal.side,
+    lots: deal.lots,
+    open_price: deal.price,
+    currency: account.currency,
+    swap_minor: 0n,
+    margin_ratio: ratio,
+    stop_loss: deal.stop_loss ?? null,
+    take_profit: deal.take_profit ?? null,
+    updated_at: context.now,
+    version: 1,
+  };
+  const position: Position = {
+    ...shared,
+    id: `pos${id.slice(id.indexOf("_"))}`,
+    trade_id: id,
+    margin_minor: positionMargin(account, symbol, shared),
+    opened_at: at,
+  };
+  const trade: Trade = {
+    ...shared,
+    id,
+    status: "open",
+    initial_lots: deal.lots,
+    parent_trade_id: null,
+    position_id: position.id,
+    order_id: deal.order_id ?? null,
+    open_at: at,
+    close_price: null,
+    close_at: null,
+    close_reason: null,
+    gross_minor: null,
+    service_gross_minor: null,
+    commission_minor: commission,
+    conversion_fee_minor: 0n,
+    conversion: null,
+    pnl_source: "service",
+    source: deal.source,
+    source_trade_id: deal.source_trade_id ?? null,
+    created_at: context.now,
+  };
+  return { ok: true, trade, position } as const;
+}
+
+function commissionOf(market: Market, symbol: TradingSymbol, deal: Execution, currency: Trade["currency"]) {
+  return commissionMinor(market, symbol, { lots: deal.lots, price: deal.price, currency });
+}
+
+/** With netting: raises the position, or closes against it and opens what is left on the other side. */
+function netted(
+  state: TradingState,
+  book: Book,
+  held: Position,
+  market: Market,
+  symbol: TradingSymbol,
+  deal: Execution,
+  context: Context,
+): Step {
+  const trade = state.trades.get(held.trade_id);
+  if (trade === undefined) throw new Error(`The trade ${held.trade_id} of an open position was not read.`);
+  const open = { position: held, trade };
+  if (held.side === deal.side) return raised(book, open, market, symbol, deal, context);
+  const over = rational(deal.lots).sub(rational(held.lots));
+  const closing = {
+    price: deal.price,
+    reason: "client" as const,
+    ...(over.gte(0n) ? {} : { lots: deal.lots }),
+    ...(deal.at === undefined ? {} : { at: deal.at }),
+    ...(deal.platform === undefined ? {} : { platform: deal.platform }),
+    source_trade_id: deal.source_trade_id ?? null,
+  };
+  const step = closeStep(book, open, market, closing, context);
+  if (!step.ok) return step;
+  if (over.lte(0n)) {
+    return { ok: true, book: step.book, trade: undefined, position: step.position, closed: [step.trade] };
+  }
+  const { platform: _booked, ...rest } = deal;
+  const lots = decimalText(over, lotDigits(symbol));
+  const flipped = opened(step.book, market, symbol, { ...rest, lots }, context);
+  return flipped.ok ? { ...flipped, closed: [step.trade] } : flipped;
+}
+
+/**
+ * Raises a netting position: price and margin rate become means weighted by lots, rounded to twelve decimals and from
+ * then on exact. The one open trade of the position carries all its lots, so that each close stays one closed trade.
+ */
+function raised(
+  book: Book,
+  { position, trade }: { readonly position: Position; readonly trade: Trade },
+  market: Market,
+  symbol: TradingSymbol,
+  deal: Execution,
+  context: Context,
+): Step {
+  const draft = draftTrade(book, market, symbol, deal, context);
+  if (!draft.ok) return draft;
+  const added = draft.trade;
+  const sum = (a: string, b: string) => decimalText(rational(a).add(rational(b)), lotDigits(symbol));
+  const parts = [position, { lots: added.lots, open_price: added.open_price }];
+  const rates = [position, added].map(({ lots, margin_ratio }) => ({ lots, value: rational(margin_ratio) }));
+  const changed = {
+    lots: sum(position.lots, added.lots),
+    open_price: averagePrice(symbol, parts),
+    margin_ratio: ratioText(rational(decimalText(weightedMean(rates), limits.trading.rate_digits))),
+    stop_loss: deal.stop_loss ?? position.stop_loss,
+    take_profit: deal.take_profit ?? position.take_profit,
+  };
+  const updated_at = later(position.updated_at, context.now);
+  const next: Position = {
+    ...position,
+    ...changed,
+    margin_minor: positionMargin(book.account, symbol, changed),
+    updated_at,
+    version: position.version + 1,
+  };
+  const after: Trade = {
+    ...trade,
+    ...changed,
+    initial_lots: sum(trade.initial_lots, added.lots),
+    commission_minor: trade.commission_minor + added.commission_minor,
+    updated_at,
+    version: trade.version + 1,
+  };
+  const booked = bookEntries(book, openingEntries({ ...added, id: trade.id }), context);
+  const previous = { lots: trade.lots, open_price: trade.open_price, version: trade.version };
+  const raisedBook = withPositions(
+    {
+      ...booked,
+      changes: [
+        ...booked.changes,
+        { op: "update", entity: "trade", before: trade, after },
+        { op: "update", entity: "position", before: position, after: next },
+      ],
+      events: [...booked.events, tradeEvent("trade.opened", after, previous)],
+    },
+    replaced(booked.positions, next),
+  );
+  return { ok: true, book: raisedBook, trade: after, position: next, closed: [] };
+}

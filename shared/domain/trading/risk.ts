@@ -1,0 +1,115 @@
+import type { Account, AccountWithBalance } from "../account.ts";
+import { accountBody } from "../account.ts";
+import type { Context, DomainEvent } from "../decision.ts";
+import { formatAmount } from "../money.ts";
+import type { MarginStatus, Metrics } from "./margin.ts";
+
+/** A liquidation that is under way: it is carried on until the account is above its level or has nothing to close. */
+export interface LiquidationRun {
+  readonly started_at: string;
+  /** The money of the account when the run began, as the API shows it. */
+  readonly before: MetricsBody;
+  readonly closed_trade_ids: readonly string[];
+  readonly steps: number;
+}
+
+/**
+ * What is remembered of an account's margin. `armed`: the next time it falls to its call level a margin call is
+ * announced. `episode` counts the margin calls.
+ */
+export interface Risk {
+  readonly account_id: string;
+  readonly tenant_id: string;
+  readonly client_id: string;
+  readonly margin_status: MarginStatus;
+  /** Percent with two digits at the last evaluation; null without used margin. */
+  readonly margin_level: string | null;
+  readonly equity_minor: bigint;
+  readonly armed: boolean;
+  readonly episode: number;
+  readonly run: LiquidationRun | null;
+  /** When a run that nobody carries on is found by the sweep. */
+  readonly wake_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+}
+
+/** The margin of an account that was never evaluated. */
+export function draftRisk(account: Account, context: Context): Risk {
+  return {
+    account_id: account.id,
+    tenant_id: account.tenant_id,
+    client_id: account.client_id,
+    margin_status: "normal",
+    margin_level: null,
+    equity_minor: 0n,
+    armed: true,
+    episode: 0,
+    run: null,
+    wake_at: null,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+  };
+}
+
+/** The money of an account as the API shows it. */
+export interface MetricsBody {
+  readonly balance: string;
+  readonly credit: string;
+  readonly held: string;
+  readonly available_balance: string;
+  readonly floating_pnl: string;
+  readonly equity: string;
+  readonly used_margin: string;
+  readonly free_margin: string;
+  readonly margin_level: string | null;
+  readonly withdrawable: string;
+  readonly margin_status: MarginStatus;
+  readonly metrics_as_of: string;
+  readonly metrics_stale: boolean;
+}
+
+/** Metrics as the API shows them; `since` is when the balance last moved, for an account without a quote to tell. */
+export function metricsBody(metrics: Metrics, currency: Account["currency"], since: string): MetricsBody {
+  const money = (minor: bigint) => formatAmount(minor, currency);
+  return {
+    balance: money(metrics.balance_minor),
+    credit: money(metrics.credit_minor),
+    held: money(metrics.held_minor),
+    available_balance: money(metrics.balance_minor - metrics.held_minor),
+    floating_pnl: money(metrics.floating_minor),
+    equity: money(metrics.equity_minor),
+    used_margin: money(metrics.used_margin_minor),
+    free_margin: money(metrics.free_margin_minor),
+    margin_level: metrics.margin_level,
+    withdrawable: money(metrics.withdrawable_minor),
+    margin_status: metrics.margin_status,
+    metrics_as_of: metrics.as_of ?? since,
+    metrics_stale: metrics.stale,
+  };
+}
+
+/** An account as GET shows it, with its money at the newest prices. */
+function liveAccountBody({ account, balance }: AccountWithBalance, metrics: Metrics) {
+  return { ...accountBody(account, balance), ...metricsBody(metrics, account.currency, balance.updated_at) };
+}
+
+/** The event of a change of an account's margin; `more` is what only this kind tells. */
+export function marginEvent(
+  type: "margin.call" | "margin.recovered" | "stop.out",
+  holder: AccountWithBalance,
+  metrics: Metrics,
+  more: { readonly object?: Readonly<Record<string, unknown>>; readonly previous?: DomainEvent["previous"] } = {},
+): DomainEvent {
+  const { account } = holder;
+  return {
+    type,
+    resource: { type: "account", id: account.id, version: account.version },
+    client_id: account.client_id,
+    account_id: account.id,
+    object: { ...liveAccountBody(holder, metrics), ...more.object },
+    ...(more.previous === undefined ? {} : { previous: more.previous }),
+  };
+}

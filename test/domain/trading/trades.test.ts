@@ -1,0 +1,465 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Account } from "../../../shared/domain/account.ts";
+import { accrueSwap, rolloverSwap } from "../../../shared/domain/trading/accrue-swap.ts";
+import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
+import { positionMargin, usedMargin } from "../../../shared/domain/trading/margin.ts";
+import { closeAtMarket, exitReason, openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
+import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
+import { positionBody } from "../../../shared/domain/trading/position.ts";
+import { valuePosition } from "../../../shared/domain/trading/profit.ts";
+import type { Market } from "../../../shared/domain/trading/quote.ts";
+import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
+import { netMinor, tradeBody } from "../../../shared/domain/trading/trade.ts";
+import { Position as PositionSchema } from "../../../shared/schema/position.ts";
+import { Trade as TradeSchema } from "../../../shared/schema/trade.ts";
+import { decisionContext, decisionTime } from "../../support/decisions.ts";
+import { examplePrices, someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
+import { TradingDesk } from "../../support/trading-desk.ts";
+
+const charged = someMarket({}, [
+  someSymbol("EURUSD", { commission: { type: "per_lot", amount: "3.50", currency: "USD" } }),
+]);
+const buyEuro = { symbol: "EURUSD", side: "buy", lots: "1.00", price: "1.10010", source: "internal" } as const;
+
+function desk(balance = "10000.00", fields: Partial<Account> = {}) {
+  return new TradingDesk(tradingAccount(balance, fields));
+}
+
+function refusalOf(decision: { ok: boolean; refusal?: { code: string } }) {
+  return decision.ok ? undefined : decision.refusal?.code;
+}
+
+describe("an execution is refused", () => {
+  it.each([
+    ["of an unknown symbol", { symbol: "XXXYYY" }, "symbol_not_found"],
+    ["at a price with too many digits", { price: "1.100101" }, "invalid_price"],
+    ["at no price", { price: "0" }, "invalid_price"],
+    ["of less than a step", { lots: "0.005" }, "validation_failed"],
+    ["below the least lots", { lots: "0.00" }, "validation_failed"],
+    ["above the most lots", { lots: "100.01" }, "validation_failed"],
+  ])("%s", (_, fields, code) => {
+    const { state } = desk();
+    const decision = executeTrade(state, charged, { ...buyEuro, ...fields }, decisionContext());
+    expect(refusalOf(decision)).toBe(code);
+    expect(decision).not.toHaveProperty("changes");
+  });
+
+  it("when there is no way to the account's currency", () => {
+    const krw = someMarket({ USDKRW: undefined, EURKRW: ["1500.00", "1500.10"] }, [
+      someSymbol("EURKRW", { digits: 2, commission: { type: "per_lot", amount: "1", currency: "KRW" } }),
+    ]);
+    const execution = { ...buyEuro, symbol: "EURKRW", price: "1500.10" };
+    expect(refusalOf(executeTrade(desk().state, krw, execution, decisionContext()))).toBe("no_conversion_path");
+  });
+});
+
+describe("V11: a partial close", () => {
+  const account = desk();
+  const context = decisionContext();
+  account.apply(executeTrade(account.state, charged, buyEuro, context));
+  const opened = account.balance.balance_minor;
+  account.apply(accrueSwap(account.open(), usd("-6.20"), context));
+  const before = account.open().trade;
+  const { trade: slice } = account.apply(
+    closeTrade(account.state, account.open(), charged, { lots: "0.40", price: "1.10350", reason: "client" }, context),
+  );
+
+  it("books the commission of the opening at the opening", () => {
+    expect(opened).toBe(usd("9996.50"));
+  });
+
+  it("makes the slice a closed trade of its own, to the last digit", () => {
+    expect(tradeBody(slice)).toMatchObject({
+      parent_trade_id: before.id,
+      status: "closed",
+      close_reason: "partial_close",
+      lots: "0.40",
+      initial_lots: "0.40",
+      open_price: "1.10010",
+      close_price: "1.10350",
+      gross_pnl: "136.00",
+      swap: "-2.48",
+      commission: "-2.80",
+      net_pnl: "130.72",
+      margin_rate: "1.1001",
+      conversion: { from: "USD", to: "USD", via: [], rate: "1.000000000000" },
+    });
+    expect(account.balance).toMatchObject({ balance_minor: usd("10128.62"), available_minor: usd("10128.62"), seq: 4 });
+  });
+
+  it("leaves the open trade with its id, fewer lots and the rest of its costs", () => {
+    const { trade, position } = account.open();
+    expect(trade).toMatchObject({ id: before.id, status: "open", lots: "0.60", initial_lots: "1.00" });
+    expect(trade).toMatchObject({ swap_minor: usd("-3.72"), commission_minor: usd("-2.10"), gross_minor: null });
+    expect(position).toMatchObject({ lots: "0.60", swap_minor: usd("-3.72"), margin_minor: usd("660.06") });
+    expect(account.balance.used_margin_minor).toBe(usd("660.06"));
+  });
+
+  it("announces the opening and the slice, each once, as GET shows them", () => {
+    expect(account.announced).toEqual(["trade.opened", "trade.closed"]);
+    expect(account.events[1]).toMatchObject({ resource: { id: slice.id, version: 1 }, object: tradeBody(slice) });
+  });
+
+  it("shows trades and positions in the shapes that are published", () => {
+    const { trade, position } = account.open();
+    for (const one of [slice, trade]) expect(TradeSchema.parse(tradeBody(one))).toEqual(tradeBody(one));
+    const body = positionBody(position, valuePosition(charged, position, decisionTime));
+    expect(PositionSchema.parse(body)).toEqual(body);
+    expect(body).toMatchObject({ current_price: "1.10000", gross_pnl: "-6.00", swap: "-3.72", floating_pnl: "-9.72" });
+  });
+});
+
+describe("a close", () => {
+  it.each([
+    ["of more than is open", { lots: "1.01", price: "1.1" }, "validation_failed"],
+    ["of nothing", { lots: "0", price: "1.1" }, "validation_failed"],
+    ["of a part of a step", { lots: "0.001", price: "1.1" }, "validation_failed"],
+    ["at no price", { price: "0" }, "invalid_price"],
+  ])("%s is refused", (_, request, code) => {
+    const account = desk();
+    account.apply(executeTrade(account.state, charged, buyEuro, decisionContext()));
+    const closing = { ...request, reason: "client" } as const;
+    const decision = closeTrade(account.state, account.open(), charged, closing, decisionContext());
+    expect(refusalOf(decision)).toBe(code);
+  });
+
+  it("decided before another one fails at the commit, so nothing is closed twice", () => {
+    const account = desk();
+    account.apply(executeTrade(account.state, charged, buyEuro, decisionContext()));
+    const close = () =>
+      closeTrade(account.state, account.open(), charged, { price: "1.1", reason: "client" }, decisionContext());
+    const twice = close();
+    account.apply(close());
+    expect(() => account.apply(twice)).toThrow(/no longer as it was decided on/);
+  });
+
+  it("books the platform's money and keeps our own beside it", () => {
+    const account = desk();
+    account.apply(executeTrade(account.state, charged, buyEuro, decisionContext()));
+    const platform = { gross_minor: usd("135.97"), commission_minor: usd("-1.39"), swap_minor: usd("-2.50") };
+    const { trade } = account.apply(
+      closeTrade(
+        account.state,
+        account.open(),
+        charged,
+        { lots: "0.40", price: "1.10350", reason: "platform", platform, at: "2026-11-21T06:00:00.000Z" },
+        decisionContext(),
+      ),
+    );
+    expect(trade).toMatchObject({
+      pnl_source: "platform",
+      gross_minor: usd("135.97"),
+      service_gross_minor: usd("136.00"),
+      close_reason: "platform",
+      close_at: "2026-11-21T06:00:00.000Z",
+    });
+    expect(account.balance.balance_minor).toBe(usd("9996.50") + usd("135.97") - usd("1.39") - usd("2.50"));
+    expect(account.open().position.swap_minor).toBe(usd("2.50"));
+  });
+
+  it.each([
+    [true, "0.00", ["trade.opened", "trade.closed", "transaction.created", "transaction.completed"]],
+    [false, "-104.00", ["trade.opened", "trade.closed"]],
+  ])("that leaves a debt, protected: %s, ends at %s", (negative_balance_protection, end, announced) => {
+    const account = desk("500.00", { negative_balance_protection });
+    const market = someMarket();
+    account.apply(executeTrade(account.state, market, { ...buyEuro, lots: "0.40" }, decisionContext()));
+    const closing = { price: "1.08500", reason: "client" } as const;
+    account.apply(closeTrade(account.state, account.open(), market, closing, decisionContext()));
+    expect(account.balance.balance_minor).toBe(usd(end));
+    expect(account.announced.filter((type) => type !== "transaction.updated")).toEqual(announced);
+    expect(account.transactions).toHaveLength(negative_balance_protection ? 1 : 0);
+  });
+});
+
+describe("a trade at the newest price", () => {
+  const request = { symbol: "EURUSD", side: "buy", lots: "1.00" } as const;
+  const market = someMarket();
+  const withSymbol = (fields: Parameters<typeof someSymbol>[1]) => someMarket({}, [someSymbol("EURUSD", fields)]);
+  const old = { time: "2026-11-21T06:28:59.999Z", received_at: "2026-11-21T06:28:59.999Z" };
+  const stale: Market = {
+    ...market,
+    quotes: new Map([...market.quotes, ["EURUSD", someQuote("EURUSD", ["1.1", "1.1"], old)]]),
+  };
+
+  it.each([
+    ["on a disabled account", { status: "disabled" }, {}, market, {}, "account_disabled"],
+    ["on a closed account", { status: "closed" }, {}, market, {}, "account_closed"],
+    ["on an account that only closes", {}, { accepts: "close_only" }, market, {}, "account_close_only"],
+    ["in a closed market", {}, {}, withSymbol({ sessions: [] }), {}, "market_closed"],
+    ["in a halted market", {}, {}, withSymbol({ halted: true }), {}, "market_closed"],
+    ["of a symbol that only closes", {}, {}, withSymbol({ trading_mode: "close_only" }), {}, "symbol_disabled"],
+    ["of a symbol without a price", {}, {}, someMarket({ EURUSD: undefined }), {}, "no_quote"],
+    ["at an old price", {}, {}, stale, {}, "metrics_stale"],
+    ["with a stop loss above the price", {}, {}, market, { stop_loss: "1.10001" }, "invalid_price"],
+    ["with a stop loss at the price", {}, {}, market, { stop_loss: "1.10000" }, "invalid_price"],
+    ["with a take profit below it", {}, {}, market, { take_profit: "1.09999" }, "invalid_price"],
+    ["with a stop too near", {}, {}, withSymbol({ stops_level: 50 }), { stop_loss: "1.09951" }, "invalid_price"],
+    ["without the margin", {}, {}, market, { lots: "10.00" }, "insufficient_margin"],
+  ] as const)("%s is refused", (_, fields, money, on, more, code) => {
+    const account = new TradingDesk(tradingAccount("10000.00", fields, money));
+    expect(refusalOf(openAtMarket(account.state, on, { ...request, ...more }, decisionContext()))).toBe(code);
+  });
+
+  it("of a suspended client is refused", () => {
+    const state = { ...desk().state, client: { status: "suspended" } as const };
+    expect(refusalOf(openAtMarket(state, market, request, decisionContext()))).toBe("client_suspended");
+  });
+
+  it("is done at the ask, with stops at their nearest", () => {
+    const account = desk();
+    const stops = { stop_loss: "1.09950", take_profit: "1.10050" };
+    const near = withSymbol({ stops_level: 50 });
+    const { trade } = account.apply(openAtMarket(account.state, near, { ...request, ...stops }, decisionContext()));
+    expect(trade).toMatchObject({ open_price: "1.10010", ...stops });
+  });
+
+  it("needs the margin to the last cent, its spread included", () => {
+    const need = usd("1100.10") + usd("10.00");
+    for (const [cents, code] of [
+      [need - 1n, "insufficient_margin"],
+      [need, undefined],
+    ] as const) {
+      const account = new TradingDesk(tradingAccount("0.00", {}, { balance_minor: cents, available_minor: cents }));
+      expect(refusalOf(openAtMarket(account.state, market, request, decisionContext()))).toBe(code);
+    }
+  });
+
+  it("that takes no more margin is done without any that is free", () => {
+    const account = desk("1110.10");
+    account.apply(openAtMarket(account.state, market, request, decisionContext()));
+    const hedge = { ...request, side: "sell" } as const;
+    account.apply(openAtMarket(account.state, market, hedge, decisionContext()));
+    expect(account.positions.size).toBe(2);
+  });
+
+  it("is closed at the bid, unless the market is closed", () => {
+    const account = desk();
+    account.apply(openAtMarket(account.state, market, request, decisionContext()));
+    const close = (on: Market) =>
+      closeAtMarket(account.state, account.open(), on, { reason: "client" }, decisionContext());
+    expect(refusalOf(close(withSymbol({ sessions: [] })))).toBe("market_closed");
+    expect(refusalOf(close(stale))).toBe("metrics_stale");
+    expect(account.apply(close(market)).trade).toMatchObject({ close_price: "1.10000", gross_minor: usd("-10.00") });
+  });
+});
+
+describe("stop loss and take profit", () => {
+  const quote = someQuote("EURUSD", ["1.10000", "1.10010"]);
+
+  it.each([
+    ["buy", "1.10000", null, "stop_loss"],
+    ["buy", "1.09999", "1.10001", undefined],
+    ["buy", null, "1.10000", "take_profit"],
+    ["sell", "1.10010", null, "stop_loss"],
+    ["sell", "1.10011", "1.10009", undefined],
+    ["sell", null, "1.10010", "take_profit"],
+    ["buy", "1.10000", "1.10000", "stop_loss"],
+    ["sell", null, null, undefined],
+  ] as const)("of a %s at %s and %s: %s", (side, stop_loss, take_profit, reason) => {
+    expect(exitReason({ side, stop_loss, take_profit }, quote)).toBe(reason);
+  });
+});
+
+describe("V23: a netting account", () => {
+  const netting = { position_mode: "netting", margin_calculation: "net" } as const;
+  const market = someMarket();
+
+  it("averages on an increase, realises against the average on a decrease", () => {
+    const account = desk("10000.00", netting);
+    const trade = (side: "buy" | "sell", lots: string, price: string) =>
+      account.apply(executeTrade(account.state, market, { ...buyEuro, side, lots, price }, decisionContext()));
+    trade("buy", "1.00", "1.10010");
+    expect(trade("buy", "1.00", "1.10210").position).toMatchObject({ lots: "2.00", open_price: "1.10110" });
+    const { closed, position } = trade("sell", "1.50", "1.10300");
+    expect(closed).toMatchObject([{ gross_minor: usd("285.00"), lots: "1.50", close_reason: "partial_close" }]);
+    expect(position).toMatchObject({ side: "buy", lots: "0.50" });
+    expect(account.open().trade).toMatchObject({ lots: "0.50", initial_lots: "2.00", version: 3 });
+    expect(account.announced).toEqual(["trade.opened", "trade.opened", "trade.closed"]);
+  });
+
+  it("turns round: closes all and opens the rest on the other side", () => {
+    const account = desk("10000.00", netting);
+    account.apply(executeTrade(account.state, market, buyEuro, decisionContext()));
+    const flip = { ...buyEuro, side: "sell", lots: "1.50", price: "1.10110" } as const;
+    const { closed, trade } = account.apply(executeTrade(account.state, market, flip, decisionContext()));
+    expect(closed).toMatchObject([{ gross_minor: usd("100.00"), close_reason: "client", lots: "1.00" }]);
+    expect(trade).toMatchObject({ side: "sell", lots: "0.50", open_price: "1.10110" });
+    expect(account.positions.size).toBe(1);
+    const flat = { ...buyEuro, lots: "0.50" } as const;
+    expect(account.apply(executeTrade(account.state, market, flat, decisionContext())).trade).toBeUndefined();
+    expect(account.positions.size).toBe(0);
+    expect(account.balance).toMatchObject({ used_margin_minor: 0n, positions: 0 });
+  });
+});
+
+describe("swap", () => {
+  it("is nothing on an account without swap, and changes nothing then", () => {
+    const yen = someMarket({}, [
+      someSymbol("EURUSD", {
+        swap: { type: "points", long: "-6.2", short: "1", triple_day: "wednesday", rollover_time: "22:00" },
+      }),
+    ]);
+    const account = desk();
+    account.apply(executeTrade(account.state, yen, buyEuro, decisionContext()));
+    const free = rolloverSwap({ ...account.account, swap_free: true }, account.open(), yen, 1);
+    expect(accrueSwap(account.open(), free, decisionContext())).toMatchObject({ ok: true, changes: [] });
+    expect(rolloverSwap(account.account, account.open(), yen, 3)).toBe(usd("-18.60"));
+    const positions = account.balance.pos_version;
+    account.apply(accrueSwap(account.open(), usd("-6.20"), decisionContext()));
+    expect(account.balance).toMatchObject({ pos_version: positions + 1, balance_minor: usd("10000.00") });
+    expect(refusalOf(accrueSwap(account.open(), undefined, decisionContext()))).toBe("no_conversion_path");
+  });
+});
+
+type Step =
+  | {
+      readonly kind: "open";
+      readonly symbol: string;
+      readonly side: "buy" | "sell";
+      readonly units: number;
+      readonly drift: number;
+    }
+  | { readonly kind: "close"; readonly which: number; readonly part: number; readonly drift: number }
+  | { readonly kind: "swap"; readonly which: number; readonly cents: number };
+
+const drift = fc.integer({ min: -500, max: 500 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    kind: fc.constant("open" as const),
+    symbol: fc.constantFrom("EURUSD", "USDJPY", "EURGBP", "AUDNZD"),
+    side: fc.constantFrom("buy" as const, "sell" as const),
+    units: fc.integer({ min: 1, max: 300 }),
+    drift,
+  }),
+  fc.record({ kind: fc.constant("close" as const), which: fc.nat(20), part: fc.integer({ min: 1, max: 100 }), drift }),
+  fc.record({ kind: fc.constant("swap" as const), which: fc.nat(20), cents: fc.integer({ min: -999, max: 999 }) }),
+);
+
+const lotsOf = (units: number) => decimalText(quotient(BigInt(units), 100n), 2);
+
+function priceOf(symbol: string, points: number): string {
+  const digits = symbol.endsWith("JPY") ? 3 : 5;
+  const move = quotient(BigInt(points), 10n ** BigInt(digits));
+  return decimalText(rational(examplePrices[symbol]?.[0] ?? "1").add(move), digits);
+}
+
+/** Applies one random step; a close of a position that is not there does nothing. */
+function take(account: TradingDesk, market: Market, one: Step): void {
+  const context = decisionContext();
+  if (one.kind === "open") {
+    const { symbol, side, units, drift: points } = one;
+    const execution = { symbol, side, lots: lotsOf(units), price: priceOf(symbol, points), source: "internal" };
+    account.apply(executeTrade(account.state, market, execution, context));
+    return;
+  }
+  const open = [...account.positions.keys()];
+  if (open.length === 0) return;
+  const chosen = account.open(open[one.which % open.length]);
+  if (one.kind === "swap") {
+    account.apply(accrueSwap(chosen, BigInt(one.cents), context));
+    return;
+  }
+  const units = Number(rational(chosen.position.lots).mul(100n).n);
+  const closing = {
+    lots: lotsOf(Math.max(1, Math.floor((units * one.part) / 100))),
+    price: priceOf(chosen.position.symbol, one.drift),
+    reason: "client",
+  } as const;
+  account.apply(closeTrade(account.state, chosen, market, closing, context));
+}
+
+describe("after any program of executions, closes and swaps", () => {
+  const costly = someMarket(
+    {},
+    ["EURUSD", "USDJPY", "EURGBP", "AUDNZD"].map((name) =>
+      someSymbol(name, { commission: { type: "per_million", amount: "35", currency: "USD" } }),
+    ),
+  );
+  const modes = fc.constantFrom<Partial<Account>>(
+    { position_mode: "hedging", margin_calculation: "max" },
+    { position_mode: "hedging", margin_calculation: "sum" },
+    { position_mode: "netting", margin_calculation: "net" },
+  );
+
+  function ran(mode: Partial<Account>, steps: readonly Step[]): TradingDesk {
+    const account = desk("1000000.00", { ...mode, negative_balance_protection: false });
+    for (const one of steps) take(account, costly, one);
+    return account;
+  }
+
+  it("I9: slices and open lots add up to what was opened, and no cent of swap or commission is lost", () => {
+    fc.assert(
+      fc.property(modes, fc.array(step, { maxLength: 30 }), (mode, steps) => {
+        const account = ran(mode, steps);
+        for (const trade of account.trades.values()) {
+          if (trade.parent_trade_id !== null) continue;
+          const slices = account.closed.filter((slice) => slice.parent_trade_id === trade.id);
+          const total = [trade, ...slices].reduce((sum, { lots }) => sum.add(rational(lots)), rational(0n));
+          expect(total.equals(rational(trade.initial_lots))).toBe(true);
+        }
+        const swapOf = (items: Iterable<{ swap_minor: bigint }>) =>
+          [...items].reduce((sum, { swap_minor }) => sum + swap_minor, 0n);
+        const commission = [...account.trades.values()].reduce((sum, trade) => sum + trade.commission_minor, 0n);
+        const booked = (kind: string) =>
+          account.ledger.reduce((sum, entry) => sum + (entry.kind === kind ? entry.amount_minor : 0n), 0n);
+        expect(commission).toBe(booked("commission"));
+        expect(swapOf(account.closed)).toBe(booked("swap"));
+        const open = [...account.trades.values()].filter(({ status }) => status === "open");
+        expect(swapOf(open)).toBe(swapOf(account.positions.values()));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("I1, I2, I13: the balance is the sum of its ledger, each entry has its counter, each trade its entries", () => {
+    fc.assert(
+      fc.property(modes, fc.array(step, { maxLength: 30 }), (mode, steps) => {
+        const account = ran(mode, steps);
+        let balance = usd("1000000.00");
+        for (const [place, entry] of account.ledger.entries()) {
+          expect(entry).toMatchObject({ balance_before_minor: balance, balance_version: place + 1 });
+          balance += entry.amount_minor;
+          expect(entry.balance_after_minor).toBe(balance);
+        }
+        expect(account.balance).toMatchObject({ balance_minor: balance, available_minor: balance });
+        const counter = account.contra.reduce((sum, leg) => sum + leg.amount_minor, 0n);
+        expect(counter).toBe(usd("1000000.00") - balance);
+        for (const trade of account.closed) {
+          const own = account.ledger.filter(({ trade_id }) => trade_id === trade.id);
+          const sumOf = (...kinds: string[]) =>
+            own.reduce((sum, { kind, amount_minor }) => sum + (kinds.includes(kind) ? amount_minor : 0n), 0n);
+          expect(own.filter(({ kind }) => kind === "realised_pnl")).toHaveLength(1);
+          expect([trade.gross_minor, trade.swap_minor]).toEqual([sumOf("realised_pnl"), sumOf("swap")]);
+          const net = sumOf("realised_pnl", "swap") + trade.commission_minor;
+          expect(netMinor(trade)).toBe(net);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("I10: positions, margin and their numbers are those of a recomputation from the open trades alone", () => {
+    fc.assert(
+      fc.property(modes, fc.array(step, { maxLength: 30 }), (mode, steps) => {
+        const account = ran(mode, steps);
+        const open = [...account.trades.values()].filter(({ status }) => status === "open");
+        expect(account.balance.positions).toBe(open.length);
+        const again = open.map((trade) => {
+          const position = [...account.positions.values()].find(({ trade_id }) => trade_id === trade.id);
+          const symbol = costly.symbols.get(trade.symbol);
+          if (position === undefined || symbol === undefined) throw new Error(`${trade.id} has no position.`);
+          const { lots, side, open_price, margin_ratio } = trade;
+          expect(position).toMatchObject({ lots, side, open_price, margin_ratio });
+          return { ...position, margin_minor: positionMargin(account.account, symbol, trade) };
+        });
+        expect(account.balance.used_margin_minor).toBe(usedMargin(account.account.margin_calculation, again));
+        if (account.account.position_mode === "netting") {
+          expect(new Set(open.map(({ symbol }) => symbol)).size).toBe(open.length);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
