@@ -1,0 +1,284 @@
+import { limits } from "../../limits.ts";
+import { type Context, type DomainEvent, later } from "../decision.ts";
+import { sameValue } from "../equality.ts";
+import { type Book, closeBook, openBook } from "./book.ts";
+import type { TradingChange, TradingDecision } from "./changes.ts";
+import { closeStep } from "./close-trade.ts";
+import { coverDebt } from "./correction.ts";
+import {
+  type Holdings,
+  isRearmed,
+  type MarginStatus,
+  type Metrics,
+  marginStatus,
+  metricsOf,
+  usedMargin,
+  valuePositions,
+} from "./margin.ts";
+import { partialLots } from "./partial-lots.ts";
+import { type Valuation, valuePosition } from "./profit.ts";
+import type { Market } from "./quote.ts";
+import { draftRisk, type LiquidationRun, marginEvent, metricsBody, type Risk } from "./risk.ts";
+import type { Trade } from "./trade.ts";
+
+/** An account for an evaluation. */
+export interface MarginState extends Holdings {
+  readonly risk: Risk | undefined;
+}
+
+/** What an evaluation came to. */
+export interface Evaluation {
+  readonly risk: Risk;
+  readonly metrics: Metrics;
+  readonly closed: readonly Trade[];
+  /** Nothing was decided, because a price that it depends on is too old. */
+  readonly waiting: boolean;
+  /** A liquidation is not finished: evaluate again at once. */
+  readonly running: boolean;
+}
+
+/** What a position counts in a decision: what is gained at an old price is believed, what is lost is not. */
+function countedMinor({ stale, floating_minor }: Valuation): bigint {
+  return stale && floating_minor < 0n ? 0n : floating_minor;
+}
+
+interface Standing {
+  readonly equity: bigint;
+  readonly used: bigint;
+  readonly status: MarginStatus;
+}
+
+/** Where an account stands for a decision, with old prices counted in its favour. */
+function standingOf({ account, balance, positions }: Holdings, values: readonly Valuation[]): Standing {
+  const floating = values.reduce((sum, value) => sum + countedMinor(value), 0n);
+  const equity = balance.balance_minor + balance.credit_minor + floating;
+  const used = usedMargin(account.margin_calculation, positions);
+  return { equity, used, status: marginStatus(account, equity, used, positions.length) };
+}
+
+/**
+ * The positions that a liquidation may close, in the order it closes them. Those whose market is closed or whose price
+ * is old cannot be executed. What one is worth does not depend on the others, so the order holds for the whole step.
+ */
+function closingOrder(order: Holdings["account"]["stop_out_order"], values: readonly Valuation[]): Valuation[] {
+  return values.filter(({ open, stale }) => open && !stale).toSorted((a, b) => comesFirst(order, a, b));
+}
+
+function comesFirst(order: Holdings["account"]["stop_out_order"], a: Valuation, b: Valuation): number {
+  const losing = Number(a.floating_minor > b.floating_minor) - Number(a.floating_minor < b.floating_minor);
+  const margin =
+    Number(a.position.margin_minor < b.position.margin_minor) -
+    Number(a.position.margin_minor > b.position.margin_minor);
+  const text = (x: string, y: string) => Number(x > y) - Number(x < y);
+  return (
+    (order === "most_losing_first" ? losing : 0) ||
+    margin ||
+    text(a.position.opened_at, b.position.opened_at) ||
+    text(a.position.id, b.position.id)
+  );
+}
+
+/**
+ * The trades that the next evaluation may close, to be read before it: none while the account is above its stop-out
+ * level or waits for prices.
+ */
+export function nextToClose(state: MarginState, market: Market, now: string): string[] {
+  const values = valuePositions(market, state.positions, now);
+  if (standingOf(state, values).status !== "stop_out") return [];
+  return closingOrder(state.account.stop_out_order, values)
+    .slice(0, limits.trading.closes_per_step)
+    .map(({ position }) => position.trade_id);
+}
+
+/**
+ * Decides what the newest prices mean for an account: the margin call when it is armed, one step of a liquidation while
+ * it is at its stop-out level, the correction and `stop.out` with the last step, and the re-arming. The same evaluation
+ * again changes nothing. A step closes at most eight positions and is committed on the ledger number and the number of
+ * positions that it read, so any worker may carry the run on. `trades` holds at least {@link nextToClose}.
+ */
+export function evaluateMargin(
+  state: MarginState,
+  market: Market,
+  trades: ReadonlyMap<string, Trade>,
+  context: Context,
+): TradingDecision<Evaluation> {
+  const values = valuePositions(market, state.positions, context.now);
+  const metrics = metricsOf(state.account, state.balance, values);
+  const { status } = standingOf(state, values);
+  const known = state.risk ?? draftRisk(state.account, context);
+  if (metrics.stale && status !== "stop_out") {
+    const result = { risk: known, metrics, closed: [], waiting: true, running: known.run !== null };
+    return { ok: true, result, changes: [], events: [] };
+  }
+  const before = { ...metrics, margin_status: status };
+  const called = callOf(state, known, before);
+  const start: Started = { book: openBook(state), risk: called.risk, events: called.events, metrics: before };
+  const run = status === "stop_out" || known.run !== null;
+  const done = run ? liquidate(start, values, market, trades, context) : { ...start, closed: [] };
+  const rearmed = done.risk.run === null ? rearm(state, done) : done;
+  return decide(state, rearmed, context);
+}
+
+interface Started {
+  readonly book: Book;
+  readonly risk: Risk;
+  readonly events: readonly DomainEvent[];
+  readonly metrics: Metrics;
+}
+
+interface Stepped extends Started {
+  readonly closed: readonly Trade[];
+}
+
+/** The margin call of an armed account that is not normal: once an episode, before whatever else it leads to. */
+function callOf(state: MarginState, risk: Risk, metrics: Metrics): { risk: Risk; events: DomainEvent[] } {
+  if (metrics.margin_status === "normal" || !risk.armed) return { risk, events: [] };
+  const previous = { margin_status: risk.margin_status };
+  return {
+    risk: { ...risk, armed: false, episode: risk.episode + 1 },
+    events: [marginEvent("margin.call", state, metrics, { previous })],
+  };
+}
+
+/** Arms the next margin call once the level is above the re-arm level. */
+function rearm({ account }: MarginState, step: Stepped): Stepped {
+  const { risk, metrics, book } = step;
+  const { equity_minor, used_margin_minor, margin_status } = metrics;
+  const ready = isRearmed(account, equity_minor, used_margin_minor, book.positions.length);
+  if (risk.armed || margin_status !== "normal" || metrics.stale || !ready) return step;
+  const previous = { margin_status: risk.margin_status };
+  const event = marginEvent("margin.recovered", { account, balance: book.balance }, metrics, { previous });
+  return { ...step, risk: { ...risk, armed: true }, events: [...step.events, event] };
+}
+
+/** One step of a liquidation, and its end when the account is above its level or nothing can be closed. */
+function liquidate(
+  start: Started,
+  values: readonly Valuation[],
+  market: Market,
+  trades: ReadonlyMap<string, Trade>,
+  context: Context,
+): Stepped {
+  const swept = closeInOrder(start.book, values, market, trades, context);
+  const { closed } = swept;
+  const ids = closed.map(({ id }) => id);
+  const known = start.risk.run;
+  if (known === null && ids.length === 0) return { ...start, closed };
+  const { account } = start.book;
+  const run: LiquidationRun = {
+    started_at: known?.started_at ?? context.now,
+    before: known?.before ?? metricsBody(start.metrics, account.currency, start.book.balance.updated_at),
+    closed_trade_ids: [...(known?.closed_trade_ids ?? []), ...ids],
+    steps: (known?.steps ?? 0) + 1,
+  };
+  if (!swept.finished) {
+    const metrics = decisive(swept.book, swept.values);
+    const risk = { ...start.risk, run, wake_at: wakeAt(context.now) };
+    return { book: swept.book, risk, events: [...start.events, ...swept.book.events], metrics, closed };
+  }
+  const book = coverDebt(swept.book, context);
+  const metrics = decisive(book, swept.values);
+  const stopOut = {
+    order: account.stop_out_order,
+    mode: account.stop_out_mode,
+    started_at: run.started_at,
+    before: run.before,
+    after: metricsBody(metrics, account.currency, book.balance.updated_at),
+    closed_trade_ids: run.closed_trade_ids,
+  };
+  const event = marginEvent("stop.out", book, metrics, { object: { stop_out: stopOut } });
+  const events = [...start.events, ...book.events, event];
+  return { book, risk: { ...start.risk, run: null, wake_at: null }, events, metrics, closed };
+}
+
+function wakeAt(now: string): string {
+  return new Date(Date.parse(now) + limits.trading.run_resumed_after_ms).toISOString();
+}
+
+/** The money of an account, with the state that decisions are made on. */
+function decisive(book: Book, values: readonly Valuation[]): Metrics {
+  return {
+    ...metricsOf(book.account, book.balance, values),
+    margin_status: standingOf(book, values).status,
+  };
+}
+
+/** What one step has closed; it is finished when there is nothing left to do, or nothing that can be done. */
+interface Swept {
+  readonly book: Book;
+  readonly values: readonly Valuation[];
+  readonly closed: readonly Trade[];
+  readonly finished: boolean;
+}
+
+function closeInOrder(
+  book: Book,
+  values: readonly Valuation[],
+  market: Market,
+  trades: ReadonlyMap<string, Trade>,
+  context: Context,
+): Swept {
+  let swept: Swept = { book, values, closed: [], finished: false };
+  for (const victim of closingOrder(book.account.stop_out_order, values)) {
+    if (standingOf(swept.book, swept.values).status !== "stop_out") return { ...swept, finished: true };
+    if (swept.closed.length === limits.trading.closes_per_step) return swept;
+    swept = closeVictim(swept, victim, market, trades, context);
+  }
+  return { ...swept, finished: true };
+}
+
+/** Closes a position, or in partial mode as little of it as is enough. What cannot be converted now is left open. */
+function closeVictim(
+  swept: Swept,
+  victim: Valuation,
+  market: Market,
+  trades: ReadonlyMap<string, Trade>,
+  context: Context,
+): Swept {
+  const { position, price } = victim;
+  const trade = trades.get(position.trade_id);
+  if (trade === undefined) throw new Error(`The trade ${position.trade_id} of an open position was not read.`);
+  const { equity } = standingOf(swept.book, swept.values);
+  const lots =
+    swept.book.account.stop_out_mode === "full" ? undefined : partialLots(swept.book, victim, market, equity);
+  const step = closeStep(
+    swept.book,
+    { position, trade },
+    market,
+    { price: price ?? "0", reason: "stop_out", ...(lots === undefined ? {} : { lots }) },
+    context,
+  );
+  if (!step.ok) return swept;
+  const left = step.position === undefined ? [] : [valuePosition(market, step.position, context.now)];
+  const values = swept.values.flatMap((value) => (value.position.id === position.id ? left : [value]));
+  return { book: step.book, values, closed: [...swept.closed, step.trade], finished: false };
+}
+
+/** The decision of an evaluation: the balance and positions when something was closed, and the risk when it changed. */
+function decide(state: MarginState, step: Stepped, context: Context): TradingDecision<Evaluation> {
+  const { metrics, closed, events, book } = step;
+  const changed: Risk = {
+    ...step.risk,
+    margin_status: metrics.margin_status,
+    margin_level: metrics.margin_level,
+    equity_minor: metrics.equity_minor,
+  };
+  const change = riskChange(state.risk, changed, context);
+  const risk = change === undefined ? changed : change.after;
+  const running = risk.run !== null;
+  const result = { risk, metrics, closed, waiting: false, running };
+  const decision = closeBook(state.balance, book, context, { result });
+  if (!decision.ok) return decision;
+  return { ...decision, changes: [...decision.changes, ...(change?.changes ?? [])], events };
+}
+
+function riskChange(
+  before: Risk | undefined,
+  after: Risk,
+  context: Context,
+): { readonly after: Risk; readonly changes: readonly TradingChange[] } | undefined {
+  if (before === undefined) return { after, changes: [{ op: "create", entity: "risk", item: after }] };
+  if (sameValue(before, after)) return undefined;
+  const next = { ...after, updated_at: later(before.updated_at, context.now), version: before.version + 1 };
+  return { after: next, changes: [{ op: "update", entity: "risk", before, after: next }] };
+}
