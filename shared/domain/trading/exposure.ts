@@ -1,0 +1,173 @@
+import type { Account } from "../account.ts";
+import { minorDigits } from "../money.ts";
+import type { Conversion } from "./convert.ts";
+import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions } from "./margin.ts";
+import { quoteProfit, type Valuation } from "./profit.ts";
+import type { Market, Quote } from "./quote.ts";
+import { quotient, type Rational, rational, roundToward, zero } from "./rational.ts";
+import type { TradingSymbol } from "./symbol.ts";
+
+/**
+ * When an account must be evaluated again because of one symbol, in points of its price: a quote whose bid is at or
+ * below `down`, or whose ask is at or above `up`. Null: no price in that direction matters. As long as every symbol of
+ * the account is between its triggers, no evaluation of the account could decide anything new.
+ */
+export interface Trigger {
+  readonly symbol: string;
+  readonly down: bigint | null;
+  readonly up: bigint | null;
+}
+
+/** The farthest that a price which converts may move, as a part of itself, before the account is looked at again. */
+const widest = quotient(1n, 20n);
+/** What two conversion steps within the widest move can at most make of a change: 1 / (1 - 1/20)^2. */
+const secondOrder = quotient(400n, 361n);
+/** No price in points is above this; a trigger here is met by every quote. */
+const always = 10n ** 18n;
+
+/** How far an account is from its next decision, in minor units; undefined where no decision lies in that direction. */
+interface Slack {
+  readonly loss: bigint | undefined;
+  readonly gain: bigint | undefined;
+}
+
+/**
+ * How much equity may fall and rise before the state of the account changes, its next margin call is armed, or it is
+ * liquidated. Each position is rounded by itself, which can hide up to one minor unit of its change.
+ */
+function slackOf(account: Account, metrics: Metrics, armed: boolean, positions: number): Slack {
+  const { equity_minor: equity, used_margin_minor: used, margin_status: status } = metrics;
+  const rounding = BigInt(positions);
+  const at = (percent: string) => levelHundredths(percent) * used;
+  const below = (percent: string) => floorDivide(equity * 10_000n - at(percent), 10_000n) - rounding;
+  const above = (percent: string) => floorDivide(at(percent) - equity * 10_000n, 10_000n) - rounding;
+  if (used === 0n) {
+    const loss = equity - rounding;
+    return equity > 0n ? { loss, gain: undefined } : { loss: undefined, gain: -equity - rounding };
+  }
+  if (status === "stop_out") return { loss: undefined, gain: above(account.stop_out_level) };
+  if (status === "margin_call") {
+    return { loss: below(account.stop_out_level), gain: above(account.margin_call_level) };
+  }
+  return {
+    loss: below(account.margin_call_level),
+    gain: armed ? undefined : above(account.margin_rearm_level),
+  };
+}
+
+function floorDivide(numerator: bigint, denominator: bigint): bigint {
+  const cut = numerator / denominator;
+  return numerator % denominator !== 0n && numerator < 0n ? cut - 1n : cut;
+}
+
+/** What one unit of a symbol's price can at most cost and earn, falling and rising, in units of the account. */
+interface Sensitivity {
+  readonly symbol: TradingSymbol;
+  readonly quote: Quote;
+  fallLoss: Rational;
+  riseLoss: Rational;
+  /** Profits are converted at this price: then both directions end at the widest move. */
+  converts: boolean;
+}
+
+/**
+ * The triggers of an account, one per symbol that its equity depends on, conversion pairs included. The way to the next
+ * decision is divided among the symbols in equal parts, so that moves of all of them together cannot reach it unseen.
+ * Where a price is missing or old every quote of its symbol is a trigger.
+ */
+export function triggersOf(holdings: Holdings, armed: boolean, market: Market, now: string): Trigger[] {
+  const values = valuePositions(market, holdings.positions, now);
+  const metrics = metricsOf(holdings.account, holdings.balance, values);
+  const sensitivities = sensitivitiesOf(market, values);
+  if (metrics.stale) {
+    const names = new Set([...sensitivities.keys(), ...holdings.positions.map(({ symbol }) => symbol)]);
+    return [...names].map((symbol) => ({ symbol, down: always, up: 0n }));
+  }
+  if (sensitivities.size === 0) return [];
+  const slack = slackOf(holdings.account, metrics, armed, values.length);
+  const unit = quotient(1n, 10n ** BigInt(minorDigits[holdings.account.currency]));
+  const share = (minor: bigint | undefined) =>
+    minor === undefined ? undefined : unit.mul(minor < 0n ? 0n : minor).div(BigInt(sensitivities.size));
+  const shares = { loss: share(slack.loss), gain: share(slack.gain) };
+  return [...sensitivities.values()].map((one) => triggerOf(one, shares));
+}
+
+function triggerOf(
+  { symbol, quote, fallLoss, riseLoss, converts }: Sensitivity,
+  shares: { readonly loss: Rational | undefined; readonly gain: Rational | undefined },
+): Trigger {
+  // What a fall can cost a rise can earn, and the other way round.
+  const fall = nearest([reach(shares.loss, fallLoss), reach(shares.gain, riseLoss)]);
+  const rise = nearest([reach(shares.loss, riseLoss), reach(shares.gain, fallLoss)]);
+  const cap = rational(quote.bid).mul(widest);
+  const capped = (distance: Rational | undefined) =>
+    converts && (distance === undefined || distance.gt(cap)) ? cap : distance;
+  const down = capped(fall);
+  const up = capped(rise);
+  // Measured across the spread: then neither bid nor ask nor mid has moved further than the distance.
+  return {
+    symbol: symbol.symbol,
+    down: down === undefined ? null : roundToward(rational(quote.ask).sub(down), symbol.digits, "up"),
+    up: up === undefined ? null : roundToward(rational(quote.bid).add(up), symbol.digits, "down"),
+  };
+}
+
+/** How far a price may move until its share is used up; undefined when the move costs nothing. */
+function reach(share: Rational | undefined, perUnit: Rational): Rational | undefined {
+  return share === undefined || perUnit.equals(zero) ? undefined : share.div(perUnit);
+}
+
+function nearest(distances: readonly (Rational | undefined)[]): Rational | undefined {
+  const known = distances.filter((distance) => distance !== undefined);
+  return known.reduce<Rational | undefined>((a, b) => (a === undefined || b.lt(a) ? b : a), undefined);
+}
+
+function sensitivitiesOf(market: Market, values: readonly Valuation[]): Map<string, Sensitivity> {
+  const found = new Map<string, Sensitivity>();
+  const entry = (name: string): Sensitivity | undefined => {
+    const symbol = market.symbols.get(name);
+    const quote = market.quotes.get(name);
+    const known = found.get(name);
+    if (known !== undefined || symbol === undefined || quote === undefined) return known;
+    const fresh: Sensitivity = { symbol, quote, fallLoss: zero, riseLoss: zero, converts: false };
+    found.set(name, fresh);
+    return fresh;
+  };
+  for (const value of values) {
+    const traded = entry(value.position.symbol);
+    if (traded === undefined || value.conversion === undefined) continue;
+    addTraded(traded, value, value.conversion);
+    addConversion(entry, traded, value, value.conversion);
+  }
+  return found;
+}
+
+/** A buy loses when its price falls, a sell when it rises: the size at the rate, and more where the rate may rise. */
+function addTraded(traded: Sensitivity, { position }: Valuation, path: Conversion): void {
+  const loss = sizeOf(traded, position.lots).mul(path.rate).mul(secondOrder);
+  if (position.side === "buy") traded.fallLoss = traded.fallLoss.add(loss);
+  else traded.riseLoss = traded.riseLoss.add(loss);
+}
+
+function sizeOf(traded: Sensitivity, lots: string): Rational {
+  return rational(lots).mul(rational(traded.symbol.contract_size));
+}
+
+/** A profit shrinks and a loss grows with the rates it is converted at, the traded symbol's own among them. */
+function addConversion(
+  entry: (name: string) => Sensitivity | undefined,
+  traded: Sensitivity,
+  { position, price }: Valuation,
+  path: Conversion,
+): void {
+  const profit = quoteProfit(traded.symbol, position, price ?? position.open_price).mul(path.rate);
+  for (const { symbol: name, op, price: rate } of path.steps) {
+    const pair = entry(name);
+    if (pair === undefined) continue;
+    const perUnit = profit.abs().div(rate).mul(secondOrder);
+    const fallHurts = profit.s > 0n === (op === "multiply");
+    if (fallHurts) pair.fallLoss = pair.fallLoss.add(perUnit);
+    else pair.riseLoss = pair.riseLoss.add(perUnit);
+    pair.converts = true;
+  }
+}

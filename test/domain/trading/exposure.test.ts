@@ -1,0 +1,184 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Account } from "../../../shared/domain/account.ts";
+import { type Trigger, triggersOf } from "../../../shared/domain/trading/exposure.ts";
+import type { Holdings } from "../../../shared/domain/trading/margin.ts";
+import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
+import type { Market, Quote } from "../../../shared/domain/trading/quote.ts";
+import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
+import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
+import { decisionContext, decisionTime } from "../../support/decisions.ts";
+import { someMarket, someQuote, tradingAccount, usd } from "../../support/trading.ts";
+import { TradingDesk } from "../../support/trading-desk.ts";
+
+type Opening = readonly [symbol: string, side: "buy" | "sell", lots: string];
+
+const market = someMarket();
+
+function desk(balance: string, openings: readonly Opening[], fields: Partial<Account> = {}): TradingDesk {
+  const account = new TradingDesk(tradingAccount(balance, fields));
+  for (const [symbol, side, lots] of openings) {
+    const price = market.quotes.get(symbol)?.ask ?? "1";
+    const execution = { symbol, side, lots, price, source: "internal" };
+    account.apply(executeTrade(account.state, market, execution, decisionContext()));
+  }
+  account.events.length = 0;
+  return account;
+}
+
+const triggers = (holdings: Holdings, armed = true, on = market) =>
+  new Map(triggersOf(holdings, armed, on, decisionTime).map((trigger) => [trigger.symbol, trigger]));
+
+function points(price: string): bigint {
+  return BigInt(price.replace(".", ""));
+}
+
+/** Whether a quote is at or beyond a trigger of its symbol. */
+function met({ down, up }: Trigger, { bid, ask }: Quote): boolean {
+  return (down !== null && points(bid) <= down) || (up !== null && points(ask) >= up);
+}
+
+describe("the triggers of an account", () => {
+  it("are none without positions", () => {
+    expect(triggers(desk("1000.00", []).state).size).toBe(0);
+  });
+
+  it("lie where its one symbol brings it to its call level, a little before it", () => {
+    const { state } = desk("2000.00", [["EURUSD", "buy", "1.00"]]);
+    // Equity 1990.00 at the bid 1.10000, margin 1100.10: 889.90 USD are 0.00889 of price; the bound is 361/400 of it.
+    const trigger = triggers(state).get("EURUSD");
+    expect(trigger?.up).toBeNull();
+    const down = Number(trigger?.down);
+    expect(down).toBeGreaterThan(109_110);
+    expect(down).toBeLessThan(109_300);
+  });
+
+  it("of a sell lie above the price, and name the pairs that its profit is converted with", () => {
+    const { state } = desk("5000.00", [["EURGBP", "sell", "1.00"]]);
+    const found = triggers(state);
+    expect([...found.keys()].toSorted()).toEqual(["EURGBP", "GBPUSD"]);
+    expect(found.get("EURGBP")).toMatchObject({ down: null });
+    expect(found.get("EURGBP")?.up).toBeGreaterThan(86_270n);
+    expect(found.get("GBPUSD")?.up).not.toBeNull();
+    expect(found.get("GBPUSD")?.down).not.toBeNull();
+  });
+
+  it("share the way to the next decision: with twice the symbols each has half of it", () => {
+    const one = triggers(desk("9000.00", [["EURUSD", "buy", "1.00"]]).state).get("EURUSD");
+    const account = desk("9000.00", [
+      ["EURUSD", "buy", "1.00"],
+      ["AUDUSD", "buy", "0.01"],
+    ]);
+    const two = triggers(account.state).get("EURUSD");
+    const way = (trigger: Trigger | undefined) => 110_010 - Number(trigger?.down);
+    expect(way(two) / way(one)).toBeGreaterThan(0.49);
+    expect(way(two) / way(one)).toBeLessThan(0.51);
+  });
+
+  it("lie on both sides while a margin call waits to be armed again", () => {
+    const { state } = desk("1200.00", [["EURUSD", "buy", "1.00"]]);
+    expect(triggers(state, true).get("EURUSD")?.up).toBeNull();
+    expect(triggers(state, false).get("EURUSD")?.up).not.toBeNull();
+  });
+
+  it("are met by every quote where a price is old, and at the level itself", () => {
+    const account = desk("2000.00", [["EURUSD", "buy", "1.00"]]);
+    const old = someQuote("EURUSD", ["1.10000", "1.10010"], { time: "2026-11-21T06:00:00.000Z" });
+    const stale = { ...market, quotes: new Map([...market.quotes, ["EURUSD", old]]) };
+    const any = triggers(account.state, true, stale).get("EURUSD");
+    const at = { ...account.state, balance: { ...account.balance, balance_minor: usd("1110.11") } };
+    for (const trigger of [any, triggers(at).get("EURUSD")]) {
+      expect(trigger && met(trigger, someQuote("EURUSD", ["1.10000", "1.10010"]))).toBe(true);
+    }
+  });
+
+  it("of an account that a closed market keeps at its level lie on the way up", () => {
+    const account = desk("400.00", [["EURUSD", "buy", "1.00"]]);
+    expect(triggers(account.state, false).get("EURUSD")).toMatchObject({ down: null });
+  });
+});
+
+const symbols = ["EURUSD", "USDJPY", "EURGBP", "GBPUSD", "GBPJPY", "AUDNZD", "NZDUSD"];
+const lots = fc.integer({ min: 1, max: 200 }).map((units) => decimalText(quotient(BigInt(units), 100n), 2));
+const opening = fc.tuple(
+  fc.constantFrom("EURUSD", "USDJPY", "EURGBP", "GBPJPY", "AUDNZD"),
+  fc.constantFrom("buy" as const, "sell" as const),
+  lots,
+);
+const moves = fc.array(fc.record({ name: fc.constantFrom(...symbols), basis: fc.integer({ min: -150, max: 150 }) }), {
+  minLength: 5,
+  maxLength: 40,
+});
+const spread = fc.integer({ min: 0, max: 20 });
+
+/** The market after a move of one symbol by so many hundredths of a percent. */
+function moved(on: Market, name: string, basis: number, points20: number): Market {
+  const digits = name.endsWith("JPY") ? 3 : 5;
+  const before = on.quotes.get(name);
+  const bid = rational(before?.bid ?? "1").mul(quotient(BigInt(10_000 + basis), 10_000n));
+  const shown = decimalText(bid, digits);
+  const ask = decimalText(rational(shown).add(quotient(BigInt(points20), 10n ** BigInt(digits))), digits);
+  return { ...on, quotes: new Map([...on.quotes, [name, someQuote(name, [shown, ask])]]) };
+}
+
+function settle(account: TradingDesk, on: Market): void {
+  for (let more = true; more; ) {
+    const decision = evaluateMargin(account.state, on, account.trades, decisionContext());
+    more = account.apply(decision).running;
+  }
+}
+
+describe("an account that is evaluated only when a trigger is met", () => {
+  it("has the same margin calls, stop-outs and money as one that is evaluated at every tick", () => {
+    let ticks = 0;
+    let evaluations = 0;
+    fc.assert(
+      fc.property(
+        fc.array(opening, { minLength: 1, maxLength: 5 }),
+        moves,
+        spread,
+        fc.integer({ min: 90, max: 400 }),
+        fc.constantFrom<Account["currency"]>("USD", "EUR", "JPY"),
+        (openings, steps, gap, percent, currency) => {
+          const start = desk("0.00", openings, { currency });
+          const funds = (start.balance.used_margin_minor * BigInt(percent)) / 100n;
+          const always = copyOf(start, funds);
+          const watched = copyOf(start, funds);
+          let on = market;
+          for (const account of [always, watched]) settle(account, on);
+          let known = triggers(watched.state, watched.risk?.armed ?? true, on);
+          for (const { name, basis } of steps) {
+            on = moved(on, name, basis, gap);
+            settle(always, on);
+            ticks += 1;
+            const trigger = known.get(name);
+            const quote = on.quotes.get(name);
+            if (trigger !== undefined && quote !== undefined && met(trigger, quote)) {
+              evaluations += 1;
+              settle(watched, on);
+              known = triggers(watched.state, watched.risk?.armed ?? true, on);
+            }
+            expect(watched.announced).toEqual(always.announced);
+            expect(watched.balance.balance_minor).toBe(always.balance.balance_minor);
+            expect(watched.risk?.margin_status).toBe(always.risk?.margin_status);
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+    // It is worth it: most ticks need no evaluation.
+    expect(evaluations).toBeLessThan(ticks / 2);
+  });
+});
+
+/** The same account again, with funds. */
+function copyOf(start: TradingDesk, funds: bigint): TradingDesk {
+  const { account } = start;
+  const copy = new TradingDesk({
+    account,
+    balance: { ...start.balance, balance_minor: funds, available_minor: funds },
+  });
+  for (const [id, position] of start.positions) copy.positions.set(id, position);
+  for (const [id, trade] of start.trades) copy.trades.set(id, trade);
+  return copy;
+}
