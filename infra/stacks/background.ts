@@ -113,7 +113,10 @@ const publish: BackgroundFunction = {
   timeoutSeconds: 60,
   queues: ["deliver"],
   statements: ({ table, stream, publishFailures }) => [
-    ...tableStatements(["read", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+    ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
+      tableArn: table,
+      keys: tenantKeys,
+    }),
     readStream(stream),
     allow("ReportFailure", ["sqs:SendMessage"], [publishFailures]),
   ],
@@ -128,7 +131,10 @@ const promote: BackgroundFunction = {
   queues: ["deliver", "retry_long"],
   statements: ({ table }) => [
     ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
-    ...tableStatements(["read", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+    ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
+      tableArn: table,
+      keys: tenantKeys,
+    }),
   ],
 };
 

@@ -6,6 +6,12 @@ import { type DueKind, duePartition, type Key } from "./entities.ts";
 import { table } from "./table.ts";
 import { indexes } from "./table-shape.ts";
 
+/** What a sweep came to: how many it dealt with, and how many it could not. */
+export interface Swept {
+  readonly done: number;
+  readonly failed: number;
+}
+
 type DueKey = Key & { readonly due: string };
 
 interface Shard {

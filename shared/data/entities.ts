@@ -198,12 +198,21 @@ export interface PublishedEvent {
   readonly account_id: string | null;
   readonly client_id: string | null;
   readonly created_at: string;
+  /** When it got its number. It rises with the sequence, which `created_at` need not. */
+  readonly published_at: string;
   /** The event as JSON, made once at publication. */
   readonly payload: string;
+  /** Endpoints that subscribed to it when it was published, each as often as it had been switched on again by then. */
+  readonly endpoints?: readonly { readonly id: string; readonly epoch: number }[];
+  /** When the sweep looks for it, RFC 3339; absent when nobody is owed it or all its deliveries are made. */
+  readonly wake_at?: string;
   readonly expires_at: number;
 }
 
-/** Events of a tenant by sequence, a million to a partition. Lists: by type, by resource, by account or client. */
+/**
+ * Events of a tenant by sequence, a million to a partition. Lists: by type, by resource, by account or client; those
+ * whose deliveries are not made yet are in `due`.
+ */
 export const events = {
   et: "EVENT",
   per_partition: 1_000_000,
@@ -224,6 +233,7 @@ export const events = {
     state_sk: events.sortOf(item.sequence),
     owner_pk: events.ofAccount(item.tenant_id, item.account_id ?? item.client_id ?? item.resource_id),
     owner_sk: events.sortOf(item.sequence),
+    ...(item.wake_at === undefined ? {} : dueKeys("EVENT", item.id, item.wake_at)),
   }),
 } satisfies Entity<PublishedEvent> & Record<string, unknown>;
 
@@ -376,7 +386,7 @@ export const rateCounters = {
 };
 
 /** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
-export type DueKind = "APP" | "DLV" | "OUTBOX" | "TXN" | "WEBHOOK";
+export type DueKind = "APP" | "DLV" | "EVENT" | "OUTBOX" | "TXN" | "WEBHOOK";
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */
 function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {

@@ -3,7 +3,7 @@ import { expireTransaction } from "../domain/move-transaction.ts";
 import { isComplete, type Transaction } from "../domain/transaction.ts";
 import { log } from "../runtime/log.ts";
 import { systemContext } from "./context.ts";
-import { overdue } from "./due.ts";
+import { overdue, type Swept } from "./due.ts";
 import { execute, readKeys, ref } from "./store.ts";
 
 const nothing = { status: 200, headers: {}, body: "" };
@@ -13,23 +13,20 @@ const nothing = { status: 200, headers: {}, body: "" };
  * so a run that comes twice, or meets a caller's own move, changes nothing. Returns how many expired and how many could
  * not.
  */
-export async function expireOverdue(
-  goOn: () => boolean,
-  remainingMs: () => number,
-): Promise<{ expired: number; failed: number }> {
-  let [expired, failed] = [0, 0];
+export async function expireOverdue(goOn: () => boolean, remainingMs: () => number): Promise<Swept> {
+  let [done, failed] = [0, 0];
   for await (const keys of overdue("TXN", goOn)) {
     for (const transaction of (await readKeys(keys)) as (Transaction | undefined)[]) {
       if (transaction === undefined || !goOn()) continue;
       try {
-        if (await expire(transaction, remainingMs)) expired += 1;
+        if (await expire(transaction, remainingMs)) done += 1;
       } catch (error) {
         failed += 1;
         log.error("A transaction could not expire.", { transaction_id: transaction.id, error: (error as Error).name });
       }
     }
   }
-  return { expired, failed };
+  return { done, failed };
 }
 
 async function expire({ id, tenant_id }: Transaction, remainingMs: () => number): Promise<boolean> {

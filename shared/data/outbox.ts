@@ -31,7 +31,7 @@ export interface WaitingEvent {
   readonly client_id: string | null;
   readonly account_id: string | null;
   readonly body: Readonly<Record<string, unknown>> & {
-    readonly type: string;
+    readonly type: DomainEvent["type"];
     readonly created_at: string;
     readonly resource: { readonly type: string; readonly id: string };
   };

@@ -1,11 +1,15 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { Account } from "../domain/account.ts";
+import { subscribes, type WebhookEndpoint } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { nowMs, pause } from "../runtime/clock.ts";
+import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
-import { overdue } from "./due.ts";
-import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
+import { eventTypes } from "../schema/event-types.ts";
+import { overdue, type Swept } from "./due.ts";
+import { accounts, eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
+import { endpointsOf, fanOut, fanOutAgain } from "./fan-out.ts";
 import type { WaitingEvent } from "./outbox.ts";
 import { backoffMs, isThrottle, readKeys } from "./store.ts";
 import { table } from "./table.ts";
@@ -19,10 +23,13 @@ import { putNew, type TransactItem } from "./write.ts";
 export async function publishOutbox(items: readonly Outbox[]): Promise<ReadonlySet<string>> {
   const failed = new Set<string>();
   const ordered = inCommitOrder(items);
-  for (const tenant of new Set(ordered.map((item) => item.tenant_id))) {
+  const tenants = new Set(ordered.map((item) => item.tenant_id));
+  // Each tenant counts for itself, so one does not wait for another.
+  const publishing = [...tenants].map(async (tenant) => {
     const own = ordered.filter((item) => item.tenant_id === tenant);
     for (const batch of batches(own)) for (const id of await publishIsolated(tenant, batch)) failed.add(id);
-  }
+  });
+  await Promise.all(publishing);
   return failed;
 }
 
@@ -46,15 +53,44 @@ async function publishIsolated(tenant: string, batch: readonly Outbox[]): Promis
 
 async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<void> {
   let waiting = batch;
+  const gone: Outbox[] = [];
+  let published: readonly PublishedEvent[] = [];
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
-    const [counter] = await readKeys([sequences.key(tenant)]);
+    const [[counter], endpoints] = await Promise.all([readKeys([sequences.key(tenant)]), endpointsOf(tenant)]);
     const last = (counter as { n?: number } | undefined)?.n ?? 0;
-    const gone = await tryPublish(tenant, waiting, last);
-    if (gone === "published") return;
-    if (gone !== "again") waiting = waiting.filter((_, index) => !gone.has(index));
+    const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
+    const owedTo = await addressees(tenant, endpoints, texts);
+    const numbered = texts.map((text, index) => publishedEvent(tenant, text, last + index + 1, owedTo(text)));
+    const result = await tryPublish(tenant, waiting, last, numbered);
+    if (result === "published") {
+      published = numbered;
+      break;
+    }
+    if (result !== "again") {
+      gone.push(...waiting.filter((_, index) => result.has(index)));
+      waiting = waiting.filter((_, index) => !result.has(index));
+    }
     if (attempt === limits.commit.conflict_tries) throw new Error("The event counter is too contended.");
-    await pause(backoffMs(attempt));
+    if (waiting.length > 0) await pause(backoffMs(attempt));
   }
+  await fanOut(published);
+  await fanOutAgain(gone);
+}
+
+/** Which endpoints an event is owed to: those that are enabled and subscribe to it at this moment. */
+async function addressees(
+  tenant: string,
+  endpoints: readonly WebhookEndpoint[],
+  waiting: readonly WaitingEvent[],
+): Promise<(event: WaitingEvent) => readonly WebhookEndpoint[]> {
+  const grouped = endpoints.some(({ status, group_ids }) => status === "enabled" && group_ids !== null);
+  const ids = grouped ? new Set(waiting.flatMap(({ account_id }) => (account_id === null ? [] : [account_id]))) : [];
+  const found = await readKeys([...ids].map((id) => accounts.key(tenant, id)));
+  const groups = new Map((found as (Account | undefined)[]).map((account) => [account?.id, account?.group_id]));
+  return ({ account_id, body: { type } }) => {
+    const group_id = groups.get(account_id ?? undefined) ?? null;
+    return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
+  };
 }
 
 /** One try; tells which outbox items were gone already, or to try again from a new counter. */
@@ -62,9 +98,8 @@ async function tryPublish(
   tenant: string,
   batch: readonly Outbox[],
   last: number,
+  published: readonly PublishedEvent[],
 ): Promise<"published" | "again" | ReadonlySet<number>> {
-  const texts = batch.flatMap((item) => item.events);
-  const published = texts.map((text, index) => publishedEvent(tenant, text, last + index + 1));
   const items: TransactItem[] = [
     advance(tenant, last, last + published.length),
     ...batch.map((item) => ({
@@ -103,8 +138,13 @@ function advance(tenant: string, from: number, to: number): TransactItem {
   };
 }
 
-function publishedEvent(tenant: string, text: string, sequence: number): PublishedEvent {
-  const { body, account_id, client_id } = JSON.parse(text) as WaitingEvent;
+function publishedEvent(
+  tenant: string,
+  { body, account_id, client_id }: WaitingEvent,
+  sequence: number,
+  owedTo: readonly WebhookEndpoint[],
+): PublishedEvent {
+  const moment = nowMs();
   const id = eventId(Date.parse(body.created_at), newId("evt"), sequence);
   const { object, ...rest } = body;
   const shown = {
@@ -126,8 +166,18 @@ function publishedEvent(tenant: string, text: string, sequence: number): Publish
     account_id,
     client_id,
     created_at: body.created_at,
+    published_at: new Date(moment).toISOString(),
     payload: JSON.stringify(shown),
-    expires_at: Math.floor(nowMs() / 1000) + limits.events.kept_seconds,
+    ...(owedTo.length === 0 ? {} : owing(owedTo, moment)),
+    expires_at: Math.floor(moment / 1000) + limits.events.kept_seconds,
+  };
+}
+
+/** Whom an event is owed to, and when the sweep looks whether all its deliveries are made. */
+function owing(endpoints: readonly WebhookEndpoint[], moment: number): Pick<PublishedEvent, "endpoints" | "wake_at"> {
+  return {
+    endpoints: endpoints.map(({ id, epoch }) => ({ id, epoch })),
+    wake_at: new Date(moment + delayMs(limits.events.unpublished_after_seconds)).toISOString(),
   };
 }
 
@@ -166,15 +216,13 @@ function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
  * Finds outbox items that are past their time, oldest first, and publishes them: whatever the stream lost is found
  * here. Returns how many were published and how many could not be.
  */
-export async function publishOverdue(
-  goOn: () => boolean,
-): Promise<{ readonly published: number; readonly failed: number }> {
-  let [published, failed] = [0, 0];
+export async function publishOverdue(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
   for await (const keys of overdue("OUTBOX", goOn)) {
     const items = (await readKeys(keys)).filter((item) => item !== undefined) as Outbox[];
     const stuck = await publishOutbox(items);
-    published += items.length - stuck.size;
+    done += items.length - stuck.size;
     failed += stuck.size;
   }
-  return { published, failed };
+  return { done, failed };
 }

@@ -1,4 +1,4 @@
-import type { EventType } from "../schema/event.ts";
+import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
 

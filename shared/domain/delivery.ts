@@ -68,7 +68,7 @@ export interface Redelivery {
  */
 export function draftDelivery(
   id: string,
-  endpoint: WebhookEndpoint,
+  endpoint: Pick<WebhookEndpoint, "id" | "tenant_id" | "epoch">,
   event: DeliveredEvent,
   now: string,
   delayMs: (seconds: number) => number,
@@ -101,6 +101,15 @@ export function draftDelivery(
   };
 }
 
+/** The message of the attempt that is next, with what it is sent by. */
+export function messageOf(delivery: Delivery): {
+  readonly body: { tenant_id: string; delivery_id: string; attempt: number; returns: number };
+  readonly endpoint_id: string;
+} {
+  const { tenant_id, id: delivery_id, attempt, endpoint_id } = delivery;
+  return { body: { tenant_id, delivery_id, attempt, returns: 0 }, endpoint_id };
+}
+
 /** When the sweep looks for an attempt whose message shows in its queue at this moment: then it ought to be done. */
 export function wakeOfSent(nextAttemptMs: number, delayMs: (seconds: number) => number): string {
   return new Date(nextAttemptMs + delayMs(limits.webhooks.lost_after_seconds)).toISOString();
@@ -109,6 +118,41 @@ export function wakeOfSent(nextAttemptMs: number, delayMs: (seconds: number) => 
 /** When the sweep looks for an attempt that no queue can hold yet: in time to send it with the delay that is left. */
 export function wakeOfWaiting(nextAttemptMs: number, delayMs: (seconds: number) => number): string {
   return new Date(nextAttemptMs - delayMs(limits.webhooks.promote_horizon_seconds)).toISOString();
+}
+
+/** What the sweep does with a delivery that is due. */
+export type Wake =
+  | { readonly do: "rest" }
+  | { readonly do: "wait"; readonly wake_at: string }
+  | {
+      readonly do: "send";
+      readonly queue: "deliver" | "retry_long";
+      /** Whole business seconds, at most what a queue can hold. */
+      readonly delay_seconds: number;
+      readonly wake_at: string;
+    };
+
+/**
+ * Decides what becomes of a delivery that the sweep finds due: one that waits for its time is sent ahead with the delay
+ * that is left; one that ought to have been attempted has lost its message or its worker and is sent again. Either way
+ * it is looked for again later, and not before: a sweep must not feed on its own backlog.
+ */
+export function wakeUp(delivery: Delivery, nowMs: number, delayMs: (seconds: number) => number): Wake {
+  if (!isOpen(delivery)) return { do: "rest" };
+  const leaseEnd = delivery.lease_until === null ? 0 : Date.parse(delivery.lease_until);
+  if (leaseEnd > nowMs) return { do: "wait", wake_at: new Date(leaseEnd + delayMs(1)).toISOString() };
+  const next = delivery.next_attempt_at === null ? nowMs : Date.parse(delivery.next_attempt_at);
+  const delay_seconds = Math.max(0, Math.ceil((next - nowMs) / delayMs(1)));
+  if (delay_seconds > limits.webhooks.promote_horizon_seconds) {
+    return { do: "wait", wake_at: wakeOfWaiting(next, delayMs) };
+  }
+  const again = new Date(nowMs + delayMs(limits.webhooks.sent_again_after_seconds)).toISOString();
+  return {
+    do: "send",
+    queue: delivery.attempt === 1 ? "deliver" : "retry_long",
+    delay_seconds,
+    wake_at: delay_seconds > 0 ? wakeOfSent(next, delayMs) : again,
+  };
 }
 
 /**

@@ -63,6 +63,29 @@ export interface SampleEvent {
   readonly expires_at: number;
 }
 
+/** What of an event decides whether an endpoint gets it. */
+export interface AnnouncedEvent {
+  readonly type: DomainEvent["type"];
+  readonly account_id: string | null;
+  /** Group of that account; null when there is none. */
+  readonly group_id: string | null;
+}
+
+/**
+ * Whether an endpoint gets an event: it is enabled, subscribes to the kind (`*` is the nine kinds; the others by name
+ * only), and the account of the event passes every filter that is set.
+ */
+export function subscribes(endpoint: WebhookEndpoint, event: AnnouncedEvent, standard: readonly string[]): boolean {
+  const { status, event_types, account_ids, group_ids } = endpoint;
+  if (status !== "enabled") return false;
+  const kind = event_types.includes(event.type) || (event_types.includes("*") && standard.includes(event.type));
+  return kind && passes(account_ids, event.account_id) && passes(group_ids, event.group_id);
+}
+
+function passes(filter: readonly string[] | null, value: string | null): boolean {
+  return filter === null || (value !== null && filter.includes(value));
+}
+
 /** A new endpoint's health: nothing was tried yet. */
 export function draftHealth(endpoint: WebhookEndpoint): WebhookHealth {
   return {

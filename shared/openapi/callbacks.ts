@@ -1,5 +1,6 @@
 import type { Route } from "../routes/route.ts";
-import { BrokerageEvent, type EventType, EventTypeSchema } from "../schema/event.ts";
+import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
+import type { EventType } from "../schema/event-types.ts";
 import type { JsonObject } from "./document.ts";
 import { replyExamples } from "./examples.ts";
 import { componentName, referenceTo } from "./schemas.ts";

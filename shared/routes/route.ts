@@ -1,5 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
-import type { EventType } from "../schema/event.ts";
+import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
 

@@ -7,7 +7,10 @@ import { Logger } from "@aws-lambda-powertools/logger";
 export const log = new Logger();
 
 /** A metric in CloudWatch's embedded metric format: one log line, no call, no library. */
-export function countMetric(name: "RateCounterFailedOpen" | "EventPublishFailed", value = 1): void {
+export function countMetric(
+  name: "RateCounterFailedOpen" | "EventPublishFailed" | "DeliveryMessageFailed",
+  value = 1,
+): void {
   const metric = { Namespace: "Brokerage", Dimensions: [["stage"]], Metrics: [{ Name: name, Unit: "Count" }] };
   const line = {
     _aws: { Timestamp: Date.now(), CloudWatchMetrics: [metric] },

@@ -1,29 +1,6 @@
 import * as z from "zod/mini";
+import { eventTypes, optInEventTypes } from "./event-types.ts";
 import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "./fields.ts";
-
-/** The nine event kinds of the specification. */
-export const eventTypes = [
-  "client.created",
-  "client.verified",
-  "account.created",
-  "transaction.created",
-  "transaction.completed",
-  "trade.opened",
-  "trade.closed",
-  "margin.call",
-  "stop.out",
-] as const;
-
-/** Kinds that a webhook endpoint only gets when it names them. */
-export const optInEventTypes = [
-  "client.updated",
-  "account.updated",
-  "transaction.updated",
-  "margin.recovered",
-] as const;
-
-/** One event kind. */
-export type EventType = (typeof eventTypes)[number] | (typeof optInEventTypes)[number];
 
 /** Any event kind, as a schema. */
 export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
-import { eventTypes, optInEventTypes } from "./event.ts";
+import { eventTypes, optInEventTypes } from "./event-types.ts";
 import {
   createdRange,
   id,

@@ -5,33 +5,15 @@ import {
   draftDelivery,
   isOpen,
   isWanted,
+  messageOf,
   wakeOfSent,
   wakeOfWaiting,
+  wakeUp,
 } from "../../shared/domain/delivery.ts";
-import { autoDisabled, draftHealth, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
-import { decisionTime, tenantId } from "../support/decisions.ts";
+import { autoDisabled, draftHealth } from "../../shared/domain/webhook.ts";
+import { decisionTime, someEndpoint, tenantId } from "../support/decisions.ts";
 
-const endpoint: WebhookEndpoint = {
-  id: "whe_01JD0000000000000000000001",
-  tenant_id: tenantId,
-  url: "https://hooks.example.com/broker",
-  description: null,
-  event_types: ["*"],
-  account_ids: null,
-  group_ids: null,
-  status: "enabled",
-  disabled_reason: null,
-  api_version: "v2",
-  epoch: 3,
-  secret: "v1.sealed",
-  previous_secret: null,
-  previous_secret_expires_at: null,
-  wake_at: null,
-  metadata: {},
-  created_at: decisionTime,
-  updated_at: decisionTime,
-  version: 4,
-};
+const endpoint = someEndpoint({ epoch: 3, version: 4 });
 
 const event = {
   id: "evt_01JD0000000000000000000001",
@@ -71,6 +53,56 @@ describe("the sweep looks for a delivery", () => {
     expect(wakeOfSent(nowMs, realTime)).toBe("2026-11-21T06:31:00.000Z");
     expect(wakeOfWaiting(nowMs, realTime)).toBe("2026-11-21T06:15:00.000Z");
     expect(wakeOfSent(nowMs, (seconds) => (seconds * 1000) / 600)).toBe("2026-11-21T06:30:00.100Z");
+  });
+});
+
+const at = (seconds: number) => new Date(nowMs + seconds * 1000).toISOString();
+const retrying: Delivery = { ...draft, status: "retrying", attempt: 4, next_attempt_at: at(600), wake_at: at(-300) };
+
+describe("a delivery that the sweep finds due", () => {
+  it.each<readonly [string, Partial<Delivery>, object]>([
+    ["is let rest when it ended", { status: "succeeded" }, { do: "rest" }],
+    ["is let rest when it was cancelled", { status: "cancelled" }, { do: "rest" }],
+    ["is left to the worker that has it", { lease_until: at(7) }, { do: "wait", wake_at: at(8) }],
+    ["waits when it was woken too early", { next_attempt_at: at(901) }, { do: "wait", wake_at: at(1) }],
+    [
+      "is sent ahead with exactly the delay that is left",
+      {},
+      { do: "send", queue: "retry_long", delay_seconds: 600, wake_at: at(660) },
+    ],
+    [
+      "is sent with the longest delay of SQS at the horizon",
+      { next_attempt_at: at(900) },
+      { do: "send", queue: "retry_long", delay_seconds: 900, wake_at: at(960) },
+    ],
+    [
+      "is never sent early: a begun second counts as a whole one",
+      { next_attempt_at: new Date(nowMs + 1).toISOString() },
+      { do: "send", queue: "retry_long", delay_seconds: 1, wake_at: "2026-11-21T06:31:00.001Z" },
+    ],
+    [
+      "whose first message was lost goes to the first attempts again, and is left alone for a quarter of an hour",
+      { ...draft, next_attempt_at: at(-61) },
+      { do: "send", queue: "deliver", delay_seconds: 0, wake_at: at(900) },
+    ],
+    [
+      "whose worker died is sent again at once",
+      { lease_until: at(-1), next_attempt_at: null },
+      { do: "send", queue: "retry_long", delay_seconds: 0, wake_at: at(900) },
+    ],
+  ])("%s", (_, fields, wake) => {
+    expect(wakeUp({ ...retrying, ...fields }, nowMs, realTime)).toEqual(wake);
+  });
+
+  it("is sent with the unscaled delay where business time runs faster", () => {
+    const faster = (seconds: number) => (seconds * 1000) / 600;
+    const soon = { ...retrying, next_attempt_at: at(1) };
+    expect(wakeUp(soon, nowMs, faster)).toMatchObject({ do: "send", delay_seconds: 600 });
+  });
+
+  it("is named by its identifiers alone in a message", () => {
+    const body = { tenant_id: tenantId, delivery_id: draft.id, attempt: 4, returns: 0 };
+    expect(messageOf(retrying)).toEqual({ body, endpoint_id: endpoint.id });
   });
 });
 

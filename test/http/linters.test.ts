@@ -6,7 +6,7 @@ import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import type { OpenApi } from "../../shared/openapi/document.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
-import { eventTypes, optInEventTypes } from "../../shared/schema/event.ts";
+import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 
 // Two linters from outside, each with all that it recommends. What is switched off has its reason here.
 const spectralRules = {

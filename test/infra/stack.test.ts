@@ -103,7 +103,10 @@ describe("rights of the functions", () => {
     const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*publishfailures/.test(line)));
     expect(rights.filter((line) => line !== failure).sort()).toEqual(
       [
-        ...["BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
+        "Allow dynamodb:Query main/index/state brk_*",
         ...ledgerDenial,
         ...stream.map((action) => `Allow dynamodb:${action} stream`),
         "Allow sqs:SendMessage queue deliver",
@@ -115,7 +118,10 @@ describe("rights of the functions", () => {
     expect(rightsOf("production", "promote").sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|*",
-        ...["BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
+        "Allow dynamodb:Query main/index/state brk_*",
         ...ledgerDenial,
         ...["deliver", "retrylong"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
       ].sort(),

@@ -5,6 +5,7 @@ import type { APIGatewayProxyResult } from "aws-lambda";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { Handler } from "../../shared/http/endpoint.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "./emulator.ts";
+import { type QueueEndpoint, startQueueEndpoint } from "./queue-endpoint.ts";
 import { lambdaContext, proxyEvent, type RequestParts, type TestCaller } from "./request.ts";
 import { type SecretsManager, startSecretsManager } from "./secrets-manager.ts";
 import { type WatchedEndpoint, watchEndpoint } from "./watched-endpoint.ts";
@@ -24,6 +25,8 @@ export interface TestApi {
   /** The way that the handlers' calls take to the emulator. */
   readonly watched: WatchedEndpoint;
   readonly secretsManager: SecretsManager;
+  /** Where messages of deliveries go. */
+  readonly queues: QueueEndpoint;
   readonly call: (
     caller: TestCaller | undefined,
     method: string,
@@ -37,11 +40,12 @@ export interface TestApi {
  * Starts an emulator, sets the environment of the functions, and only then loads a handler when it is first called: the
  * clients of the AWS SDK read the environment when they are made.
  */
-export async function startApi(): Promise<TestApi> {
-  const emulator = await startEmulator();
+export async function startApi(withStream = true): Promise<TestApi> {
+  const emulator = await startEmulator(withStream);
   const watched = await watchEndpoint(emulator.endpoint);
   const secretsManager = await startSecretsManager();
-  Object.assign(process.env, functionEnvironment(emulator), secretsManager.environment, {
+  const queues = await startQueueEndpoint();
+  Object.assign(process.env, functionEnvironment(emulator), secretsManager.environment, queues.environment, {
     AWS_ENDPOINT_URL_DYNAMODB: watched.endpoint,
   });
   const handlers = new Map<string, Promise<Handler>>();
@@ -60,6 +64,7 @@ export async function startApi(): Promise<TestApi> {
     emulator,
     watched,
     secretsManager,
+    queues,
     call: async (caller, method, address, parts) => {
       if (caller !== undefined) await tenantOf(caller);
       const { row, event } = proxyEvent(caller, method, address, parts);
@@ -69,6 +74,7 @@ export async function startApi(): Promise<TestApi> {
     stop: async () => {
       await watched.stop();
       await secretsManager.stop();
+      await queues.stop();
       await emulator.stop();
     },
   };

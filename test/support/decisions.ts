@@ -3,6 +3,7 @@ import { type Client, openClient } from "../../shared/domain/client.ts";
 import type { Change, Context, Decision, Refusal } from "../../shared/domain/decision.ts";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { Surroundings } from "../../shared/domain/transaction.ts";
+import type { WebhookEndpoint } from "../../shared/domain/webhook.ts";
 import { type Scope, scopes } from "../../shared/schema/scope.ts";
 
 /** The tenant of every decision of these tests. */
@@ -69,6 +70,32 @@ export function someAccount(fields: Partial<Account> = {}, money: Partial<Balanc
     tenant: draftTenant(tenantId, decisionTime),
     account: { ...account, ...fields },
     balance: { ...balance, available_minor: total - held, ...money },
+  };
+}
+
+/** An enabled endpoint that subscribes to the nine kinds, unless told otherwise. Its secret opens nowhere. */
+export function someEndpoint(fields: Partial<WebhookEndpoint> = {}): WebhookEndpoint {
+  return {
+    id: "whe_01JD0000000000000000000001",
+    tenant_id: tenantId,
+    url: "https://hooks.example.com/broker",
+    description: null,
+    event_types: ["*"],
+    account_ids: null,
+    group_ids: null,
+    status: "enabled",
+    disabled_reason: null,
+    api_version: "v2",
+    epoch: 1,
+    secret: "v1.sealed",
+    previous_secret: null,
+    previous_secret_expires_at: null,
+    wake_at: null,
+    metadata: {},
+    created_at: decisionTime,
+    updated_at: decisionTime,
+    version: 1,
+    ...fields,
   };
 }
 

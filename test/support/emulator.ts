@@ -22,9 +22,10 @@ export interface Emulator {
 
 /**
  * Starts an emulator on a free port of 127.0.0.1 and makes both tables as `shared/data/table-shape.ts` says. Where
- * `DYNAMODB_ENDPOINT` names another server, the tables are made there.
+ * `DYNAMODB_ENDPOINT` names another server, the tables are made there. Without a stream it takes thousands of writes in
+ * little time: the emulator's stream grows without end, and each write looks through it.
  */
-export async function startEmulator(): Promise<Emulator> {
+export async function startEmulator(withStream = true): Promise<Emulator> {
   const elsewhere = process.env["DYNAMODB_ENDPOINT"];
   const { stop, endpoint } = elsewhere === undefined ? await startProcess() : { stop: undefined, endpoint: elsewhere };
   const client = new DynamoDBClient({
@@ -35,7 +36,7 @@ export async function startEmulator(): Promise<Emulator> {
   });
   const tableName = `brokerage-test-${randomUUID()}`;
   const volatileTableName = `${tableName}-volatile`;
-  await client.send(mainTable(tableName));
+  await client.send(mainTable(tableName, withStream));
   await client.send(volatileTable(volatileTableName));
   const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
   return {
@@ -80,7 +81,7 @@ function textAttributes(names: readonly string[]) {
 
 const stream = { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" } as const;
 
-function mainTable(name: string): CreateTableCommand {
+function mainTable(name: string, withStream: boolean): CreateTableCommand {
   const all = Object.values(indexes);
   return new CreateTableCommand({
     TableName: name,
@@ -102,7 +103,7 @@ function mainTable(name: string): CreateTableCommand {
           ? { ProjectionType: "KEYS_ONLY" }
           : { ProjectionType: "INCLUDE", NonKeyAttributes: [...slimAttributes] },
     })),
-    StreamSpecification: stream,
+    ...(withStream ? { StreamSpecification: stream } : {}),
   });
 }
 

@@ -22,6 +22,7 @@ export function judgeItems(items: readonly RawItem[]): string[] {
     ...judgeClients(items),
     ...judgeAccounts(items),
     ...judgeTransactions(items),
+    ...judgeDeliveries(items),
   ];
 }
 
@@ -402,6 +403,23 @@ const moves: Readonly<Record<string, readonly string[]>> = {
   ],
   CLIENT: ["active>suspended", "active>closed", "suspended>active", "suspended>closed"],
   ACCOUNT: ["active>disabled", "disabled>active", "disabled>closed", "closed>disabled"],
+  WEBHOOK: [
+    "enabled>disabled",
+    "enabled>auto_disabled",
+    "disabled>enabled",
+    "auto_disabled>enabled",
+    "enabled>deleted",
+    "disabled>deleted",
+    "auto_disabled>deleted",
+  ],
+  DELIVERY: [
+    "pending>retrying",
+    "pending>succeeded",
+    "pending>cancelled",
+    "retrying>succeeded",
+    "retrying>exhausted",
+    "retrying>cancelled",
+  ],
 };
 
 function allowed(type: string, move: string): boolean {
@@ -426,7 +444,7 @@ function judgeEach(changes: readonly RawChange[]): string[] {
     const type = text(item, "et");
     const place = `${text(item, "pk")} ${text(item, "sk")}`;
     const about = (sentence: string | false) => (sentence === false ? [] : [`${place}: ${sentence}`]);
-    const appendOnly = ["LEDGER", "CONTRA", "EVENT"].includes(type) && kind !== "INSERT";
+    const appendOnly = ["LEDGER", "CONTRA", "EVENT"].includes(type) && kind !== "INSERT" && !isPutToRest(before, after);
     const outbox = type === "OUTBOX" && kind === "MODIFY";
     if (before === undefined || after === undefined) {
       return [
@@ -450,6 +468,22 @@ function judgeEach(changes: readonly RawChange[]): string[] {
       ...overdrawn(after, before, returns, about),
     ];
   });
+}
+
+/** A published event is never changed, but for leaving the due index once all its deliveries are made. */
+function isPutToRest(before: RawItem | undefined, after: RawItem | undefined): boolean {
+  if (after?.["et"] !== "EVENT" || before === undefined) return false;
+  const { wake_at, due_pk, due_sk, ...rest } = before;
+  return inNameOrder(rest) === inNameOrder(after);
+}
+
+/** A value as text, whatever the order of the members of its objects. */
+function inNameOrder(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === "object" && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
 }
 
 /** A transaction may be born completed: created and completed are two versions of one write. */
@@ -535,6 +569,27 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
       .filter(({ resource, data }) => data.object["id"] !== resource.id || data.object["version"] !== resource.version)
       .map((event) => `${nameOf(event)} shows another version`),
     ...judgeSequences(items),
+  ];
+}
+
+/** Every published event has one first delivery for each endpoint it was owed to, or is still due; and no other one. */
+function judgeDeliveries(items: readonly RawItem[]): string[] {
+  const first = ofType(items, "DELIVERY").filter(
+    (item) => whole(item, "redelivery") === 0n && item["event_sequence"] !== null,
+  );
+  const made = countOf(first.map((item) => `${tenantOf(item)} ${text(item, "event_id")} ${text(item, "endpoint_id")}`));
+  const owed = new Set<string>();
+  const missing = ofType(items, "EVENT").flatMap((item) =>
+    ((item["endpoints"] ?? []) as readonly { map: RawItem }[]).flatMap(({ map }) => {
+      const name = `${tenantOf(item)} ${text(item, "id")} ${text(map, "id")}`;
+      owed.add(name);
+      return made.has(name) || item["due_pk"] !== undefined ? [] : [`${name} was owed and nobody delivers it`];
+    }),
+  );
+  return [
+    ...missing,
+    ...[...made].filter(([, count]) => count > 1).map(([name]) => `${name} is delivered twice`),
+    ...[...made.keys()].filter((name) => !owed.has(name)).map((name) => `${name} is delivered and was not owed`),
   ];
 }
 

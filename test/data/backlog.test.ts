@@ -1,0 +1,51 @@
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { newId } from "../../shared/runtime/ids.ts";
+import { startApi } from "../support/api.ts";
+import { brokerage } from "../support/brokerage.ts";
+import { someEndpoint } from "../support/decisions.ts";
+import { waitingDeliveries } from "../support/deliveries.ts";
+import { scanTable } from "../support/raw-table.ts";
+import { lambdaContext, newCaller } from "../support/request.ts";
+import { eventually } from "../support/wait.ts";
+
+const api = await startApi(false);
+afterAll(api.stop);
+afterEach(() => {
+  delete process.env["TIME_SCALE"];
+});
+
+const { handler } = await import("../../functions/events/promote.ts");
+const promote = (timeoutMs = 60_000) => handler({}, lambdaContext(timeoutMs));
+
+describe("a backlog of overdue deliveries", () => {
+  it("of 5,000 is sent once each, though two sweeps run at once, and not again before its next wake", async () => {
+    const count = 5000;
+    const endpoint = someEndpoint({ id: newId("whe"), tenant_id: newCaller().tenant_id });
+    const ids = await waitingDeliveries(api, endpoint, count);
+    const done = await Promise.all([promote(), promote()]);
+    const messages = api.queues.takeMessages();
+    expect(messages).toHaveLength(count);
+    expect(new Set(messages.map(({ body }) => body["delivery_id"]))).toEqual(ids);
+    expect(done.reduce((sum, { woken = 0 }) => sum + woken, 0)).toBe(count);
+    for (let round = 0; round < 3; round += 1) await promote();
+    expect(api.queues.takeMessages()).toEqual([]);
+  }, 180_000);
+
+  it("does not hold what waits of another kind, and what a sweep has no time for the next one does", async () => {
+    const count = 1500;
+    const caller = newCaller();
+    const endpoint = someEndpoint({ id: newId("whe"), tenant_id: caller.tenant_id });
+    const ids = await waitingDeliveries(api, endpoint, count);
+    process.env["TIME_SCALE"] = "1000000";
+    await brokerage(api, caller).client();
+    delete process.env["TIME_SCALE"];
+    const first = await promote(5500);
+    expect(first["woken"]).toBeLessThan(count);
+    const published = async () => (await scanTable(api.emulator)).some(({ et }) => et === "EVENT") || undefined;
+    await eventually(async () => (await promote(7000)) && published());
+    await eventually(async () => ((await promote())["woken"] === 0 ? true : undefined), 60_000);
+    const sent = api.queues.takeMessages().map(({ body }) => body["delivery_id"]);
+    expect(sent).toHaveLength(count);
+    expect(new Set(sent)).toEqual(ids);
+  }, 180_000);
+});
