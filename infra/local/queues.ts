@@ -64,9 +64,7 @@ export class Queues {
 
   constructor(options: QueuesOptions) {
     this.options = options;
-    this.held = new HeldMessages(options.timeScale, (message) => {
-      this.release(message).catch((error: unknown) => process.stderr.write(`A delayed message is lost: ${error}\n`));
-    });
+    this.held = new HeldMessages(options.timeScale, (queue, messages) => this.release(queue, messages));
     for (const resource of options.resources) {
       if (resource.type === "AWS::SQS::Queue") this.byName.set(resource.attributes["QueueName"] ?? "", resource);
     }
@@ -150,15 +148,15 @@ export class Queues {
 
   /** Hands what is still held to the server, which keeps it for the next run, and stops the server. */
   async stop(): Promise<void> {
-    const left = this.held.takeAll();
+    const left = await this.held.takeAll();
+    const now = Date.now();
     for (const queue of this.names) {
       const entries = left
-        .filter(({ message }) => message.queue === queue)
-        .map(({ message: { message }, left_ms }, at) => ({
-          Id: String(at),
-          MessageBody: message["MessageBody"],
-          DelaySeconds: Math.min(maxDelaySeconds, Math.ceil(left_ms / 1000)),
-        }));
+        .filter((held) => held.queue === queue)
+        .map(({ message: { MessageBody }, due_ms }, at) => {
+          const seconds = Math.ceil((due_ms - now) / 1000);
+          return { Id: String(at), MessageBody, DelaySeconds: Math.min(maxDelaySeconds, Math.max(0, seconds)) };
+        });
       for (let at = 0; at < entries.length; at += maxBatch) {
         const Entries = entries.slice(at, at + maxBatch);
         await this.forward("SendMessageBatch", { QueueUrl: queue, Entries }).catch(() => undefined);
@@ -215,10 +213,21 @@ export class Queues {
     });
   }
 
-  private async release({ queue, message, message_id, sent_ms }: HeldMessage): Promise<void> {
-    const reply = await this.forward("SendMessage", { ...message, QueueUrl: queue });
-    if (reply.status !== 200) throw new Error(reply.body.toString());
-    this.took(queue, JSON.parse(reply.body.toString())["MessageId"], message, { message_id, sent_ms });
+  private async release(queue: string, messages: readonly HeldMessage[]): Promise<void> {
+    const Entries = messages.map(({ message: { QueueUrl: _, ...entry } }, at) => ({ ...entry, Id: String(at) }));
+    const reply = await this.forward("SendMessageBatch", { QueueUrl: queue, Entries });
+    if (reply.status !== 200) {
+      // Each was small enough for itself when it came; together they may be too large.
+      if (messages.length > 1) for (const message of messages) await this.release(queue, [message]);
+      else process.stderr.write(`A delayed message was refused: ${reply.body.toString()}\n`);
+      return;
+    }
+    const { Successful: successful, Failed: failed } = JSON.parse(reply.body.toString());
+    for (const { Id, MessageId } of listOf(successful)) {
+      const held = messages[Number(Id)];
+      if (held !== undefined) this.took(queue, MessageId, held.message, held);
+    }
+    for (const { Message } of listOf(failed)) process.stderr.write(`A delayed message was refused: ${Message}\n`);
   }
 
   /** The server took a message: what it will not tell again is remembered, and who waits for messages is woken. */
@@ -226,7 +235,8 @@ export class Queues {
     const group = message["MessageGroupId"];
     const group_id = typeof group === "string" ? group : undefined;
     if (was !== undefined || group_id !== undefined) {
-      this.facts.set(String(id), { message_id: String(id), sent_ms: Date.now(), ...was, group_id });
+      const { message_id = String(id), sent_ms = Date.now() } = was ?? {};
+      this.facts.set(String(id), { message_id, sent_ms, group_id });
     }
     const [oldest] = this.facts.keys();
     if (this.facts.size > maxFacts && oldest !== undefined) this.facts.delete(oldest);

@@ -367,6 +367,17 @@ describe("a message with a delay", () => {
     expect(order).toEqual(["at once", "delayed by the queue"]);
   });
 
+  it("comes once with all that are due at the same moment, also when they are too large for one batch", async () => {
+    const queue = newQueue();
+    const bodies = Array.from({ length: 25 }, (_, at) => `${at} `.padEnd(200_000, "x"));
+    for (const MessageBody of bodies)
+      await queues.ask("SendMessage", { QueueUrl: queue, MessageBody, DelaySeconds: 60 });
+    expect((await queues.counts(queue)).delayed).toBeGreaterThan(0);
+    const { records } = read(queue, {}, () => nothing);
+    await emptied(queue);
+    expect(records.map(({ body }) => body).sort()).toEqual(bodies.sort());
+  });
+
   it("that SQS would not take is refused although it is delayed", async () => {
     const queue = newQueue();
     const refused = queues.ask("SendMessage", { QueueUrl: queue, MessageBody: "", DelaySeconds: 5 });
