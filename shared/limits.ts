@@ -26,7 +26,7 @@ export const limits = {
     unknown_key_seconds: 30,
     /** A new key is published this long before it signs, so that every cache has seen it. */
     key_publication_lead_seconds: 600,
-    /** Failed client authentications per minute, per client and address, and per address (RFC 6749 2.3.1). */
+    /** Failed client authentications per minute and address, and so per client and address too (RFC 6749 2.3.1). */
     failures_per_minute: 10,
   },
   refresh: {

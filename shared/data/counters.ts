@@ -107,37 +107,33 @@ function failOpen(error: unknown, standard: boolean, slot: string, seconds: numb
 }
 
 /**
- * Counts a failed client authentication of this clock minute, per client and address and per address (RFC 6749 2.3.1).
- * Returns the seconds until it may be tried again when either has failed too often, else undefined. When the counter
- * cannot be asked the failure passes as one of few, and an alarm metric is written.
+ * Counts a failed client authentication of this clock minute by the address that it came from (RFC 6749 2.3.1). Whoever
+ * has tried one client too often from there has tried too often from there, so this one count bounds both. Returns the
+ * seconds until it may be tried again when there were too many, else undefined. When the counter cannot be asked the
+ * failure passes as one of few, and an alarm metric is written.
  */
-export async function countFailure(clientId: string, address: string, timeMs: number): Promise<number | undefined> {
+export async function countFailure(address: string, timeMs: number): Promise<number | undefined> {
   const seconds = Math.floor(timeMs / 1000);
   const minute = Math.floor(seconds / 60);
-  const counted = [`address ${address}`, `client ${clientId} address ${address}`];
   try {
-    const counts = await Promise.all(counted.map((each) => addFailure(each, minute)));
-    return counts.some((count) => count > limits.token.failures_per_minute) ? (minute + 1) * 60 - seconds : undefined;
+    const { Attributes: counts } = await counterTable.send(
+      new UpdateCommand({
+        TableName: env.volatileTableName,
+        Key: failureCounters.key(address, minute),
+        UpdateExpression: "SET et = :et, expires_at = :expires ADD n :one",
+        ExpressionAttributeValues: {
+          ":et": failureCounters.et,
+          ":expires": (minute + 1) * 60 + limits.rate.counter_kept_seconds,
+          ":one": 1,
+        },
+        ReturnValues: "UPDATED_NEW",
+      }),
+    );
+    const failures = (counts as Counts)["n"] ?? 0;
+    return failures > limits.token.failures_per_minute ? (minute + 1) * 60 - seconds : undefined;
   } catch (error) {
     countMetric("RateCounterFailedOpen");
     log.error("Failed authentications could not be counted.", { error: (error as Error).name });
     return undefined;
   }
-}
-
-async function addFailure(counted: string, minute: number): Promise<number> {
-  const { Attributes: counts } = await counterTable.send(
-    new UpdateCommand({
-      TableName: env.volatileTableName,
-      Key: failureCounters.key(counted, minute),
-      UpdateExpression: "SET et = :et, expires_at = :expires ADD n :one",
-      ExpressionAttributeValues: {
-        ":et": failureCounters.et,
-        ":expires": (minute + 1) * 60 + limits.rate.counter_kept_seconds,
-        ":one": 1,
-      },
-      ReturnValues: "UPDATED_NEW",
-    }),
-  );
-  return Number((counts as Counts)["n"]);
 }

@@ -352,10 +352,10 @@ export const families = {
   keyOf: (item: Family): Key => families.key(item.tenant_id, item.id),
 } satisfies Entity<Family> & Record<string, unknown>;
 
-/** Failed client authentications of one clock minute, in the volatile table: what is counted is hashed. */
+/** Failed client authentications from one address in one clock minute, in the volatile table. The address is hashed. */
 export const failureCounters = {
   et: "FAIL",
-  key: (counted: string, minute: number): Key => ({ pk: `GLOBAL|FAIL|${sha256(counted)}`, sk: String(minute) }),
+  key: (address: string, minute: number): Key => ({ pk: `GLOBAL|FAIL|${sha256(address)}`, sk: String(minute) }),
 };
 
 /** A public signing key (RFC 7517), kept until its last token has expired. */

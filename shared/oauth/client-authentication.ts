@@ -29,9 +29,9 @@ export type ClientWork = (client: AuthenticatedClient, parameters: ReadonlyMap<s
 
 /**
  * Lets an authenticated client in and does its work; refuses everybody else in the same words, with the same reads and
- * the same comparisons. `check` looks at the parameters first. Failures are counted per client and address; a right
- * secret always passes, and only requests with one count against the limits of an application, so nobody can lock a
- * broker out by knowing an id.
+ * the same comparisons. `check` looks at the parameters first. Failures are counted per address; a right secret always
+ * passes, and only requests with one count against the limits of an application, so nobody can lock a broker out by
+ * knowing an id.
  */
 export async function forClient(
   request: OAuthRequest,
@@ -48,7 +48,7 @@ export async function forClient(
   const ranges = client?.application.allowed_ips ?? [];
   const origin = addressBlock(request.address);
   if (client === undefined || (ranges.length > 0 && !addressInRanges(request.address, ranges))) {
-    const wait = await countFailure(read.client_id, origin, request.time_ms);
+    const wait = await countFailure(origin, request.time_ms);
     return wait === undefined ? unknownClient(read.basic) : tooMany(wait);
   }
   const { tenant_id, id } = client.application;
