@@ -136,6 +136,21 @@ export interface Holdings {
   readonly positions: readonly Position[];
 }
 
+/**
+ * The holdings under another leverage of the account: the margin of each position is computed again from its frozen
+ * rate. Undefined when a symbol of a position is not in the market.
+ */
+export function underLeverage(market: Market, holdings: Holdings, leverage: number): Holdings | undefined {
+  const account = { ...holdings.account, leverage };
+  const positions = holdings.positions.flatMap((position) => {
+    const symbol = market.symbols.get(position.symbol);
+    return symbol === undefined ? [] : [{ ...position, margin_minor: positionMargin(account, symbol, position) }];
+  });
+  if (positions.length < holdings.positions.length) return undefined;
+  const used = usedMargin(account.margin_calculation, positions);
+  return { account, balance: { ...holdings.balance, used_margin_minor: used }, positions };
+}
+
 /** Values every position of an account. */
 export function valuePositions(market: Market, positions: readonly Position[], now: string): Valuation[] {
   return positions.map((position) => valuePosition(market, position, now));

@@ -24,6 +24,8 @@ import type { Trade } from "./trade.ts";
 /** An account for an evaluation. */
 export interface MarginState extends Holdings {
   readonly risk: Risk | undefined;
+  /** Who closes positions at the stop-out level; a platform does it itself, and we only call. */
+  readonly liquidated_by?: "service" | "platform";
 }
 
 /** What an evaluation came to. */
@@ -33,7 +35,7 @@ export interface Evaluation {
   readonly closed: readonly Trade[];
   /** Nothing was decided, because a price that it depends on is too old. */
   readonly waiting: boolean;
-  /** A liquidation is not finished: evaluate again at once. */
+  /** A liquidation is not finished: evaluate again at once. One that waits for prices is found by its `wake_at`. */
   readonly running: boolean;
 }
 
@@ -84,7 +86,7 @@ function comesFirst(order: Holdings["account"]["stop_out_order"], a: Valuation, 
  */
 export function nextToClose(state: MarginState, market: Market, now: string): string[] {
   const values = valuePositions(market, state.positions, now);
-  if (standingOf(state, values).status !== "stop_out") return [];
+  if (state.liquidated_by === "platform" || standingOf(state, values).status !== "stop_out") return [];
   return closingOrder(state.account.stop_out_order, values)
     .slice(0, limits.trading.closes_per_step)
     .map(({ position }) => position.trade_id);
@@ -107,13 +109,13 @@ export function evaluateMargin(
   const { status } = standingOf(state, values);
   const known = state.risk ?? draftRisk(state.account, context);
   if (metrics.stale && status !== "stop_out") {
-    const result = { risk: known, metrics, closed: [], waiting: true, running: known.run !== null };
+    const result = { risk: known, metrics, closed: [], waiting: true, running: false };
     return { ok: true, result, changes: [], events: [] };
   }
   const before = { ...metrics, margin_status: status };
   const called = callOf(state, known, before);
   const start: Started = { book: openBook(state), risk: called.risk, events: called.events, metrics: before };
-  const run = status === "stop_out" || known.run !== null;
+  const run = state.liquidated_by !== "platform" && (status === "stop_out" || known.run !== null);
   const done = run ? liquidate(start, values, market, trades, context) : { ...start, closed: [] };
   const rearmed = done.risk.run === null ? rearm(state, done) : done;
   return decide(state, rearmed, context);

@@ -13,6 +13,7 @@ import {
   metricsOf,
   positionMargin,
   symbolMargin,
+  underLeverage,
   valuePositions,
 } from "../../../shared/domain/trading/margin.ts";
 import { averagePrice, grossProfit, shareOf } from "../../../shared/domain/trading/profit.ts";
@@ -247,6 +248,14 @@ describe("the margin of a symbol", () => {
   it("is nothing without positions, and nothing net of two sides that cover each other", () => {
     for (const mode of ["sum", "max", "net"] as const) expect(symbolMargin(mode, [])).toBe(0n);
     expect(symbolMargin("net", [buy, { ...sell, lots: "1.00" }])).toBe(0n);
+  });
+
+  it("follows a change of leverage with the frozen rate, and its symbol has to be known", () => {
+    const holdings = { ...tradingAccount("10000.00"), positions: [buy] };
+    const halved = underLeverage(someMarket({ EURUSD: ["1.5", "1.5"] }), { ...holdings, account }, 50);
+    expect(halved?.balance.used_margin_minor).toBe(usd("2200.20"));
+    expect(halved?.positions).toMatchObject([{ margin_minor: usd("2200.20"), margin_ratio: buy.margin_ratio }]);
+    expect(underLeverage({ symbols: new Map(), quotes: new Map() }, holdings, 50)).toBeUndefined();
   });
 
   it("takes the smaller of the account's leverage and the symbol's", () => {

@@ -396,6 +396,19 @@ describe("a closed market", () => {
   });
 });
 
+describe("an account that its platform liquidates", () => {
+  it("is called and never liquidated by us", () => {
+    const account = desk("500.00", [["EURUSD", "buy", "0.40", "1.10010"]]);
+    const on = marketAt({ EURUSD: { bid: "1.08500" } });
+    const state = { ...account.state, liquidated_by: "platform" } as const;
+    expect(nextToClose(state, on, decisionTime)).toEqual([]);
+    const { risk } = account.apply(evaluateMargin(state, on, new Map(), decisionContext()));
+    expect(risk).toMatchObject({ margin_status: "stop_out", armed: false, run: null });
+    expect(account.announced).toEqual(["margin.call"]);
+    expect(account.positions.size).toBe(1);
+  });
+});
+
 describe("a liquidation of many positions", () => {
   const many = (count: number): Opening[] =>
     Array.from({ length: count }, (_, place) => ["EURUSD", "buy", "0.10", `1.1${String(place).padStart(4, "0")}`]);

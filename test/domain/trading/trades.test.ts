@@ -413,7 +413,7 @@ describe("after any program of executions, closes and swaps", () => {
     );
   });
 
-  it("I1, I2, I13: the balance is the sum of its ledger, each entry has its counter, each trade its entries", () => {
+  it("I1, I2, I13: the balance is the sum of its ledger and of its raw trades, each entry with its counter", () => {
     fc.assert(
       fc.property(modes, fc.array(step, { maxLength: 30 }), (mode, steps) => {
         const account = ran(mode, steps);
@@ -424,6 +424,9 @@ describe("after any program of executions, closes and swaps", () => {
           expect(entry.balance_after_minor).toBe(balance);
         }
         expect(account.balance).toMatchObject({ balance_minor: balance, available_minor: balance });
+        const trades = [...account.trades.values()];
+        const raw = trades.reduce((sum, trade) => sum + (netMinor(trade) ?? trade.commission_minor), 0n);
+        expect(account.balance.balance_minor).toBe(usd("1000000.00") + raw);
         const counter = account.contra.reduce((sum, leg) => sum + leg.amount_minor, 0n);
         expect(counter).toBe(usd("1000000.00") - balance);
         for (const trade of account.closed) {
