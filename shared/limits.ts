@@ -131,6 +131,10 @@ export const limits = {
     excerpt_max_bytes: 4096,
     /** Attempts of one endpoint at the same time. */
     slots_per_endpoint: 4,
+    /** How long a worker waits for a slot before it gives the message back. */
+    slot_wait_ms: 2000,
+    /** Beside the attempt itself a function needs this much of its time: to read, to claim and to record. */
+    attempt_reserve_ms: 2000,
     /** A message that finds no slot comes back after this time, so many times; then the sweep sends it. */
     slot_return_seconds: 5,
     max_returns: 12,

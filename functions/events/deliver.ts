@@ -1,6 +1,16 @@
-import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { env } from "../../shared/runtime/env.ts";
+import { arrivalOf, deliverBatch } from "../../shared/webhooks/deliver.ts";
+import { Poster } from "../../shared/webhooks/post.ts";
+import { resolverOf } from "../../shared/webhooks/resolve.ts";
 
-/** Queues of deliveries. Until deliveries exist every message is left to the time in its item. */
-export async function handler(_event: SQSEvent): Promise<SQSBatchResponse> {
-  return { batchItemFailures: [] };
+const poster = new Poster({ resolve: resolverOf(), local: env.local });
+
+/** Queues of deliveries: posts events to the endpoints of customers. What is no message of ours fails by itself. */
+export async function handler({ Records: records }: SQSEvent, context: Context): Promise<SQSBatchResponse> {
+  const arrivals = records.map(arrivalOf).filter((arrival) => arrival !== undefined);
+  const failed = await deliverBatch(arrivals, { poster, remainingMs: () => context.getRemainingTimeInMillis() });
+  const known = new Set(arrivals.map(({ id }) => id));
+  const again = records.filter(({ messageId: id }) => failed.has(id) || !known.has(id));
+  return { batchItemFailures: again.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }

@@ -140,7 +140,8 @@ const promote: BackgroundFunction = {
 
 /**
  * Posts events to the receivers. It speaks to addresses that customers choose, so of the table it sees what a delivery
- * needs and no more, and writes deliveries, their attempts and the health of endpoints alone.
+ * needs and no more, and writes deliveries, their attempts and the health of endpoints; of an endpoint itself only that
+ * it is switched off.
  */
 const deliver: BackgroundFunction = {
   id: "deliver",
@@ -154,7 +155,10 @@ const deliver: BackgroundFunction = {
   statements: ({ table }) => [
     ...tableStatements(["read"], { tableArn: table, keys: Object.values(deliveryKeys) }),
     ...tableStatements(["put"], { tableArn: table, keys: [deliveryKeys.deliveries] }),
-    ...tableStatements(["update"], { tableArn: table, keys: [deliveryKeys.deliveries, deliveryKeys.health] }),
+    ...tableStatements(["update"], {
+      tableArn: table,
+      keys: [deliveryKeys.deliveries, deliveryKeys.health, deliveryKeys.endpoints],
+    }),
   ],
 };
 

@@ -26,6 +26,19 @@ export interface OutgoingDelivery {
   readonly delay_seconds?: number;
 }
 
+/**
+ * The queue that a message came from, by the ARN of its event source.
+ * @throws Error for a queue that is none of ours
+ */
+export function queueOf(arn: string): DeliveryQueue {
+  const name = arn.split(":").at(-1);
+  const queue = deliveryQueues.find((each) => env.queues[each].split("/").at(-1) === name);
+  if (queue === undefined) throw new Error(`The queue ${name} is none of the ladder.`);
+  return queue;
+}
+
+const deliveryQueues = Object.keys(env.queues) as DeliveryQueue[];
+
 const sqs = new SQSClient({
   maxAttempts: 3,
   requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },

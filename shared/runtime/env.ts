@@ -56,6 +56,12 @@ export const env = {
       return required("RETRY_LONG_QUEUE_URL");
     },
   },
+  /**
+   * Whether this is a local runner that lets webhooks go to its own machine and over plain http. No template sets it.
+   */
+  get local(): boolean {
+    return process.env["BROKERAGE_LOCAL"] === "1";
+  },
   /** How much faster business delays pass; 1 everywhere but on a local runner that was asked for more. */
   get timeScale(): number {
     return Number(process.env["TIME_SCALE"] ?? "1");

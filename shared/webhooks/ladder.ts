@@ -56,8 +56,8 @@ const asctime = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2}) ([ \d]\d) (\d{
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /**
- * Seconds that a `Retry-After` asks for (RFC 9110 10.2.3): a number of seconds or a date. Undefined for what is neither,
- * and for a date that has passed.
+ * Seconds that a `Retry-After` asks for (RFC 9110 10.2.3): a number of seconds or a date. Undefined for what is
+ * neither, and for a date that has passed.
  */
 export function retryAfterSeconds(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? "";

@@ -25,7 +25,7 @@ const blockedV4 = [
 /** All of IPv6 that is given out to the public; the loopback, private, link-local and NAT64 ranges lie outside. */
 const globalV6 = ["2000::", 3] as const;
 
-/** Ranges inside it that are not public, or that carry an IPv4 address of the sender's choice (2001::/32, 2002::/16). */
+/** Ranges inside it that are not public, or that carry an IPv4 address of anybody's choice (2001::/32, 2002::/16). */
 const blockedV6 = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -55,7 +55,7 @@ export function mayConnect(address: string, { loopback }: { readonly loopback: b
   return global.check(plain, "ipv6") && !v6.check(plain, "ipv6");
 }
 
-/** The address of a host name that is one: `127.0.0.1`, `[::1]`. `URL` has brought every other spelling to these two. */
+/** The address of a host name that is one: `127.0.0.1`, `[::1]`. `URL` has brought other spellings to these two. */
 export function literalAddress(hostname: string): string | undefined {
   const inner = hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname;
   return isIP(inner) === 0 ? undefined : inner;

@@ -158,13 +158,13 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the deliverer reads what a delivery needs, writes deliveries and health, and nothing else", () => {
+  test("the deliverer reads what a delivery needs, writes deliveries, health and that an endpoint is off", () => {
     const ladder = ["deliver", "retry1m", "retry5m", "retrylong"];
     expect(rightsOf("production", "deliver").sort()).toEqual(
       [
         "Allow dynamodb:BatchGetItem main brk_*|EVT|* brk_*#evt_* brk_*|WHE brk_*#dlv_* brk_*#whe_*",
         "Allow dynamodb:PutItem main brk_*#dlv_*",
-        "Allow dynamodb:UpdateItem main brk_*#dlv_* brk_*#whe_*",
+        "Allow dynamodb:UpdateItem main brk_*#dlv_* brk_*#whe_* brk_*|WHE",
         "Allow secretsmanager:GetSecretValue service-key",
         ...ledgerDenial,
         ...["ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "SendMessage"].flatMap((action) =>

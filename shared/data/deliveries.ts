@@ -1,0 +1,277 @@
+import { PutCommand, type PutCommandInput, UpdateCommand, type UpdateCommandInput } from "@aws-sdk/lib-dynamodb";
+import type { Attempt, Delivery } from "../domain/delivery.ts";
+import { autoDisabled, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import {
+  attempts,
+  deliveries,
+  type Entity,
+  eventKeyOf,
+  type PublishedEvent,
+  webhookHealths,
+  webhooks,
+} from "./entities.ts";
+import type { DeliveryMessage } from "./queues.ts";
+import { readKeys } from "./store.ts";
+import { readItem, readRawItem, table } from "./table.ts";
+import { putNew, updateItem } from "./write.ts";
+
+/** Everything that an attempt needs to know; what is gone is undefined. */
+export interface DeliveryState {
+  readonly delivery: Delivery | undefined;
+  readonly endpoint: WebhookEndpoint | undefined;
+  readonly health: WebhookHealth | undefined;
+  readonly event: PublishedEvent | SampleEvent | undefined;
+}
+
+/** Reads what the messages are about, strongly consistent, in two rounds for all of them together. */
+export async function loadDeliveries(messages: readonly DeliveryMessage[]): Promise<DeliveryState[]> {
+  const keys = messages.map(({ tenant_id, delivery_id }) => deliveries.key(tenant_id, delivery_id));
+  const found = (await readKeys(keys)) as (Delivery | undefined)[];
+  const around = found.flatMap((delivery) => {
+    if (delivery === undefined) return [];
+    const { tenant_id, endpoint_id } = delivery;
+    return [webhooks.key(tenant_id, endpoint_id), webhookHealths.key(tenant_id, endpoint_id), eventKeyOf(delivery)];
+  });
+  const items = await readKeys(around);
+  let at = 0;
+  return found.map((delivery) => {
+    if (delivery === undefined) return { delivery, endpoint: undefined, health: undefined, event: undefined };
+    const [endpoint, health, event] = items.slice(at, at + 3);
+    at += 3;
+    return { delivery, endpoint, health, event } as DeliveryState;
+  });
+}
+
+/** A place among the attempts of an endpoint that run at the same time. It ends by itself when its lease does. */
+export interface Slot {
+  readonly health: WebhookHealth;
+  readonly delivery_id: string;
+  readonly lease_until: string;
+}
+
+/**
+ * Takes a slot of the endpoint, and clears away those whose lease has ended. Undefined when all are taken, when this
+ * delivery has one already, or when the endpoint is gone.
+ */
+export async function takeSlot(
+  health: WebhookHealth,
+  deliveryId: string,
+  now: string,
+  leaseUntil: string,
+): Promise<Slot | undefined> {
+  let current: WebhookHealth | undefined = health;
+  // The item of an endpoint at work changes often: what a failed condition brings along is the newest.
+  for (let tried = 0; current !== undefined && tried < limits.webhooks.slots_per_endpoint; tried += 1) {
+    if (!hasRoom(current, deliveryId, now)) return undefined;
+    const done = await updateHealth(current, slotTaking(current.slots, deliveryId, now, leaseUntil));
+    if (done.ok) return { health: done.health, delivery_id: deliveryId, lease_until: leaseUntil };
+    current = done.health;
+  }
+  return undefined;
+}
+
+function hasRoom({ slots }: WebhookHealth, deliveryId: string, now: string): boolean {
+  const live = Object.entries(slots).filter(([, until]) => until > now);
+  return live.length < limits.webhooks.slots_per_endpoint && live.every(([id]) => id !== deliveryId);
+}
+
+/** Expected to be over by now: each is compared, so two workers never clear or take one twice. */
+function slotTaking(slots: WebhookHealth["slots"], deliveryId: string, now: string, leaseUntil: string): HealthChange {
+  const over = Object.keys(slots).filter((id) => (slots[id] ?? "") <= now && id !== deliveryId);
+  const own = slots[deliveryId] === undefined ? 0 : 1;
+  const names = Object.fromEntries(over.map((id, index) => [`#over${index}`, id]));
+  const removed = Object.keys(names).map((name) => `slots.${name}`);
+  return {
+    update: `SET slots.#own = :until${removed.length > 0 ? ` REMOVE ${removed.join(", ")}` : ""}`,
+    conditions: [
+      "size(slots) <= :room",
+      own === 0 ? "attribute_not_exists(slots.#own)" : "slots.#own <= :now",
+      ...removed.map((path) => `${path} <= :now`),
+    ],
+    names: { "#own": deliveryId, ...names },
+    values: {
+      ":until": leaseUntil,
+      ":room": limits.webhooks.slots_per_endpoint - 1 + own + over.length,
+      ...(own + over.length > 0 ? { ":now": now } : {}),
+    },
+  };
+}
+
+/** What an attempt says about its endpoint; one that the service itself broke off says nothing. */
+export type Verdict = "accepted" | "failed" | "nothing";
+
+/**
+ * Gives a slot back and counts how the attempt went, in one write. Returns the endpoint's health after it, undefined
+ * when the endpoint is gone. A slot that somebody cleared away meanwhile is left alone.
+ */
+export async function giveSlot(slot: Slot, verdict: Verdict, at: string): Promise<WebhookHealth | undefined> {
+  let current: WebhookHealth | undefined = slot.health;
+  let held = true;
+  for (let tried = 0; current !== undefined && tried < limits.commit.conflict_tries; tried += 1) {
+    const change = slotGiving(slot, held, verdict, current.consecutive_failures > 0, at);
+    if (change === undefined) return current;
+    const done = await updateHealth(current, change);
+    if (done.ok) return done.health;
+    current = done.health;
+    held = current?.slots[slot.delivery_id] === slot.lease_until;
+  }
+  if (current !== undefined) throw new Error("The health of an endpoint is too contended.");
+  return undefined;
+}
+
+function slotGiving(
+  { delivery_id, lease_until }: Slot,
+  held: boolean,
+  verdict: Verdict,
+  failing: boolean,
+  at: string,
+): HealthChange | undefined {
+  const counted = countings[verdict](failing, at);
+  if (!held && counted.update === "") return undefined;
+  const given = held ? " REMOVE slots.#own" : "";
+  return {
+    update: `${counted.update}${given}`.trim(),
+    conditions: [...counted.conditions, ...(held ? ["slots.#own = :until"] : [])],
+    names: held ? { "#own": delivery_id } : {},
+    values: { ...counted.values, ...(held ? { ":until": lease_until } : {}) },
+  };
+}
+
+type Counting = (failing: boolean, at: string) => Omit<HealthChange, "names">;
+
+const countings: Readonly<Record<Verdict, Counting>> = {
+  nothing: () => ({ update: "", conditions: [], values: {} }),
+  accepted: (_, at) => ({
+    update: "SET consecutive_failures = :zero, first_failure_at = :none, last_success_at = :at",
+    conditions: [],
+    values: { ":zero": 0, ":none": null, ":at": at },
+  }),
+  failed: (failing, at) => ({
+    update: failing
+      ? "SET consecutive_failures = consecutive_failures + :one, last_failure_at = :at"
+      : "SET consecutive_failures = :one, first_failure_at = :at, last_failure_at = :at",
+    // The first failure after a success is told apart by the counter, which any of them may have moved.
+    conditions: [failing ? "consecutive_failures > :zero" : "consecutive_failures = :zero"],
+    values: { ":zero": 0, ":one": 1, ":at": at },
+  }),
+};
+
+interface HealthChange {
+  readonly update: string;
+  readonly conditions: readonly string[];
+  readonly names: Readonly<Record<string, string>>;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+type HealthOutcome =
+  | { readonly ok: true; readonly health: WebhookHealth }
+  /** The condition failed; what is stored now, undefined when the endpoint is gone. */
+  | { readonly ok: false; readonly health: WebhookHealth | undefined };
+
+async function updateHealth(health: WebhookHealth, change: HealthChange): Promise<HealthOutcome> {
+  const { update, conditions, names, values } = change;
+  try {
+    const { Attributes: attributes = {} } = await table.send(
+      new UpdateCommand({
+        TableName: env.tableName,
+        Key: webhookHealths.keyOf(health),
+        UpdateExpression: update,
+        ConditionExpression: ["attribute_exists(pk)", ...conditions].join(" AND "),
+        ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: { ...names } }),
+        ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: { ...values } }),
+        ReturnValues: "ALL_NEW",
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      }),
+    );
+    return { ok: true, health: readItem<WebhookHealth>(attributes) };
+  } catch (error) {
+    const item = failedOn(error);
+    return { ok: false, health: item === null ? undefined : readRawItem<WebhookHealth>(item) };
+  }
+}
+
+/** The item that a condition failed on, null when there is none. Any other error goes on. */
+function failedOn(error: unknown): Record<string, unknown> | null {
+  const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
+  if (name !== "ConditionalCheckFailedException") throw error;
+  return item ?? null;
+}
+
+/** Moves a delivery from one state to the next; false when somebody else has moved it. */
+export function moveDelivery(before: Delivery, after: Delivery): Promise<boolean> {
+  return moveOn(deliveries, before, after);
+}
+
+async function moveOn<T extends object & { readonly version: number }>(
+  entity: Entity<T>,
+  before: T,
+  after: T,
+): Promise<boolean> {
+  try {
+    await table.send(new UpdateCommand(updateItem(entity, before, after).Update as UpdateCommandInput));
+    return true;
+  } catch (error) {
+    failedOn(error);
+    return false;
+  }
+}
+
+/**
+ * Writes the entry of one claim of an attempt, once and for ever. Returns undefined, or the entry that was there: then
+ * its worker died after it had written it.
+ */
+export async function putAttempt(attempt: Attempt): Promise<Attempt | undefined> {
+  const put = { ...putNew(attempts, attempt).Put, ReturnValuesOnConditionCheckFailure: "ALL_OLD" };
+  try {
+    await table.send(new PutCommand(put as PutCommandInput));
+    return undefined;
+  } catch (error) {
+    const item = failedOn(error);
+    return item === null ? undefined : readRawItem<Attempt>(item);
+  }
+}
+
+/**
+ * Lets the sweep look for a delivery later than it would have. Its version stays: nothing about the delivery changes,
+ * and a worker that claims it at this moment must not fail.
+ */
+export async function postpone(delivery: Delivery, wakeAt: string): Promise<void> {
+  const { due_pk, due_sk } = deliveries.indexesOf({ ...delivery, wake_at: wakeAt });
+  try {
+    await table.send(
+      new UpdateCommand({
+        TableName: env.tableName,
+        Key: deliveries.keyOf(delivery),
+        UpdateExpression: "SET wake_at = :wake, due_pk = :pk, due_sk = :sk",
+        ConditionExpression: "wake_at = :before AND attempt = :attempt",
+        ExpressionAttributeValues: {
+          ":wake": wakeAt,
+          ":pk": due_pk,
+          ":sk": due_sk,
+          ":before": delivery.wake_at,
+          ":attempt": delivery.attempt,
+        },
+      }),
+    );
+  } catch (error) {
+    failedOn(error);
+  }
+}
+
+/**
+ * Switches an endpoint off. One that was changed meanwhile is read again, and left alone when it is off already, was
+ * switched on anew, or goes to another address now. Returns whether this call switched it off.
+ */
+export async function switchOff(endpoint: WebhookEndpoint, reason: string): Promise<boolean> {
+  let current: WebhookEndpoint | undefined = endpoint;
+  for (let tried = 0; tried < limits.commit.conflict_tries; tried += 1) {
+    if (current?.status !== "enabled" || current.url !== endpoint.url || current.epoch !== endpoint.epoch) return false;
+    if (await moveOn(webhooks, current, autoDisabled(current, reason, nowIso()))) return true;
+    const [found] = await readKeys([webhooks.keyOf(endpoint)]);
+    current = found as WebhookEndpoint | undefined;
+  }
+  throw new Error("An endpoint is too contended to be switched off.");
+}

@@ -1,0 +1,320 @@
+import type { SQSRecord } from "aws-lambda";
+import {
+  type DeliveryState,
+  giveSlot,
+  loadDeliveries,
+  moveDelivery,
+  postpone,
+  putAttempt,
+  type Slot,
+  switchOff,
+  takeSlot,
+  type Verdict,
+} from "../data/deliveries.ts";
+import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../data/queues.ts";
+import { openWebhookSecret } from "../data/webhook-secrets.ts";
+import { type Attempt, cancelled, type Delivery } from "../domain/delivery.ts";
+import {
+  claimed,
+  crashOf,
+  gone,
+  type Outcome,
+  reasonToSwitchOff,
+  recorded,
+  taskOf,
+} from "../domain/delivery-attempt.ts";
+import type { WebhookEndpoint } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
+import { chance } from "../runtime/ids.ts";
+import { log } from "../runtime/log.ts";
+import { nextAttempt, retryAfterSeconds } from "./ladder.ts";
+import type { Poster, PostResult } from "./post.ts";
+import { signatureHeaders } from "./signature.ts";
+
+const bounds = limits.webhooks;
+
+/** A message as it came, and the queue that it goes back to. */
+export interface Arrival {
+  /** Id of the message in its batch. */
+  readonly id: string;
+  readonly queue: DeliveryQueue;
+  readonly message: DeliveryMessage;
+}
+
+/** What a batch is worked on with. */
+export interface Worker {
+  readonly poster: Poster;
+  /** Milliseconds until the function is ended. */
+  readonly remainingMs: () => number;
+}
+
+/** Reads a message of a queue; undefined for one that nobody of ours has sent. */
+export function arrivalOf(record: SQSRecord): Arrival | undefined {
+  const { messageId: id, eventSourceARN, body } = record;
+  try {
+    const { tenant_id, delivery_id, attempt, returns } = JSON.parse(body) as Partial<DeliveryMessage>;
+    const texts = typeof tenant_id === "string" && typeof delivery_id === "string";
+    if (!texts || !Number.isInteger(attempt) || !Number.isInteger(returns)) return undefined;
+    return {
+      id,
+      queue: queueOf(eventSourceARN),
+      message: { tenant_id, delivery_id, attempt, returns } as DeliveryMessage,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Works on messages side by side, those of one endpoint no more at a time than it has slots. Returns the ids of those
+ * that could not be worked on and have to come again.
+ */
+export async function deliverBatch(arrivals: readonly Arrival[], worker: Worker): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  worker.poster.wake();
+  const lineMs = nowMs() + bounds.slot_wait_ms;
+  const states = await loadDeliveries(arrivals.map(({ message }) => message));
+  const readMs = nowMs();
+  const lines = new Map<string, Turn[]>();
+  for (const [index, arrival] of arrivals.entries()) {
+    const state = states[index];
+    if (state?.delivery === undefined) continue;
+    const turn: Turn = { ...worker, arrival, state, readMs, lineMs };
+    const { tenant_id, endpoint_id } = state.delivery;
+    const line = `${tenant_id}#${endpoint_id}`;
+    lines.set(line, [...(lines.get(line) ?? []), turn]);
+  }
+  const work = async (turn: Turn) => {
+    await workOn(turn).catch((error: unknown) => {
+      failed.add(turn.arrival.id);
+      const { delivery_id, attempt } = turn.arrival.message;
+      log.error("A delivery could not be worked on.", { delivery_id, attempt, error: (error as Error).name });
+    });
+  };
+  await Promise.all([...lines.values()].map((line) => inTurn(line, work)));
+  return failed;
+}
+
+/** Every item is worked on, at most as many at a time as an endpoint has slots. */
+async function inTurn(line: readonly Turn[], work: (turn: Turn) => Promise<void>): Promise<void> {
+  const waiting = line.values();
+  const next = async () => {
+    for (const turn of waiting) await work(turn);
+  };
+  await Promise.all(Array.from({ length: bounds.slots_per_endpoint }, next));
+}
+
+interface Turn extends Worker {
+  readonly arrival: Arrival;
+  readonly state: DeliveryState;
+  /** When the state was read. */
+  readonly readMs: number;
+  /** Until when it waits for a slot. */
+  readonly lineMs: number;
+}
+
+/** What was read so long ago may have been changed: an endpoint that was switched off gets nothing more. */
+const freshMs = 50;
+
+async function workOn(turn: Turn): Promise<void> {
+  const { message } = turn.arrival;
+  let state = turn.state;
+  if (nowMs() - turn.readMs > freshMs) state = await reload(message);
+  for (;;) {
+    const { delivery, endpoint, health } = state;
+    const task = taskOf(delivery, endpoint, message.attempt, nowMs());
+    if (delivery === undefined || task === "drop") return;
+    if (task === "cancel") return cancel(delivery);
+    if (typeof task === "object") return waitForTime(turn, delivery, task.early_ms);
+    if (turn.remainingMs() < bounds.attempt_timeout_ms + bounds.attempt_reserve_ms) return giveBack(turn, delivery);
+    if (task === "bury" && (await bury(turn, delivery, state))) return;
+    const now = nowMs();
+    const leaseUntil = new Date(now + bounds.lease_ms).toISOString();
+    const slot = health && (await takeSlot(health, delivery.id, new Date(now).toISOString(), leaseUntil));
+    if (slot !== undefined) return attempt(turn, { ...state, delivery }, slot);
+    if (nowMs() > turn.lineMs) return giveBack(turn, delivery);
+    await pause(freshMs + chance() * freshMs);
+    state = await reload(message);
+  }
+}
+
+async function reload(message: DeliveryMessage): Promise<DeliveryState> {
+  const [state] = await loadDeliveries([message]);
+  if (state === undefined) throw new Error("What was asked for was not read.");
+  return state;
+}
+
+/** Whoever meets a delivery of an endpoint that is off ends it; whoever comes second changes nothing. */
+async function cancel(delivery: Delivery): Promise<void> {
+  await moveDelivery(delivery, cancelled(delivery, nowIso()));
+}
+
+/** A message that comes a moment too soon waits on; one that is far too soon is a repetition, and another one comes. */
+async function waitForTime(turn: Turn, delivery: Delivery, earlyMs: number): Promise<void> {
+  const seconds = Math.ceil(earlyMs / delayMs(1));
+  if (seconds <= bounds.slot_return_seconds) await giveBack(turn, delivery, seconds);
+}
+
+/**
+ * Sends a message back to its queue for a moment. One that went back too often is left to the sweep, which is looking
+ * for the delivery anyway: Lambda ends a function that wakes itself through a queue about 16 times in a row.
+ */
+async function giveBack({ arrival }: Turn, delivery: Delivery, delay_seconds?: number): Promise<void> {
+  const { message, queue } = arrival;
+  const { endpoint_id } = delivery;
+  if (message.returns >= bounds.max_returns) {
+    return postpone(delivery, new Date(nowMs() + delayMs(bounds.sent_again_after_seconds)).toISOString());
+  }
+  const body = { ...message, returns: message.returns + 1 };
+  await sendDeliveries(queue, [{ body, endpoint_id, delay_seconds: delay_seconds ?? bounds.slot_return_seconds }]);
+}
+
+/**
+ * Writes the entry of a claim whose worker died. Returns true when that decided the attempt: the worker had written
+ * what it was answered, or it was the last one that an attempt may cost.
+ */
+async function bury(turn: Turn, delivery: Delivery, { endpoint, health }: DeliveryState): Promise<boolean> {
+  const crash = entryOf(delivery, crashOf(delivery));
+  const found = await putAttempt(crash);
+  // An entry of a crash says no more than this one does: a worker before this one may have written it.
+  const written = found?.error === "worker_crash" ? undefined : found;
+  if (written === undefined && delivery.claims < bounds.max_claims) return false;
+  if (endpoint === undefined || health === undefined) return true;
+  const slot = { health, delivery_id: delivery.id, lease_until: delivery.lease_until ?? "" };
+  await settle(turn, { delivery, endpoint, slot }, written ?? crash, undefined);
+  return true;
+}
+
+/** Claims, posts and records. A claim that fails is somebody else's attempt: the slot is given back. */
+async function attempt(turn: Turn, state: DeliveryState & { readonly delivery: Delivery }, slot: Slot): Promise<void> {
+  const { delivery: before, endpoint, event } = state;
+  const at = nowIso();
+  const delivery = claimed(before, at, slot.lease_until);
+  if (endpoint === undefined || !(await moveDelivery(before, delivery))) {
+    await giveSlot(slot, "nothing", at);
+    return;
+  }
+  const { retry_after, ...result } = await post(turn.poster, delivery, endpoint, event?.payload);
+  const entry = entryOf(delivery, { number: delivery.attempt, claim: delivery.claims, at, ...result });
+  await putAttempt(entry);
+  await settle(turn, { delivery, endpoint, slot }, entry, retry_after);
+}
+
+function entryOf(delivery: Delivery, entry: Outcome & Pick<Attempt, "claim" | "response_excerpt">): Attempt {
+  return {
+    tenant_id: delivery.tenant_id,
+    delivery_id: delivery.id,
+    ...entry,
+    expires_at: Math.floor(nowMs() / 1000) + bounds.delivery_kept_seconds,
+  };
+}
+
+/** What cannot be signed or sent counts as a failed attempt and climbs the ladder: it must not poison the queue. */
+async function post(
+  poster: Poster,
+  delivery: Delivery,
+  endpoint: WebhookEndpoint,
+  payload: string | undefined,
+): Promise<PostResult> {
+  const startMs = nowMs();
+  try {
+    if (payload === undefined) throw new Error("The event is gone.");
+    const body = Buffer.from(payload);
+    const headers = await headersOf(delivery, endpoint, body);
+    return await poster.send({ url: endpoint.url, headers, body });
+  } catch (error) {
+    log.error("A delivery could not be signed or sent.", { delivery_id: delivery.id, error: (error as Error).name });
+    return {
+      duration_ms: nowMs() - startMs,
+      http_status: null,
+      error: "worker_crash",
+      response_excerpt: null,
+      retry_after: undefined,
+    };
+  }
+}
+
+async function headersOf(
+  delivery: Delivery,
+  endpoint: WebhookEndpoint,
+  body: Uint8Array,
+): Promise<Readonly<Record<string, string>>> {
+  const { secret, previous_secret: previous, previous_secret_expires_at: expires } = endpoint;
+  const both = previous !== null && expires !== null && Date.parse(expires) > nowMs();
+  const sealed = both ? [secret, previous] : [secret];
+  const secrets = await Promise.all(sealed.map((each) => openWebhookSecret(endpoint, each)));
+  const timestamp = Math.floor(nowMs() / 1000);
+  return {
+    "Content-Type": "application/json",
+    "User-Agent": "BrokerageWebhooks/2",
+    Accept: "*/*",
+    "Accept-Encoding": "identity",
+    ...signatureHeaders({ event_id: delivery.event_id, body, timestamp }, secrets),
+    "X-Service-Event": delivery.event_type,
+    "X-Service-Delivery": delivery.id,
+    "X-Service-Attempt": String(delivery.attempt),
+  };
+}
+
+interface Claim {
+  readonly delivery: Delivery;
+  readonly endpoint: WebhookEndpoint;
+  readonly slot: Slot;
+}
+
+/**
+ * Records what an attempt came to. Its entry is there by now: whoever dies from here on leaves an attempt whose answer
+ * is known. The delivery moves on first, and only then its message is sent, so that none runs ahead of it.
+ */
+async function settle(turn: Turn, claim: Claim, outcome: Outcome, retryAfter: string | undefined): Promise<void> {
+  const { delivery, endpoint } = claim;
+  const now = nowIso();
+  if (outcome.http_status === gone) await turnOff(endpoint, "The endpoint answered 410 Gone.");
+  const asked = retryAfterSeconds(retryAfter, Date.parse(now));
+  const next = nextAttempt(delivery.attempt, { chance: chance(), retryAfterSeconds: asked });
+  // The wakes of a delivery by its own messages count together: to Lambda they are one chain (see giveBack).
+  const returns = turn.arrival.message.returns + 1;
+  const queue = returns > bounds.max_returns ? undefined : next?.queue;
+  const after = recorded(delivery, outcome, next && { ...next, queued: queue !== undefined }, now, delayMs);
+  const move = async () => {
+    if (!(await moveDelivery(delivery, after)) || after.status !== "retrying" || queue === undefined) return;
+    await sendRetry(queue, { ...messageOf(after), returns }, delivery.endpoint_id, next?.delay_seconds ?? 0);
+  };
+  await Promise.all([move(), judge(claim, outcome, now)]);
+}
+
+function messageOf({ tenant_id, id: delivery_id, attempt }: Delivery): Omit<DeliveryMessage, "returns"> {
+  return { tenant_id, delivery_id, attempt };
+}
+
+/** A message that is not taken is no failure: the sweep looks for the attempt a minute after its time. */
+async function sendRetry(
+  queue: DeliveryQueue,
+  body: DeliveryMessage,
+  endpoint_id: string,
+  delay_seconds: number,
+): Promise<void> {
+  try {
+    await sendDeliveries(queue, [{ body, endpoint_id, delay_seconds }]);
+  } catch (error) {
+    log.error("A retry waits for the sweep.", { delivery_id: body.delivery_id, error: (error as Error).name });
+  }
+}
+
+/** Gives the slot back and counts the attempt; an endpoint that only failed for days is switched off. */
+async function judge({ endpoint, slot }: Claim, outcome: Outcome, now: string): Promise<void> {
+  const health = await giveSlot(slot, verdictOf(outcome), now);
+  const reason = health && reasonToSwitchOff(health, delayMs);
+  if (reason !== undefined && outcome.error !== null) await turnOff(endpoint, reason);
+}
+
+async function turnOff(endpoint: WebhookEndpoint, reason: string): Promise<void> {
+  if (!(await switchOff(endpoint, reason))) return;
+  log.warn("An endpoint was switched off.", { tenant_id: endpoint.tenant_id, endpoint_id: endpoint.id, reason });
+}
+
+function verdictOf({ error }: Outcome): Verdict {
+  if (error === null) return "accepted";
+  return error === "worker_crash" ? "nothing" : "failed";
+}
