@@ -78,6 +78,7 @@ class Saboteur {
 const aheadOfUse = new Set([
   "brokerage-sandbox-publish SendDeliveries",
   "brokerage-sandbox-promote SendDeliveries",
+  "brokerage-sandbox-promote QueryState",
   ...["Read", "Put", "Update", "ReadServiceKey", "SendDeliveries"].map(
     (statement) => `brokerage-sandbox-deliver ${statement}`,
   ),
@@ -139,6 +140,8 @@ async function tellStory(stack: Stack): Promise<void> {
     await api.call("GET", path.replace("{id}", ids[noun] ?? "evt_01JD0000000000000000000001"));
   }
   await api.call("GET", "/transactions?status=pending");
+  await api.call("GET", `/transactions?account_id=${account_id}`);
+  await api.call("GET", `/transactions?client_id=${client_id}`);
   await api.call("GET", `/events?resource_id=${client_id}`);
   await api.call("GET", `/events?account_id=${account_id}`);
 }
