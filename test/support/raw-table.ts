@@ -21,7 +21,10 @@ export interface RawChange {
 }
 
 /** Every item of a table, page by page. Tests alone may scan. */
-export async function scanTable(emulator: Emulator, tableName = emulator.tableName): Promise<RawItem[]> {
+export async function scanTable(
+  emulator: Pick<Emulator, "client" | "tableName">,
+  tableName = emulator.tableName,
+): Promise<RawItem[]> {
   const items: RawItem[] = [];
   let start: Record<string, AttributeValue> | undefined;
   do {
@@ -50,7 +53,7 @@ export async function readChanges(emulator: Emulator): Promise<RawChange[]> {
 }
 
 /** Every record of the main table's stream, in order. */
-export async function readStream(emulator: Emulator): Promise<StreamRecord[]> {
+export async function readStream(emulator: Pick<Emulator, "endpoint" | "streamArn">): Promise<StreamRecord[]> {
   const { StreamDescription: description } = await streams<{
     StreamDescription: { Shards: { ShardId: string }[] };
   }>(emulator, "DescribeStream", { StreamArn: emulator.streamArn });
@@ -59,7 +62,7 @@ export async function readStream(emulator: Emulator): Promise<StreamRecord[]> {
   return records;
 }
 
-async function readShard(emulator: Emulator, shardId: string): Promise<StreamRecord[]> {
+async function readShard(emulator: Pick<Emulator, "endpoint" | "streamArn">, shardId: string): Promise<StreamRecord[]> {
   const first = await streams<{ ShardIterator: string }>(emulator, "GetShardIterator", {
     StreamArn: emulator.streamArn,
     ShardId: shardId,
@@ -88,7 +91,7 @@ function plainChange({ eventName, dynamodb }: StreamRecord): RawChange {
 }
 
 /** The streams API by plain HTTP: its client is no dependency of the service. */
-async function streams<T>(emulator: Emulator, operation: string, input: object): Promise<T> {
+async function streams<T>(emulator: Pick<Emulator, "endpoint">, operation: string, input: object): Promise<T> {
   const answer = await fetch(emulator.endpoint, {
     method: "POST",
     headers: {

@@ -1,0 +1,200 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as oauth from "oauth4webapi";
+import * as openid from "openid-client";
+import { ClientCredentials } from "simple-oauth2";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ApiClient, apiClient, type Credentials, getToken } from "../support/api-client.ts";
+import { type Stack, startStack } from "../support/stack.ts";
+import { eventually } from "../support/wait.ts";
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(async () => stack?.stop());
+
+const issuer = "https://sandbox.brokerage.example";
+const audience = "https://api.sandbox.brokerage.example/v2";
+const scope = "clients:read events:read";
+const insecure = { [oauth.allowInsecureRequests]: true };
+const server = () => ({
+  issuer,
+  token_endpoint: `${stack.baseUrl}/oauth/token`,
+  revocation_endpoint: `${stack.baseUrl}/oauth/revoke`,
+  jwks_uri: `${stack.baseUrl}/.well-known/jwks.json`,
+});
+
+/** What every client library does with its own words. */
+interface Tokens {
+  readonly access: string;
+  readonly refresh: string;
+}
+interface Library {
+  readonly get: () => Promise<Tokens>;
+  readonly refresh: (tokens: Tokens) => Promise<Tokens>;
+  readonly revoke: (tokens: Tokens) => Promise<unknown>;
+}
+
+function webApi(authentication: (secret: string) => oauth.ClientAuth): Library {
+  const { client_id, client_secret } = stack.credentials;
+  const [as, client, auth] = [server(), { client_id }, authentication(client_secret)];
+  const told = ({ access_token, refresh_token = "" }: oauth.TokenEndpointResponse) => ({
+    access: access_token,
+    refresh: refresh_token,
+  });
+  return {
+    get: async () => {
+      const parameters = new URLSearchParams({ scope });
+      const response = await oauth.clientCredentialsGrantRequest(as, client, auth, parameters, insecure);
+      return told(await oauth.processClientCredentialsResponse(as, client, response));
+    },
+    refresh: async ({ refresh }) => {
+      const response = await oauth.refreshTokenGrantRequest(as, client, auth, refresh, insecure);
+      return told(await oauth.processRefreshTokenResponse(as, client, response));
+    },
+    revoke: async ({ refresh }) => {
+      const response = await oauth.revocationRequest(as, client, auth, refresh, insecure);
+      return oauth.processRevocationResponse(response);
+    },
+  };
+}
+
+function openidClient(authentication: (secret: string) => openid.ClientAuth): Library {
+  const { client_id, client_secret } = stack.credentials;
+  const config = new openid.Configuration(server(), client_id, {}, authentication(client_secret));
+  openid.allowInsecureRequests(config);
+  const told = ({ access_token, refresh_token = "" }: openid.TokenEndpointResponse) => ({
+    access: access_token,
+    refresh: refresh_token,
+  });
+  return {
+    get: async () => told(await openid.clientCredentialsGrant(config, { scope })),
+    refresh: async ({ refresh }) => told(await openid.refreshTokenGrant(config, refresh)),
+    revoke: ({ refresh }) => openid.tokenRevocation(config, refresh),
+  };
+}
+
+function simpleOAuth(options: Record<string, string>): Library {
+  const { client_id: id, client_secret: secret } = stack.credentials;
+  const auth = { tokenHost: stack.baseUrl, tokenPath: "/v2/oauth/token", revokePath: "/v2/oauth/revoke" };
+  const client = new ClientCredentials({ client: { id, secret }, auth, options });
+  let last: Awaited<ReturnType<typeof client.getToken>> | undefined;
+  const told = (token: NonNullable<typeof last>) => {
+    last = token;
+    return { access: token.token.access_token, refresh: token.token.refresh_token };
+  };
+  return {
+    get: async () => told(await client.getToken({ scope })),
+    refresh: async () => told(await (last ?? (await client.getToken({ scope }))).refresh()),
+    revoke: async () => last?.revokeAll(),
+  };
+}
+
+const libraries: Record<string, () => Library> = {
+  "oauth4webapi with Basic": () => webApi(oauth.ClientSecretBasic),
+  "oauth4webapi with the body": () => webApi(oauth.ClientSecretPost),
+  "openid-client with Basic": () => openidClient(openid.ClientSecretBasic),
+  "openid-client with the body": () => openidClient(openid.ClientSecretPost),
+  "simple-oauth2, strict": () => simpleOAuth({ credentialsEncodingMode: "strict" }),
+  "simple-oauth2, loose": () => simpleOAuth({ credentialsEncodingMode: "loose" }),
+  "simple-oauth2 with the body": () => simpleOAuth({ authorizationMethod: "body" }),
+  "simple-oauth2 with JSON": () => simpleOAuth({ bodyFormat: "json" }),
+};
+
+describe("an outside client", () => {
+  it.each(Object.entries(libraries))("%s gets, refreshes and revokes a token, unchanged", async (_, make) => {
+    const library = make();
+    const first = await library.get();
+    const second = await library.refresh(first);
+    expect(second.refresh).toMatch(/^rt_/);
+    expect(second.refresh).not.toBe(first.refresh);
+    expect(second.access).not.toBe(first.access);
+    const [used, unused] = [apiClient(stack.baseUrl, second.access), apiClient(stack.baseUrl, first.access)];
+    expect((await used.call("GET", "/clients")).status).toBe(200);
+    await library.revoke(second);
+    // The gateway keeps its answer about a token for a minute; about this one it was never asked.
+    expect((await unused.call("GET", "/clients")).status).toBe(401);
+    await expect(library.refresh(second)).rejects.toThrow();
+  });
+
+  it("that keeps to RFC 9068 and RFC 7517 takes an access token by the published keys, and no other", async () => {
+    const token = await getToken(stack.baseUrl, stack.credentials, scope);
+    const request = (value: string) =>
+      new Request(`${stack.baseUrl}/clients`, { headers: { Authorization: `Bearer ${value}` } });
+    const claims = await oauth.validateJwtAccessToken(server(), request(token), audience, insecure);
+    expect(claims).toMatchObject({ iss: issuer, client_id: stack.credentials.client_id, scope });
+    const [head, , signature] = token.split(".");
+    const changed = Buffer.from(JSON.stringify({ ...claims, scope: "admin" })).toString("base64url");
+    for (const [value, expected] of [
+      [token, "https://api.production.brokerage.example/v2"],
+      [`${head}.${changed}.${signature}`, audience],
+    ] as const) {
+      await expect(oauth.validateJwtAccessToken(server(), request(value), expected, insecure)).rejects.toThrow();
+    }
+  });
+});
+
+interface Made extends Credentials {
+  readonly id: string;
+}
+
+/** API keys of the gateway, by the application that they were made for. */
+const gatewayKeys = () => {
+  const { keys } = JSON.parse(readFileSync(join(stack.dataDir, "api-keys.json"), "utf8")) as {
+    keys: { name: string; value: string; plans: string[] }[];
+  };
+  return new Map(keys.map((key) => [key.name, key]));
+};
+
+async function makeApplication(api: ApiClient): Promise<Made> {
+  const made = await api.call<Made>("POST", "/applications", { body: { name: "New", scopes: ["clients:read"] } });
+  expect(made.status).toBe(201);
+  return made.body;
+}
+
+describe("an application", () => {
+  it("that the API made gets a token within seconds, and its API key is gone as soon as it is revoked", async () => {
+    const made = await makeApplication(stack.api);
+    const begun = Date.now();
+    const first = await getToken(stack.baseUrl, made);
+    // The schedule would come within a minute; the stream brings it at once.
+    expect(Date.now() - begun).toBeLessThan(15_000);
+    const key = gatewayKeys().get(made.id);
+    expect(key?.plans).toHaveLength(1);
+    const second = await getToken(stack.baseUrl, made);
+    expect((await apiClient(stack.baseUrl, first).call("GET", "/clients")).status).toBe(200);
+    expect((await stack.api.call("DELETE", `/applications/${made.id}`)).body).toMatchObject({ status: "revoked" });
+    expect((await apiClient(stack.baseUrl, second).call("GET", "/clients")).status).toBe(401);
+    await expect(getToken(stack.baseUrl, made)).rejects.toThrow("401");
+    await eventually(() => !gatewayKeys().has(made.id) || undefined);
+    // Without the key the gateway itself refuses what it still remembers of the token.
+    expect((await apiClient(stack.baseUrl, first).call("GET", "/clients")).status).not.toBe(200);
+  });
+
+  it("works with its old secret beside the new one for the overlap, and with the new one alone after it", async () => {
+    const made = await makeApplication(stack.api);
+    await getToken(stack.baseUrl, made);
+    const rotate = (body: object) =>
+      stack.api.call<{ client_secret: string; code: string }>("POST", `/applications/${made.id}/rotate_secret`, {
+        body,
+      });
+    const second = {
+      client_id: made.client_id,
+      client_secret: (await rotate({ grace_seconds: 2 })).body.client_secret,
+    };
+    expect((await rotate({})).body.code).toBe("secret_rotation_in_progress");
+    await getToken(stack.baseUrl, made);
+    await getToken(stack.baseUrl, second);
+    await eventually(() =>
+      getToken(stack.baseUrl, made).then(
+        () => undefined,
+        () => true,
+      ),
+    );
+    await getToken(stack.baseUrl, second);
+    const third = { client_id: made.client_id, client_secret: (await rotate({ grace_seconds: 0 })).body.client_secret };
+    await expect(getToken(stack.baseUrl, second)).rejects.toThrow("401");
+    await getToken(stack.baseUrl, third);
+  });
+});
