@@ -41,7 +41,7 @@ async function streamOf({ client, tableName }: { client: DynamoDBClient; tableNa
   return table?.LatestStreamArn ?? "";
 }
 
-/** A text as it might have been written down: itself, in base64 at every offset, in hexadecimal, as a URL carries it. */
+/** A text as it might be written down: itself, in base64 at every offset, in hexadecimal, as a URL carries it. */
 function disguises(text: string): string[] {
   const shifted = [0, 1, 2].map((offset) => {
     const coded = Buffer.from(" ".repeat(offset) + text).toString("base64");
@@ -53,8 +53,8 @@ function disguises(text: string): string[] {
 }
 
 /**
- * Searches the tables, their streams, the queues and the logs of a running stack for secrets that were handed out in its
- * run. Returns a sentence for each that is there, in clear or thinly disguised; never the secret itself.
+ * Searches the tables, their streams, the queues and the logs of a running stack for secrets that were handed out in
+ * its run. Returns a sentence for each that is there, in clear or thinly disguised; never the secret itself.
  */
 export async function findCanaries(stack: Stack, canaries: Canaries): Promise<string[]> {
   const places = await placesOf(stack);
