@@ -1,0 +1,181 @@
+import { readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { extname, join } from "node:path";
+import type { Loader, Metafile, Plugin } from "esbuild";
+import {
+  nativeFunctions,
+  type Replacement,
+  replacements,
+  serviceHosts,
+  tableErrors,
+  withoutSideEffects,
+  writtenFor,
+} from "./replacements.ts";
+
+/** How often each rule was met, by its name. */
+export type Hits = ReadonlyMap<string, number>;
+
+/** Rules beside the replacements: for modules of Node, endpoint rules, the version of a client, errors, lodash. */
+const builtinsRule = "node:*";
+const endpointsRule = "@aws-sdk/client-*/endpoint";
+const manifestsRule = "@aws-sdk/client-*/package.json";
+const errorsRule = "@aws-sdk/client-dynamodb/schemas";
+const nativesRule = "lodash.*";
+const sideEffectsRule = "@aws-sdk/lib-dynamodb";
+
+const folder = import.meta.dirname;
+
+/** Packages that must not come back by another way once their doors are closed. */
+const bannedInputs = [
+  "@aws-sdk/credential-provider-ini",
+  "@aws-sdk/credential-provider-sso",
+  "@aws-sdk/credential-provider-web-identity",
+  "@aws-sdk/credential-provider-process",
+  "@aws-sdk/credential-provider-login",
+  "@aws-sdk/nested-clients",
+  "@smithy/credential-provider-imds",
+  "@smithy/node-http-handler",
+  "@smithy/core/dist-es/submodules/event-streams",
+  "@smithy/core/dist-es/submodules/config",
+  "@smithy/core/dist-es/submodules/checksum",
+  "mnemonist",
+  "semver",
+];
+
+const anyClient = /node_modules\/@aws-sdk\/client-/;
+
+const others = [
+  ...[builtinsRule, endpointsRule, manifestsRule].map((replaces) => ({ replaces, neededBy: anyClient })),
+  { replaces: errorsRule, neededBy: /node_modules\/@aws-sdk\/client-dynamodb\// },
+  { replaces: nativesRule, neededBy: /node_modules\/jsonwebtoken\/sign\.js$/ },
+  { replaces: sideEffectsRule, neededBy: /node_modules\/@aws-sdk\/lib-dynamodb\// },
+];
+
+/** Names of the rules that are no replacements. */
+export const otherRules: readonly string[] = others.map(({ replaces }) => replaces);
+
+const builtinName = new RegExp(`^(?:node:)?(?:${builtinModules.map((name) => name.replace("/", "\\/")).join("|")})$`);
+
+/** Endpoint rules of a client, and the file that only tells its version. */
+const endpointFile = /\/@aws-sdk\/(client-[a-z-]+)\/dist-es\/endpoint\/endpointResolver\.js$/;
+const errorsFile = /\/@aws-sdk\/client-dynamodb\/dist-es\/schemas\/schemas_0\.js$/;
+const manifestFile = /\/@aws-sdk\/client-[a-z-]+\/package\.json$/;
+
+/** Counts how often each rule is met, since a renamed package would silently match nothing. */
+export function sdkDiet(): { plugin: Plugin; hits: Hits } {
+  const hits = new Map<string, number>();
+  const meet = (name: string) => hits.set(name, (hits.get(name) ?? 0) + 1);
+  const byImport = new Map(replacements.map((rule) => [rule.replaces, rule]));
+  const byFile = replacements.filter(({ replaces }) => replaces.startsWith("/"));
+  const plugin: Plugin = {
+    name: "sdk-diet",
+    setup(context) {
+      context.onResolve({ filter: builtinName }, ({ path }) => {
+        meet(builtinsRule);
+        return { path: path.replace(/^node:/, ""), namespace: "builtin", sideEffects: false };
+      });
+      context.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({ contents: builtin(path), loader: "js" }));
+      context.onResolve({ filter: /^[a-z@]/ }, async ({ path, resolveDir, kind, pluginData }) => {
+        const rule = byImport.get(path);
+        if (rule !== undefined) meet(path);
+        if (rule !== undefined) return { path: join(folder, rule.by), sideEffects: false };
+        if (path in nativeFunctions) {
+          meet(nativesRule);
+          return { path, namespace: "native" };
+        }
+        // Resolving asks this function again; the mark ends it.
+        if (!withoutSideEffects.includes(path) || pluginData === resolving) return undefined;
+        meet(sideEffectsRule);
+        const { path: file } = await context.resolve(path, { resolveDir, kind, pluginData: resolving });
+        return { path: file, sideEffects: false };
+      });
+      context.onLoad({ filter: /.*/, namespace: "native" }, ({ path }) => ({
+        contents: `module.exports = ${nativeFunctions[path]};`,
+      }));
+      context.onLoad({ filter: errorsFile }, ({ path }) => {
+        meet(errorsRule);
+        return { contents: withoutTableErrors(readFileSync(path, "utf8")), loader: "js" };
+      });
+      context.onLoad({ filter: /\/node_modules\/@(?:smithy|aws-sdk)\/.*\.js$/ }, ({ path }) => {
+        const service = serviceHosts[endpointFile.exec(path)?.[1] ?? ""];
+        if (service !== undefined) {
+          meet(endpointsRule);
+          return endpointOf(service);
+        }
+        const rule = byFile.find(({ replaces }) => path.endsWith(replaces));
+        if (rule === undefined) return undefined;
+        meet(rule.replaces);
+        return standIn(rule);
+      });
+      context.onLoad({ filter: manifestFile }, ({ path }) => {
+        meet(manifestsRule);
+        const { version } = JSON.parse(readFileSync(path, "utf8")) as { version: string };
+        return { contents: JSON.stringify({ version }), loader: "json" };
+      });
+    },
+  };
+  return { plugin, hits };
+}
+
+const resolving = Symbol("resolving");
+
+/** The schemas of DynamoDB without the registration of errors that cannot come, so that nothing keeps them. */
+function withoutTableErrors(source: string): string {
+  return source.replace(/^n0_registry\.registerError\((\w+)\$, \1\);$/gm, (line, name: string) =>
+    tableErrors.test(name) ? "" : line,
+  );
+}
+
+/** A client's endpoint resolver in one line. */
+function endpointOf(service: string): { contents: string; loader: Loader; resolveDir: string } {
+  const contents = `import { regionalEndpoint } from "./regional-endpoint.ts";
+export const defaultEndpointResolver = /* @__PURE__ */ regionalEndpoint(${JSON.stringify(service)});`;
+  return { contents, loader: "js", resolveDir: folder };
+}
+
+/**
+ * A module of Node without its import: an `import` of `node:http` reads every member of it, and those that Node makes
+ * at their first reading bring undici, HTTP/2 and web streams along, 13 to 17 ms.
+ */
+function builtin(name: string): string {
+  const module = `process.getBuiltinModule(${JSON.stringify(`node:${name}`)})`;
+  if (name !== "stream/web") return `module.exports = ${module};`;
+  // Middy names one class of it for answers that stream, which no function of ours does.
+  return `module.exports = { get ReadableStream() { return ${module}.ReadableStream; } };`;
+}
+
+/** The text of a file's stand-in, which is read in the place of the file, so its path in the metafile stays. */
+function standIn({ by }: Replacement): { contents: string; loader: Loader; resolveDir: string } {
+  const loader = extname(by) === ".ts" ? "ts" : "js";
+  return { contents: readFileSync(join(folder, by), "utf8"), loader, resolveDir: folder };
+}
+
+/** Throws when packages are there in another version than the replacements were written for. */
+export function assertVersions(installed: (name: string) => string): void {
+  for (const [name, version] of Object.entries(writtenFor)) {
+    const found = installed(name);
+    if (found === version) continue;
+    throw new Error(
+      `The replacements were written for ${name} ${version} and ${found} is installed: ` +
+        "run test/infra/sdk-diet.test.ts on it, then set the version in infra/sdk-diet/replacements.ts.",
+    );
+  }
+}
+
+/** The version of a package as it is installed. */
+export function installedVersion(name: string): string {
+  const file = join(folder, "../../node_modules", name, "package.json");
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+/** Throws when the SDK is in the bundles but a rule did not do its work. */
+export function assertDiet(metafile: Metafile, hits: Hits): void {
+  const inputs = Object.keys(metafile.inputs);
+  const needed = [...replacements, ...others].filter(({ neededBy }) => inputs.some((input) => neededBy.test(input)));
+  const missed = needed.find(({ replaces }) => !hits.get(replaces));
+  if (missed !== undefined) throw new Error(`Nothing imports ${missed.replaces} any more: the rule matched nothing.`);
+  const leaked = inputs.filter((input) => bannedInputs.some((name) => input.includes(`node_modules/${name}/`)));
+  if (leaked.length > 0) throw new Error(`The bundles hold what no function uses: ${leaked[0]}`);
+  const twice = inputs.find((input) => /node_modules\/.*node_modules\/@(?:smithy|aws-sdk)\//.test(input));
+  if (twice !== undefined) throw new Error(`The bundles hold a second version of a package of the SDK: ${twice}`);
+}

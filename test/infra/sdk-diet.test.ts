@@ -1,0 +1,530 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundle } from "../../infra/bundle.ts";
+import { type Emulator, startEmulator } from "../support/emulator.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
+import { isSignedBy } from "../support/request-signature.ts";
+import { selfSigned } from "../support/self-signed.ts";
+import type * as Clients from "./fixtures/clients.ts";
+
+/** What a case may use: the bundled SDK and how to make a client of it. */
+interface Stage {
+  readonly sdk: typeof Clients;
+  /** Settings of a client that talks to the proxy, with short times. */
+  readonly settings: Settings;
+  readonly client: Clients.DynamoDBClient;
+  readonly table: string;
+}
+
+interface Settings {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly maxAttempts: number;
+  readonly requestHandler: Record<string, unknown>;
+}
+
+/** One thing that a client is put through, with what happens to its requests on their way. */
+interface Case {
+  readonly faults?: readonly Fault[];
+  readonly run: (stage: Stage) => Promise<unknown>;
+  readonly tls?: true;
+  readonly settings?: Partial<Settings>;
+}
+
+const exception = (name: string, more: object = {}): Fault => ({
+  status: 400,
+  body: JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: "planted", ...more }),
+});
+const planted = (status: number, body: string | object, headers: Record<string, string> = {}): Fault => ({
+  status,
+  body: typeof body === "string" ? body : JSON.stringify(body),
+  headers,
+});
+const throttle = exception("ProvisionedThroughputExceededException");
+const key = (name: string) => ({ pk: { S: "diet" }, sk: { S: name } });
+const get = ({ sdk, client, table }: Stage, name = "plain") =>
+  client.send(new sdk.GetItemCommand({ TableName: table, Key: key(name), ConsistentRead: true }));
+const put = ({ sdk, client, table }: Stage, name: string, more: object, condition: object = {}) =>
+  client.send(new sdk.PutItemCommand({ TableName: table, Item: { ...key(name), ...more }, ...condition }));
+const create = { ConditionExpression: "attribute_not_exists(pk)", ReturnValuesOnConditionCheckFailure: "ALL_OLD" };
+const large = "ä€𝒳 ".repeat(30_000);
+
+const cases: Readonly<Record<string, Case>> = {
+  "a read of an item": { run: (stage) => get(stage) },
+  "a read of nothing": { run: (stage) => get(stage, "nothing") },
+  "a read from a table that does not exist": {
+    run: ({ sdk, client }) => client.send(new sdk.GetItemCommand({ TableName: "none", Key: key("a") })),
+  },
+  "a read with a wrong key": {
+    run: ({ sdk, client, table }) => client.send(new sdk.GetItemCommand({ TableName: table, Key: { pk: { N: "1" } } })),
+  },
+  "a conditional write that is accepted, and its undoing": {
+    run: async (stage) => {
+      const { sdk, client, table } = stage;
+      const accepted = await put(stage, "new", { a: { S: "1" } }, create);
+      return [accepted, await client.send(new sdk.DeleteItemCommand({ TableName: table, Key: key("new") }))];
+    },
+  },
+  "a conditional write that is refused, with the item": { run: (stage) => put(stage, "plain", {}, create) },
+  "an update with its result": {
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.UpdateItemCommand({
+          TableName: table,
+          Key: key("counter"),
+          UpdateExpression: "SET #n = :n",
+          ExpressionAttributeNames: { "#n": "n" },
+          ExpressionAttributeValues: { ":n": { N: "12345678901234567890.123" } },
+          ReturnValues: "ALL_NEW",
+        }),
+      ),
+  },
+  "a delete with what was there": {
+    run: async (stage) => {
+      await put(stage, "gone", { a: { BOOL: true } });
+      const { sdk, client, table } = stage;
+      return client.send(new sdk.DeleteItemCommand({ TableName: table, Key: key("gone"), ReturnValues: "ALL_OLD" }));
+    },
+  },
+  "a query in pages": {
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.QueryCommand({
+          TableName: table,
+          KeyConditionExpression: "pk = :p",
+          ExpressionAttributeValues: { ":p": { S: "pages" } },
+          Limit: 2,
+          ReturnConsumedCapacity: "TOTAL",
+        }),
+      ),
+  },
+  "a batch of reads": {
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.BatchGetItemCommand({ RequestItems: { [table]: { Keys: [key("plain")], ConsistentRead: true } } }),
+      ),
+  },
+  "a batch that is done in part": {
+    faults: [planted(200, { Responses: {}, UnprocessedKeys: { t: { Keys: [{ pk: { S: "a" }, sk: { S: "b" } }] } } })],
+    run: ({ sdk, client, table }) =>
+      client.send(new sdk.BatchGetItemCommand({ RequestItems: { [table]: { Keys: [key("plain")] } } })),
+  },
+  "a batch of writes": {
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.BatchWriteItemCommand({ RequestItems: { [table]: [{ PutRequest: { Item: key("batch") } }] } }),
+      ),
+  },
+  "a transaction of writes": {
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.TransactWriteItemsCommand({
+          TransactItems: [
+            { Put: { TableName: table, Item: key("one") } },
+            { ConditionCheck: { TableName: table, Key: key("plain"), ConditionExpression: "attribute_exists(pk)" } },
+          ],
+        }),
+      ),
+  },
+  "a cancelled transaction with its reasons": {
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.TransactWriteItemsCommand({
+          ClientRequestToken: "the-same",
+          TransactItems: [
+            { Put: { TableName: table, Item: key("two") } },
+            { Put: { TableName: table, Item: key("plain"), ...(create as { ConditionExpression: string }) } },
+          ].map(({ Put }) => ({ Put: { ...Put, ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const } })),
+        }),
+      ),
+  },
+  "a transaction in conflict": {
+    faults: [
+      exception("TransactionCanceledException", {
+        Message: "Transaction cancelled [None, TransactionConflict]",
+        CancellationReasons: [{ Code: "None" }, { Code: "TransactionConflict", Message: "ongoing" }],
+      }),
+    ],
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.TransactWriteItemsCommand({ TransactItems: [{ Put: { TableName: table, Item: key("three") } }] }),
+      ),
+  },
+  "a transaction of reads": {
+    run: ({ sdk, client, table }) =>
+      client.send(
+        new sdk.TransactGetItemsCommand({ TransactItems: [{ Get: { TableName: table, Key: key("plain") } }] }),
+      ),
+  },
+  "an error that no function's call can get": {
+    faults: [exception("BackupInUseException")],
+    run: (stage) => get(stage),
+  },
+  "an error that nobody knows": { faults: [exception("NewException", { extra: 1 })], run: (stage) => get(stage) },
+  "a throttle, then an answer": { faults: [throttle], run: (stage) => get(stage) },
+  "throttles to the end": { faults: [throttle, throttle, throttle], run: (stage) => get(stage) },
+  "a throttle named in a header": {
+    faults: [planted(400, {}, { "x-amzn-errortype": "ThrottlingException:http://aws/" })],
+    run: (stage) => get(stage),
+  },
+  "failures of the service, then an answer": {
+    faults: [planted(500, {}), planted(503, "busy", { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" })],
+    run: (stage) => get(stage),
+  },
+  "failures of the service to the end": {
+    faults: [planted(500, {}), planted(502, "<html>"), planted(503, {})],
+    run: (stage) => get(stage),
+  },
+  "a pause that the service asks for": {
+    faults: [planted(503, {}, { "x-amz-retry-after": "5" })],
+    run: (stage) => get(stage),
+  },
+  "a connection cut before the answer, then an answer": { faults: ["cut"], run: (stage) => get(stage) },
+  "connections cut to the end": { faults: ["cut", "cut", "cut"], run: (stage) => get(stage) },
+  "a connection cut inside the body, then an answer": { faults: ["cut_in_body"], run: (stage) => get(stage) },
+  "connections cut inside the body to the end": {
+    faults: ["cut_in_body", "cut_in_body", "cut_in_body"],
+    run: (stage) => get(stage),
+  },
+  "a silence, then an answer": { faults: ["silence"], run: (stage) => get(stage) },
+  "silence to the end": { faults: ["silence", "silence", "silence"], run: (stage) => get(stage) },
+  "a silence that is only warned of, ended by the idle timeout": {
+    faults: ["silence"],
+    settings: { requestHandler: { socketTimeout: 400, requestTimeout: 100, logger: { warn: () => {} } } },
+    run: (stage) => get(stage),
+  },
+  "a connection refused": {
+    settings: { endpoint: "refused" },
+    run: (stage) => get(stage),
+  },
+  "an answer of broken JSON": { faults: [planted(200, '{"Item":{"a":')], run: (stage) => get(stage) },
+  "an error of broken JSON": { faults: [planted(400, "{")], run: (stage) => get(stage) },
+  "an answer without a body": { faults: [planted(200, "")], run: (stage) => get(stage) },
+  "an answer byte by byte": { faults: ["bytes"], run: (stage) => get(stage, "unicode") },
+  "text of every kind": {
+    run: async (stage) => {
+      const text = { S: 'ä€𝒳👩‍👩‍👧 \u0000\u2028\\"' };
+      await put(stage, "ünïcode 𝒳", { "näme 👍": text, M: { M: { "": text } }, SS: { SS: ["ß", "ss"] } });
+      return get(stage, "ünïcode 𝒳");
+    },
+  },
+  "binary of every kind": {
+    run: async (stage) => {
+      const bytes = (...values: number[]) => Uint8Array.from(values);
+      await put(stage, "binary", {
+        B: { B: bytes(0, 255, 128) },
+        BS: { BS: [bytes(1), bytes(2, 3)] },
+        empty: { B: bytes() },
+      });
+      return get(stage, "binary");
+    },
+  },
+  "numbers, nulls and nesting": {
+    run: async (stage) => {
+      const item = { n: { N: "0.1" }, big: { N: "99999999999999999999999999999999999999" }, none: { NULL: true } };
+      await put(stage, "numbers", { ...item, l: { L: [item.n, { M: item }] }, ns: { NS: ["1", "2"] } });
+      return get(stage, "numbers");
+    },
+  },
+  "a body of a third of a megabyte, there and back": {
+    run: async (stage) => {
+      await put(stage, "large", { text: { S: large } });
+      return get(stage, "large");
+    },
+  },
+  "a connection that serves request after request": {
+    run: async (stage) => [
+      await get(stage),
+      await get(stage, "nothing"),
+      await get(stage),
+      await get(stage, "unicode"),
+    ],
+  },
+  "a connection that the service ends after the answer": {
+    faults: ["close"],
+    run: async (stage) => [await get(stage), await get(stage)],
+  },
+  "a request that is given up before it begins": {
+    run: ({ sdk, client, table }) =>
+      client.send(new sdk.GetItemCommand({ TableName: table, Key: key("a") }), { abortSignal: AbortSignal.abort() }),
+  },
+  "a request that is given up while it waits": {
+    faults: ["silence"],
+    run: ({ sdk, client, table }) => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(new Error("enough")), 50);
+      const command = new sdk.GetItemCommand({ TableName: table, Key: key("a") });
+      return client.send(command, { abortSignal: controller.signal });
+    },
+  },
+  "a request with a time limit of its own": {
+    faults: ["silence"],
+    settings: { maxAttempts: 1 },
+    run: ({ sdk, client, table }) =>
+      client.send(new sdk.GetItemCommand({ TableName: table, Key: key("a") }), { requestTimeout: 60 }),
+  },
+  "requests over TLS": { tls: true, run: async (stage) => [await get(stage), await get(stage, "unicode")] },
+  "a cut connection over TLS": { tls: true, faults: ["cut"], run: (stage) => get(stage) },
+  "a certificate that nobody vouches for": {
+    tls: true,
+    settings: { requestHandler: { requestTimeout: 1000, throwOnRequestTimeout: true } },
+    run: (stage) => get(stage),
+  },
+  "a table with its moments": {
+    run: async ({ sdk, client, table }) => {
+      const { Table } = await client.send(new sdk.DescribeTableCommand({ TableName: table }));
+      return { status: Table?.TableStatus, created: Table?.CreationDateTime };
+    },
+  },
+  "documents instead of attribute values": {
+    run: async ({ sdk, client, table }) => {
+      const documents = sdk.DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+      const item = { pk: "diet", sk: "document", a: [1, "b", { c: null }], d: undefined, e: new Set(["f"]), g: 12n };
+      await documents.send(new sdk.PutCommand({ TableName: table, Item: item }));
+      return documents.send(new sdk.GetCommand({ TableName: table, Key: { pk: "diet", sk: "document" } }));
+    },
+  },
+  "a secret": {
+    faults: [planted(200, { Name: "s", SecretString: "ä", SecretBinary: "AP8=", CreatedDate: 1700000000.123 })],
+    run: ({ sdk, settings }) =>
+      new sdk.SecretsManagerClient(settings).send(new sdk.GetSecretValueCommand({ SecretId: "s" })),
+  },
+  "a secret that is not there": {
+    faults: [planted(400, { __type: "ResourceNotFoundException", Message: "no secret" })],
+    run: ({ sdk, settings }) =>
+      new sdk.SecretsManagerClient(settings).send(new sdk.GetSecretValueCommand({ SecretId: "s" })),
+  },
+  "a message that the queue took as it was": {
+    faults: [planted(200, { MessageId: "m", MD5OfMessageBody: "5d41402abc4b2a76b9719d911017c592" })],
+    run: ({ sdk, settings }) =>
+      new sdk.SQSClient(settings).send(
+        new sdk.SendMessageCommand({ QueueUrl: queueOf(settings), MessageBody: "hello" }),
+      ),
+  },
+  "a message that the queue took for another": {
+    faults: [planted(200, { MessageId: "m", MD5OfMessageBody: "00000000000000000000000000000000" })],
+    run: ({ sdk, settings }) =>
+      new sdk.SQSClient(settings).send(
+        new sdk.SendMessageCommand({ QueueUrl: queueOf(settings), MessageBody: "hello" }),
+      ),
+  },
+  "a batch of messages that is taken in part": {
+    faults: [
+      planted(200, {
+        Successful: [{ Id: "1", MessageId: "m", MD5OfMessageBody: "5d41402abc4b2a76b9719d911017c592" }],
+        Failed: [{ Id: "2", Code: "InternalError", SenderFault: false }],
+      }),
+    ],
+    run: ({ sdk, settings }) =>
+      new sdk.SQSClient(settings).send(
+        new sdk.SendMessageBatchCommand({
+          QueueUrl: queueOf(settings),
+          Entries: [
+            { Id: "1", MessageBody: "hello", DelaySeconds: 60, MessageGroupId: "g" },
+            { Id: "2", MessageBody: "𝒳" },
+          ],
+        }),
+      ),
+  },
+  "a queue that does not exist": {
+    faults: [
+      planted(
+        400,
+        { __type: "com.amazonaws.sqs#QueueDoesNotExist", message: "no queue" },
+        { "x-amzn-query-error": "AWS.SimpleQueueService.NonExistentQueue;Sender" },
+      ),
+    ],
+    run: ({ sdk, settings }) =>
+      new sdk.SQSClient(settings).send(
+        new sdk.ReceiveMessageCommand({ QueueUrl: queueOf(settings), WaitTimeSeconds: 1 }),
+      ),
+  },
+  "an API key": {
+    faults: [planted(201, { id: "k", enabled: true, createdDate: 1700000000, tags: { "ä b": "c" } })],
+    run: ({ sdk, settings }) =>
+      new sdk.APIGatewayClient(settings).send(
+        new sdk.CreateApiKeyCommand({ name: "ä/ b", enabled: true, tags: { "ä b": "c" } }),
+      ),
+  },
+  "a list with parameters in its address": {
+    faults: [planted(200, { item: [] })],
+    run: ({ sdk, settings }) =>
+      new sdk.APIGatewayClient(settings).send(
+        new sdk.GetUsagePlanKeysCommand({ usagePlanId: "a b/c", limit: 10, nameQuery: "x&y=ä" }),
+      ),
+  },
+  "an API key that is gone, then too many requests": {
+    faults: [
+      planted(429, { message: "slow" }, { "x-amzn-errortype": "TooManyRequestsException", "retry-after": "0.05" }),
+      planted(404, { message: "none" }, { "x-amzn-errortype": "NotFoundException" }),
+    ],
+    run: ({ sdk, settings }) => new sdk.APIGatewayClient(settings).send(new sdk.DeleteApiKeyCommand({ apiKey: "k" })),
+  },
+};
+
+function queueOf({ endpoint }: Settings): string {
+  return `${endpoint}/123456789012/deliver`;
+}
+
+const credentials = { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret", AWS_SESSION_TOKEN: "token" };
+
+describe("the SDK on its diet does what the published one does", () => {
+  const certificate = selfSigned();
+  let outdir: string;
+  let emulator: Emulator;
+  let plain: FaultProxy;
+  let secure: FaultProxy;
+  let refused: string;
+  let published: typeof Clients;
+  let slim: typeof Clients;
+
+  beforeAll(async () => {
+    Object.assign(process.env, credentials, { AWS_REGION: "eu-west-1" });
+    outdir = await mkdtemp(join(tmpdir(), "sdk-diet-"));
+    published = await build(false);
+    slim = await build(true);
+    emulator = await startEmulator();
+    plain = await startFaultProxy(emulator.endpoint);
+    secure = await startFaultProxy(emulator.endpoint, certificate);
+    refused = await closedEndpoint();
+    const stage = stageOf(slim, plain.endpoint, {});
+    plain.begin([]);
+    await put(stage, "plain", { a: { S: "b" }, n: { N: "1" } });
+    await put(stage, "unicode", { text: { S: "ä€𝒳" } });
+    for (const sk of ["a", "b", "c"]) {
+      const { sdk, client, table } = stage;
+      await client.send(new sdk.PutItemCommand({ TableName: table, Item: { pk: { S: "pages" }, sk: { S: sk } } }));
+    }
+    stage.client.destroy();
+  });
+
+  afterAll(async () => {
+    await Promise.all([plain.stop(), secure.stop(), emulator.stop()]);
+    await rm(outdir, { recursive: true, force: true });
+  });
+
+  async function build(diet: boolean): Promise<typeof Clients> {
+    const folder = join(outdir, String(diet));
+    const entries = [{ name: "The comparison", file: "clients" }];
+    await bundle({ entries, root: new URL("./fixtures", import.meta.url).pathname, outdir: folder, diet });
+    return import(pathToFileURL(join(folder, "clients", "index.mjs")).href);
+  }
+
+  function stageOf(sdk: typeof Clients, endpoint: string, changed: Partial<Settings>): Stage {
+    const settings = {
+      region: "eu-west-1",
+      maxAttempts: 3,
+      requestHandler: {
+        connectionTimeout: 1000,
+        requestTimeout: 400,
+        throwOnRequestTimeout: true,
+        httpsAgent: { ca: certificate.cert },
+      },
+      ...changed,
+      endpoint: changed.endpoint === "refused" ? refused : endpoint,
+    };
+    return { sdk, settings, client: new sdk.DynamoDBClient(settings), table: emulator.tableName };
+  }
+
+  /** Puts one SDK through one case: what came of it, and what went over the wire. */
+  async function observed(sdk: typeof Clients, { faults = [], run, tls, settings = {} }: Case) {
+    const proxy = tls === true ? secure : plain;
+    const stage = stageOf(sdk, proxy.endpoint, settings);
+    proxy.begin(faults);
+    const outcome = await run(stage).then(
+      (value) => ({ value: comparable(value) }),
+      (error: unknown) => ({ error: comparable(error) }),
+    );
+    stage.client.destroy();
+    const requests = proxy.seen();
+    return {
+      outcome,
+      requests: requests.map(({ method, path, headers, body, connection }) => ({
+        method,
+        path,
+        connection,
+        headers: withoutChance(headers),
+        body: body.toString().replace(uuid, "uuid"),
+      })),
+      unsigned: requests.filter((request) => !isSignedBy(credentials.AWS_SECRET_ACCESS_KEY, request)).length,
+    };
+  }
+
+  it.each(Object.entries(cases))("%s", { timeout: 20_000 }, async (_name, each) => {
+    const expected = await observed(published, each);
+    const found = await observed(slim, each);
+    expect(found).toEqual(expected);
+    expect(found.unsigned).toBe(0);
+  });
+
+  it.each(["us-east-1", "us-west-2", "eu-west-1", "eu-central-2", "ap-southeast-5", "sa-east-1", "me-central-1"])(
+    "calls every service under its own name in %s",
+    (region) => {
+      for (const name of ["APIGatewayClient", "DynamoDBClient", "SecretsManagerClient", "SQSClient"] as const) {
+        const address = (sdk: typeof Clients) => {
+          const { config } = new sdk[name]({ region });
+          const parameters = { Region: region, UseFIPS: false, UseDualStack: false };
+          return String((config as Resolving).endpointProvider(parameters, {}).url);
+        };
+        expect(address(slim)).toBe(address(published));
+      }
+    },
+  );
+});
+
+interface Resolving {
+  readonly endpointProvider: (parameters: object, context: object) => { readonly url: URL };
+}
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g;
+
+/**
+ * Headers without what differs from request to request, and without the user agent, which is the slim client's own. The
+ * hash of the body differs where the SDK made up a token in it; that it is right the signature says.
+ */
+function withoutChance(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const {
+    "user-agent": _agent,
+    "x-amz-user-agent": _short,
+    "x-amz-date": _date,
+    "x-amz-content-sha256": _hash,
+    ...kept
+  } = headers;
+  const authorization = (headers["authorization"] ?? "").replace(/\d{8}|Signature=.*/g, "");
+  return { ...kept, host: "", authorization, "amz-sdk-invocation-id": "", "amz-sdk-request": attempt(headers) };
+}
+
+/** The attempt of a request; the time until which it is worth trying differs. */
+function attempt(headers: Readonly<Record<string, string>>): string {
+  return (headers["amz-sdk-request"] ?? "").replace(/ttl=[^;]+/, "ttl");
+}
+
+/** A value or an error with every member that does not differ from request to request. */
+function comparable(value: unknown): unknown {
+  if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString("base64") };
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Set) return { set: [...value] };
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== "object" || value === null) return typeof value === "bigint" ? `${value}n` : value;
+  const error = value instanceof Error ? { name: value.name, message: value.message, cause: value.cause } : {};
+  const members = Object.entries({ ...value, ...error });
+  return Object.fromEntries(
+    members.filter(([name]) => !chanceMembers.has(name)).map(([name, member]) => [name, comparable(member)]),
+  );
+}
+
+/** Members that tell of one attempt: how long it waited, on which port it was, what the whole answer was. */
+const chanceMembers = new Set(["totalRetryDelay", "port", "localPort", "$response", "stack"]);
+
+/** An address at which nobody listens. */
+async function closedEndpoint(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+}
