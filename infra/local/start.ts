@@ -6,6 +6,7 @@ import { type Cloud, operatorEnvironment, startCloud } from "./cloud.ts";
 import { DataInUse, DataLock, isRunner } from "./data-lock.ts";
 import { isRecord } from "./intrinsics.ts";
 import { watchLauncher } from "./launcher.ts";
+import { type Reference, serveReference } from "./reference.ts";
 import { writePrivately } from "./state-file.ts";
 import { synthesizeOnce } from "./synthesis.ts";
 
@@ -111,8 +112,10 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
   // A runner that was killed could not take its word back: whoever waits for the file must not find the old one.
   for (const file of [readyFile, operatorFile]) rmSync(file, { force: true });
   let cloud: Cloud | undefined;
+  let reference: Reference | undefined;
   const stop = async (): Promise<void> => {
     retract();
+    reference?.stop();
     await cloud?.stop();
     lock.release();
   };
@@ -138,7 +141,8 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
     lock.list(running.servers);
     const demo = await step("made the demo application", () => demoApplication(running, stage, data));
     await step("got an access token", () => firstToken(running.baseUrl, demo));
-    announce(running, demo);
+    reference = await serveReference(stage, running.baseUrl, port === 0 ? 0 : port + 1);
+    announce(running, demo, reference);
     return { cloud: running, stop };
   } catch (error) {
     await stop();
@@ -184,9 +188,9 @@ function retract(): void {
 }
 
 /** Tells people and programs that everything can be called. */
-function announce(cloud: Cloud, demo: Demo): void {
+function announce(cloud: Cloud, demo: Demo, { url }: Reference): void {
   const { tenant_id, client_id, client_secret } = demo;
-  const ready = { base_url: cloud.baseUrl, client_id, client_secret, tenant_id, pid: process.pid };
+  const ready = { base_url: cloud.baseUrl, client_id, client_secret, tenant_id, pid: process.pid, reference_url: url };
   writePrivately(operatorFile, `${JSON.stringify({ ...operatorEnvironment(cloud) }, null, 2)}\n`);
   writePrivately(readyFile, `${JSON.stringify(ready, null, 2)}\n`);
   console.log(`
@@ -195,6 +199,7 @@ Ready.
   client_id      ${client_id}
   client_secret  ${client_secret}
   tenant_id      ${tenant_id}
+  reference      ${url}
   The same is in ${relative(process.cwd(), readyFile)}. Ctrl-C stops it.`);
 }
 

@@ -16,6 +16,7 @@ interface Ready {
   readonly client_secret: string;
   readonly tenant_id: string;
   readonly pid: number;
+  readonly reference_url: string;
 }
 
 /** A copy of what is under version control, with the packages linked: what a newcomer has after the install. */
@@ -90,6 +91,10 @@ describe.runIf(process.platform === "linux")(
       expect(lines.slice(0, 2)).toEqual(["completed", "1000.00"]);
       expect(output).toContain('"object":"ledger_entry"');
       expect(output).toContain('"type":"client.created"');
+      const reference = await fetch(ready.reference_url);
+      expect([reference.status, reference.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+      expect(await reference.text()).toContain(`"servers":[{"url":"${ready.base_url}"`);
+      expect((await fetch(new URL("/v2/clients", ready.reference_url))).status).toBe(404);
       expect(new URL(ready.base_url).hostname).toBe("127.0.0.1");
       expect(listeners().filter((address) => address !== "0100007F")).toEqual([]);
       process.kill(ready.pid, "SIGTERM");

@@ -98,7 +98,15 @@ const layers: readonly Layer[] = [
   {
     path: "infra/",
     // The responses that the gateway makes itself carry the titles and types of the same problems.
-    values: ["shared/routes/", "shared/data/table-shape.ts", "shared/schema/problem.ts", "shared/limits.ts"],
+    // The local runner shows the reference of what it runs.
+    values: [
+      "shared/routes/",
+      "shared/data/table-shape.ts",
+      "shared/schema/problem.ts",
+      "shared/openapi/document.ts",
+      "shared/openapi/reference.ts",
+      "shared/limits.ts",
+    ],
     types: ["shared/schema/"],
   },
 ];

@@ -1,0 +1,180 @@
+import type { JsonObject, OpenApi } from "./document.ts";
+
+/** Which way a value travels: what a caller sends may be wider than before, what he gets may be richer. */
+type Direction = "sent" | "answered";
+
+interface Sides {
+  readonly before: OpenApi;
+  readonly after: OpenApi;
+}
+
+interface Place {
+  readonly where: string;
+  readonly direction: Direction;
+}
+
+/**
+ * What a client of the earlier document would trip over in the later one, in sentences: an operation, an answer, a
+ * member of an answer or a media type that is gone; a member or parameter that must be sent now; a type, bound, pattern
+ * or set of words of a request that has become narrower; a type of an answer that is another one. Within a version
+ * things are only added (RFC 9205 4.15); words of answers may be added, since clients must bear unknown ones.
+ */
+export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
+  return Object.entries(before.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, old]) => {
+      const name = `${method.toUpperCase()} ${path}`;
+      const now = after.paths[path]?.[method];
+      return now === undefined ? [`${name} is gone`] : operationChanges(name, old, now, { before, after });
+    }),
+  );
+}
+
+function operationChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {
+  const security = JSON.stringify(old["security"]) === JSON.stringify(now["security"]);
+  return [
+    ...(old["operationId"] === now["operationId"] ? [] : [`${name} has another operation id`]),
+    ...(security ? [] : [`${name} needs another scope`]),
+    ...parameterChanges(name, old, now, sides),
+    ...bodyChanges(name, old, now, sides),
+    ...answerChanges(name, old, now, sides),
+  ];
+}
+
+function parametersOf(operation: JsonObject, document: OpenApi): Map<string, JsonObject> {
+  const all = ((operation["parameters"] ?? []) as JsonObject[]).map((one) => followed(one, document));
+  return new Map(all.map((one) => [`${one["in"]} parameter ${one["name"]}`, one]));
+}
+
+function parameterChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {
+  const was = parametersOf(old, sides.before);
+  const is = parametersOf(now, sides.after);
+  const added = [...is].filter(([key, one]) => one["required"] === true && was.get(key)?.["required"] !== true);
+  return [
+    ...added.map(([key]) => `${name}: the ${key} must be sent now`),
+    ...[...was].flatMap(([key, one]) => {
+      const other = is.get(key);
+      if (other === undefined) return [`${name}: the ${key} is gone`];
+      const place: Place = { where: `${name}: the ${key}`, direction: "sent" };
+      return schemaChanges(one["schema"] as JsonObject, other["schema"] as JsonObject, place, sides);
+    }),
+  ];
+}
+
+function bodyChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {
+  if (now["requestBody"] !== undefined && old["requestBody"] === undefined) return [`${name} wants a body now`];
+  return contentChanges(`${name}: the body`, "sent", old["requestBody"], now["requestBody"], sides);
+}
+
+function answerChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {
+  const responses = Object.entries(old["responses"] as Record<string, JsonObject>);
+  return responses.flatMap(([status, answer]) => {
+    const other = (now["responses"] as Record<string, JsonObject>)[status];
+    // A refusal that is gone hurts nobody; an answer that succeeds otherwise does.
+    if (other === undefined) return status.startsWith("2") ? [`${name} no longer answers ${status}`] : [];
+    const [was, is] = [followed(answer, sides.before), followed(other, sides.after)];
+    const headers = Object.keys((was["headers"] ?? {}) as object).filter(
+      (header) => !Object.hasOwn((is["headers"] ?? {}) as object, header),
+    );
+    return [
+      ...headers.map((header) => `${name}: ${status} has lost the header ${header}`),
+      ...contentChanges(`${name}: ${status}`, "answered", was, is, sides),
+    ];
+  });
+}
+
+function contentChanges(where: string, direction: Direction, old: unknown, now: unknown, sides: Sides): string[] {
+  const types = Object.entries(((old as JsonObject | undefined)?.["content"] ?? {}) as Record<string, JsonObject>);
+  const others = ((now as JsonObject | undefined)?.["content"] ?? {}) as Record<string, JsonObject>;
+  return types.flatMap(([type, media]) => {
+    const other = others[type];
+    if (other === undefined) return [`${where} no longer comes as ${type}`];
+    return schemaChanges(media["schema"] as JsonObject, other["schema"] as JsonObject, { where, direction }, sides);
+  });
+}
+
+function schemaChanges(old: JsonObject, now: JsonObject, place: Place, sides: Sides, depth = 0): string[] {
+  const was = merged(old, sides.before);
+  const is = merged(now, sides.after);
+  // A schema that refers to itself is compared as deep as no resource is nested.
+  if (depth > 12) return [];
+  const { where, direction } = place;
+  if (was["type"] !== is["type"] && is["type"] !== undefined) return [`${where} is ${is["type"]}, not ${was["type"]}`];
+  return [
+    ...(direction === "sent" ? narrowings(was, is, where) : looseAnswers(was, is, where)),
+    ...wordChanges(was, is, place),
+    ...memberChanges(was, is, place, sides, depth),
+    ...(was["items"] !== undefined && is["items"] !== undefined
+      ? schemaChanges(was["items"] as JsonObject, is["items"] as JsonObject, inside(place, "[]"), sides, depth + 1)
+      : []),
+  ];
+}
+
+/** Bounds that were widened are fine; any other pattern may refuse what was right before. */
+function narrowings(was: JsonObject, is: JsonObject, where: string): string[] {
+  const bound = (name: string, narrower: (before: number, after: number) => boolean) => {
+    const [before, after] = [was[name], is[name]] as [number | undefined, number | undefined];
+    return after !== undefined && (before === undefined || narrower(before, after))
+      ? [`${where}: ${name} is narrower`]
+      : [];
+  };
+  return [
+    ...["minimum", "minLength", "minItems"].flatMap((name) => bound(name, (before, after) => after > before)),
+    ...["maximum", "maxLength", "maxItems", "maxProperties"].flatMap((name) => bound(name, (a, b) => b < a)),
+    ...["pattern", "format"]
+      .filter((name) => is[name] !== undefined && is[name] !== was[name])
+      .map((name) => `${where}: ${name} is another one`),
+    ...(was["nullable"] === true && is["nullable"] !== true ? [`${where} may no longer be null`] : []),
+    ...(was["additionalProperties"] !== false && is["additionalProperties"] === false
+      ? [`${where} is closed now`]
+      : []),
+  ];
+}
+
+function looseAnswers(was: JsonObject, is: JsonObject, where: string): string[] {
+  return was["nullable"] !== true && is["nullable"] === true ? [`${where} may be null now`] : [];
+}
+
+/** Words stay: who sends one must be understood, and who waits for one must not wait forever. New ones may come. */
+function wordChanges(was: JsonObject, is: JsonObject, { where, direction }: Place): string[] {
+  if (!Array.isArray(is["enum"])) return [];
+  if (!Array.isArray(was["enum"])) return direction === "sent" ? [`${where} takes certain words only now`] : [];
+  const words = new Set(is["enum"] as unknown[]);
+  return was["enum"].filter((word) => word !== null && !words.has(word)).map((word) => `${where} has lost ${word}`);
+}
+
+function memberChanges(was: JsonObject, is: JsonObject, place: Place, sides: Sides, depth: number): string[] {
+  const old = (was["properties"] ?? {}) as Record<string, JsonObject>;
+  const now = (is["properties"] ?? {}) as Record<string, JsonObject>;
+  const required = (schema: JsonObject) => new Set((schema["required"] ?? []) as string[]);
+  const [wasRequired, isRequired] = [required(was), required(is)];
+  const demanded = [...isRequired].filter((name) => place.direction === "sent" && !wasRequired.has(name));
+  const withheld = [...wasRequired].filter((name) => place.direction === "answered" && !isRequired.has(name));
+  return [
+    ...demanded.map((name) => `${place.where}: ${name} must be sent now`),
+    ...withheld.filter((name) => now[name] !== undefined).map((name) => `${place.where}: ${name} may be missing now`),
+    ...Object.entries(old).flatMap(([name, schema]) => {
+      const other = now[name];
+      if (other === undefined) return [`${place.where}: ${name} is gone`];
+      return schemaChanges(schema, other, inside(place, `/${name}`), sides, depth + 1);
+    }),
+  ];
+}
+
+function inside({ where, direction }: Place, step: string): Place {
+  return { where: `${where}${step}`, direction };
+}
+
+/** A node with its reference followed. */
+function followed(node: JsonObject, document: OpenApi): JsonObject {
+  const reference = node["$ref"];
+  if (typeof reference !== "string") return node;
+  const steps = reference.slice(2).split("/");
+  return steps.reduce<unknown>((at, step) => (at as JsonObject | undefined)?.[step], document) as JsonObject;
+}
+
+/** A schema with its references and its compositions laid into one. */
+function merged(node: JsonObject, document: OpenApi): JsonObject {
+  const { allOf, ...own } = followed(node, document);
+  const parts = ((allOf ?? []) as JsonObject[]).map((part) => merged(part, document));
+  return Object.assign({}, ...parts, own);
+}

@@ -1,0 +1,33 @@
+import { readFileSync, writeFileSync } from "node:fs";
+
+// `npm run openapi:baseline`. The document as it is now becomes the one that later ones are measured by. It is run when
+// a version is published, and before that when a break is meant; CONTRIBUTING says when that is allowed.
+const document = readFileSync(new URL("openapi.json", import.meta.url), "utf8");
+writeFileSync(
+  new URL("baseline.json", import.meta.url),
+  `${JSON.stringify(withoutTexts(JSON.parse(document)), null, 1)}\n`,
+);
+
+/** Texts and examples promise nothing, and would be most of the file. */
+function withoutTexts(node: unknown): unknown {
+  const silent = new Set([
+    "description",
+    "summary",
+    "example",
+    "examples",
+    "x-codes",
+    "links",
+    "tags",
+    "servers",
+    "info",
+  ]);
+  if (Array.isArray(node)) return node.map(withoutTexts);
+  if (typeof node !== "object" || node === null) return node;
+  // Members of a schema may be called like a word of OpenAPI: they are schemas, never texts.
+  const kept = Object.entries(node).filter(([name, value]) => !silent.has(name) || isSchema(value));
+  return Object.fromEntries(kept.map(([name, value]) => [name, withoutTexts(value)]));
+}
+
+function isSchema(value: unknown): boolean {
+  return typeof value === "object" && value !== null && ("type" in value || "$ref" in value || "allOf" in value);
+}

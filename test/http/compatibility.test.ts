@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { buildOpenApi } from "../../shared/openapi/build.ts";
+import { breakingChanges } from "../../shared/openapi/compatibility.ts";
+import type { JsonObject, OpenApi } from "../../shared/openapi/document.ts";
+
+const baseline = JSON.parse(
+  readFileSync(new URL("../../shared/openapi/baseline.json", import.meta.url), "utf8"),
+) as OpenApi;
+
+/** The node that a JSON pointer of names leads to. */
+function at(document: OpenApi, ...steps: string[]): JsonObject {
+  return steps.reduce<unknown>((node, step) => (node as JsonObject)[step], document) as JsonObject;
+}
+
+const schemas = ["components", "schemas"];
+const member = (document: OpenApi, component: string, name: string) =>
+  at(document, ...schemas, component, "properties", name);
+const parameters = (document: OpenApi) => at(document, "paths", "/clients", "get")["parameters"] as JsonObject[];
+
+const breaks: Record<string, (document: OpenApi) => void> = {
+  "an operation that is gone": (document) => delete document.paths["/clients"]?.["post"],
+  "a member of an answer that is gone": (document) =>
+    delete at(document, ...schemas, "TradingAccount", "properties")["balance"],
+  "a member of an answer of another type": (document) =>
+    Object.assign(member(document, "TradingAccount", "leverage"), { type: "string" }),
+  "a member of an answer that may be missing": (document) =>
+    Object.assign(at(document, ...schemas, "TradingAccount"), { required: ["id"] }),
+  "a member of an answer that may be null": (document) =>
+    Object.assign(member(document, "TradingAccount", "number"), { nullable: true }),
+  "a member of a request that must be sent": (document) =>
+    Object.assign(at(document, ...schemas, "CreateAccountRequest"), { required: ["client_id", "name"] }),
+  "a member of a request that is gone": (document) =>
+    delete at(document, ...schemas, "CreateAccountRequest", "properties")["name"],
+  "a narrower bound of a request": (document) =>
+    Object.assign(member(document, "CreateAccountRequest", "leverage"), { maximum: 500 }),
+  "another pattern of a request": (document) =>
+    Object.assign(member(document, "CreateAccountRequest", "number"), { pattern: "^\\d{9}$" }),
+  "a word of a request that is gone": (document) =>
+    Object.assign(member(document, "CreateAccountRequest", "type"), { enum: ["live"] }),
+  "a word of an answer that is gone": (document) =>
+    (at(document, ...schemas, "TransactionStatus")["enum"] as string[]).pop(),
+  "a parameter that is gone": (document) => parameters(document).shift(),
+  "a parameter that must be sent": (document) => Object.assign(parameters(document)[0] ?? {}, { required: true }),
+  "a media type that is gone": (document) =>
+    delete at(document, "paths", "/clients/{id}", "patch", "requestBody", "content")["application/json"],
+  "another status of success": (document) => {
+    const responses = at(document, "paths", "/clients", "post", "responses");
+    responses["200"] = responses["201"];
+    delete responses["201"];
+  },
+  "a header of an answer that is gone": (document) =>
+    delete at(document, "paths", "/clients", "post", "responses", "201", "headers")["Location"],
+  "another scope": (document) =>
+    Object.assign(at(document, "paths", "/clients", "get"), { security: [{ oauth2: ["admin"] }] }),
+};
+
+const additions: Record<string, (document: OpenApi) => void> = {
+  "an operation": (document) => Object.assign(document.paths, { "/more": document.paths["/me"] }),
+  "a member of an answer": (document) =>
+    Object.assign(at(document, ...schemas, "TradingAccount", "properties"), { more: { type: "string" } }),
+  "a member of a request that may be left out": (document) =>
+    Object.assign(at(document, ...schemas, "CreateAccountRequest", "properties"), { more: { type: "string" } }),
+  "a word of an answer": (document) => (at(document, ...schemas, "EventType")["enum"] as string[]).push("order.filled"),
+  "a wider bound of a request": (document) =>
+    Object.assign(member(document, "CreateAccountRequest", "leverage"), { maximum: 2000 }),
+  "a parameter that may be left out": (document) =>
+    parameters(document).push({ name: "more", in: "query", required: false, schema: { type: "string" } }),
+};
+
+describe("the comparison of two documents", () => {
+  it.each(Object.entries(breaks))("finds %s", (_, change) => {
+    const changed = structuredClone(buildOpenApi());
+    change(changed);
+    expect(breakingChanges(buildOpenApi(), changed)).not.toEqual([]);
+  });
+
+  it.each(Object.entries(additions))("lets %s come", (_, change) => {
+    const changed = structuredClone(buildOpenApi());
+    change(changed);
+    expect(breakingChanges(buildOpenApi(), changed)).toEqual([]);
+  });
+});
+
+describe("the API", () => {
+  it("breaks nothing that shared/openapi/baseline.json promises (CONTRIBUTING: when the baseline moves)", () => {
+    expect(Object.keys(baseline.paths).length).toBeGreaterThan(10);
+    expect(breakingChanges(baseline, buildOpenApi())).toEqual([]);
+  });
+});
