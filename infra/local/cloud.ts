@@ -8,7 +8,7 @@ import { Database } from "./dynamodb.ts";
 import { DynamoEndpoint } from "./dynamodb-endpoint.ts";
 import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions.ts";
 import { functionOf } from "./gateway/host.ts";
-import { startGateway } from "./gateway/index.ts";
+import { type OnAnswer, startGateway } from "./gateway/index.ts";
 import { Guard } from "./guard.ts";
 import { isRecord } from "./intrinsics.ts";
 import { type Grant, Permissions, type UnusedGrant } from "./permissions.ts";
@@ -54,6 +54,8 @@ export interface CloudOptions {
   readonly onStreamBatch?: StreamChange;
   /** Looks on at every call of a function to AWS, before it is done and before the function learns its answer. */
   readonly onCall?: (call: AwsCall) => void | Promise<void>;
+  /** Looks on at every answer of the API, whoever asked and whoever made it. */
+  readonly onAnswer?: OnAnswer;
   /** Told about each call that a role does not allow. */
   readonly onDenied?: (denied: DeniedCall) => void;
   /** Told what is worth a line: refusals of the gateway, a server that ended. */
@@ -304,7 +306,11 @@ class RunningCloud implements Cloud {
     };
     await this.checkInvokers();
     const log = (line: string): void => this.options.onNews?.(line);
-    this.gateway = await startGateway(this.assembly.resources, host, { port: this.options.port, log });
+    this.gateway = await startGateway(this.assembly.resources, host, {
+      port: this.options.port,
+      log,
+      ...(this.options.onAnswer !== undefined && { onAnswer: this.options.onAnswer }),
+    });
     this.baseUrl = `${this.gateway.origin}/${stage.physical_id}`;
   }
 

@@ -1,3 +1,4 @@
+import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
@@ -96,8 +97,9 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
     tags: ["Webhooks"],
     summary: `\`${kind}\``,
     description:
-      "Answer with any 2xx within 10 seconds and work on it afterwards. Verify one of the two signatures before you " +
-      "trust the content. Deliveries may come more than once and in any order: drop repetitions by `webhook-id`, " +
+      `Answer with any 2xx within ${limits.webhooks.attempt_timeout_ms / 1000} seconds and work on it afterwards. ` +
+      "Verify one of the two signatures before you trust the content. Deliveries may come more than once and in any " +
+      "order: drop repetitions by `webhook-id`, " +
       "older news by `resource.version`. A failed attempt is repeated after 1 minute, 5 minutes, 30 minutes, 2 hours " +
       "and 24 hours.",
     security: [],

@@ -197,10 +197,16 @@ function problemRefusals(row: Route): Record<string, JsonObject> {
     const shared = sharedResponses[status];
     responses[status] =
       shared === undefined
-        ? problemResponse(codes, isCounted(row) ? rateHeaders : [])
+        ? problemResponse(codes, headersOfRefusal(row, status))
         : { $ref: `#/components/responses/${shared.name}` };
   }
   return responses;
+}
+
+/** Refusals of a business rule are kept under the caller's key like answers that succeed. */
+function headersOfRefusal(row: Route, status: number): string[] {
+  const kept = isRepeatable(row) && (status === 409 || status === 422);
+  return [...(isCounted(row) ? rateHeaders : []), ...(kept ? ["Idempotent-Replayed"] : [])];
 }
 
 /**
@@ -243,7 +249,6 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
   return {
     "400": own("The request is not valid.", oauthErrorsOf(row), rateHeaders, tokenErrorContent),
     "401": own("The client is not authenticated.", ["invalid_client"], ["WWW-Authenticate"], tokenErrorContent),
-    "413": fromGateway(413),
     "429": own("Too many attempts.", [...busy, "rate_limit_exceeded"], ["Retry-After", ...rateHeaders], {
       ...tokenErrorContent,
       ...problemContent(["rate_limit_exceeded"]),

@@ -77,7 +77,9 @@ const memberTexts: Readonly<Record<string, string>> = {
   alg: "Algorithm that it signs with.",
   allowed: "With `illegal_transition`: the states that may follow.",
   allowed_ips: "Addresses and CIDR ranges that the application may call from; empty for anywhere.",
-  amount: "Amount before the fee, in the currency of the account. Send a decimal string such as `1000.00`.",
+  amount:
+    "Amount before the fee, in the currency of the account. Send a decimal string such as `1000.00`; a JSON number " +
+    "is read digit by digit, but many languages cannot write it exactly.",
   api_version: "Version of the API whose shapes the content has.",
   application: "The application that the token belongs to.",
   approved_at: "When it was approved.",

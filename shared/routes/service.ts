@@ -16,7 +16,7 @@ export const getMe = route({
   grants: ["read"],
   reply: Me,
   status: 200,
-  refusals: [],
+  refusals: ["not_found"],
   emits: [],
   stages: ["sandbox", "production"],
 });

@@ -130,6 +130,7 @@ export const updateTransaction = route({
   refusals: [
     "illegal_transition",
     "insufficient_scope",
+    "four_eyes_required",
     "insufficient_free_margin",
     "account_closed",
     "amount_too_large",

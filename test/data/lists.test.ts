@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
 import type { Cursor } from "../../shared/data/cursor.ts";
 import type { Page, PageRequest } from "../../shared/data/list.ts";
+import { replyExamples } from "../../shared/openapi/examples.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { startApi, type TestAnswer } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
@@ -266,6 +267,8 @@ describe("the ledger of an account", () => {
   });
 });
 
+const eventExample = replyExamples["BrokerageEvent"] as object;
+
 /** Writes published events straight into the table, each with so many bytes of payload, as a publisher would have. */
 async function plantEvents(caller: TestCaller, sequences: readonly number[], last: number, bytes: number) {
   const { emulator } = api;
@@ -273,7 +276,8 @@ async function plantEvents(caller: TestCaller, sequences: readonly number[], las
     emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(item) }));
   await put({ pk: `${caller.tenant_id}|SEQ`, sk: "SEQ", et: "SEQ", n: last });
   for (const sequence of sequences) {
-    const payload = { id: `evt_${sequence}`, object: "event", sequence: String(sequence), filling: "x".repeat(bytes) };
+    const data = { object: { filling: "x".repeat(bytes) } };
+    const payload = { ...eventExample, id: `evt_${sequence}`, sequence: String(sequence), data };
     await put({
       pk: `${caller.tenant_id}|EVT|${Math.floor(sequence / 1_000_000)}`,
       sk: String(sequence).padStart(16, "0"),

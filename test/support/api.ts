@@ -1,9 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import type { APIGatewayProxyResult } from "aws-lambda";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { Handler } from "../../shared/http/endpoint.ts";
+import { judge } from "./description.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "./emulator.ts";
 import { type QueueEndpoint, startQueueEndpoint } from "./queue-endpoint.ts";
 import { lambdaContext, proxyEvent, type RequestParts, type TestCaller } from "./request.ts";
@@ -69,7 +70,11 @@ export async function startApi(withStream = true): Promise<TestApi> {
       if (caller !== undefined) await tenantOf(caller);
       const { row, event } = proxyEvent(caller, method, address, parts);
       const handler = await handlerOf(row.file);
-      return answerOf(await handler(event, lambdaContext(parts?.timeoutMs)));
+      const sent = seenRequest(method, address, event);
+      const result = await handler(event, lambdaContext(parts?.timeoutMs));
+      const faults = judge({ ...sent, ...seenAnswer(result) });
+      if (faults.length > 0) throw new Error(`The document does not allow what was answered:\n${faults.join("\n")}`);
+      return answerOf(result);
     },
     stop: async () => {
       await watched.stop();
@@ -90,6 +95,26 @@ async function loadHandler(file: string): Promise<Handler> {
   const path = fileURLToPath(new URL(`../../functions/${file}.ts`, import.meta.url));
   const module = (await import(/* @vite-ignore */ path)) as { readonly handler: Handler };
   return module.handler;
+}
+
+/** The request, before the pipeline changes its headers. */
+function seenRequest(method: string, address: string, event: APIGatewayProxyEvent) {
+  const query = Object.entries(event.multiValueQueryStringParameters ?? {});
+  return {
+    method,
+    path: address.split("?")[0] ?? "",
+    query: query.flatMap(([name, values]) => (values ?? []).map((value) => [name, value] as const)),
+    request_headers: Object.entries(event.headers).map(([name, value]) => [name, value ?? ""] as const),
+    request_body: Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8").toString(),
+  };
+}
+
+function seenAnswer({ statusCode: status, headers, body }: APIGatewayProxyResult) {
+  return {
+    status,
+    headers: Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)] as const),
+    body,
+  };
 }
 
 function answerOf(result: APIGatewayProxyResult): TestAnswer {

@@ -16,5 +16,9 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const outdir = mkdtempSync(join(tmpdir(), "brokerage-assembly-"));
   await synthesize({ stage: "sandbox", outdir });
   project.provide("assemblyDir", outdir);
-  return () => rmSync(outdir, { recursive: true, force: true });
+  return () => {
+    for (const dir of [outdir, project.config.provide.answersDir]) {
+      if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
+    }
+  };
 }

@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../infra/local/cloud.ts";
+import type { Exchange, Reply } from "../../infra/local/gateway/exchange.ts";
+import type { OnAnswer } from "../../infra/local/gateway/index.ts";
 import { type ApiClient, apiClient, type Credentials, getToken } from "./api-client.ts";
+import { judge, type SeenExchange } from "./description.ts";
 
 /** The synthesized stack on this machine, with a first tenant. */
 export interface Stack {
@@ -34,10 +37,28 @@ export interface Application {
   readonly api: ApiClient;
 }
 
-/** Starts the stack on a fresh data folder, on free ports. */
+/** An exchange of the gateway in the terms of the document. */
+export function seenOf({ method, path, query, headers, body }: Exchange, reply: Reply): SeenExchange {
+  return {
+    method,
+    path,
+    query,
+    request_headers: headers,
+    request_body: body.toString(),
+    status: reply.status,
+    headers: reply.headers,
+    body: reply.status === 304 ? "" : reply.body.toString(),
+  };
+}
+
+/** Starts the stack on a fresh data folder, on free ports; `stop` fails when it answered what the document forbids. */
 export async function startStack(options: Partial<CloudOptions> = {}): Promise<Stack> {
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-data-"));
-  const cloud = await startCloud({ assemblyDir: inject("assemblyDir"), dataDir, port: 0, ...options });
+  const faults = new Set<string>();
+  const onAnswer: OnAnswer = (exchange, reply) => {
+    for (const fault of judge(seenOf(exchange, reply))) faults.add(fault);
+  };
+  const cloud = await startCloud({ assemblyDir: inject("assemblyDir"), dataDir, port: 0, onAnswer, ...options });
   const newApplication = async ({ tenant_id, scopes }: ApplicationOptions = {}): Promise<Application> => {
     const answer = await cloud.invoke("brokerage-sandbox-provision", {
       action: "create_application",
@@ -62,6 +83,8 @@ export async function startStack(options: Partial<CloudOptions> = {}): Promise<S
       async stop() {
         await cloud.stop();
         rmSync(dataDir, { recursive: true, force: true });
+        if (faults.size > 0)
+          throw new Error(`The document does not allow what was answered:\n${[...faults].join("\n")}`);
       },
     };
   } catch (error) {

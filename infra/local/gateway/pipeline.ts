@@ -35,18 +35,23 @@ function frontReply(fault: FrontFault): Reply {
   };
 }
 
+/** Looks on at every answer that leaves the gateway, whoever made it. */
+export type OnAnswer = (exchange: Exchange, reply: Reply) => void;
+
 /** The steps that every request takes: route, authorizer, API key, throttling, integration. */
 export class Pipeline {
   private readonly model: GatewayModel;
   private readonly host: GatewayHost;
   private readonly log: Log;
+  private readonly onAnswer: OnAnswer;
   private readonly authorizers: Authorizers;
   private readonly throttle = new Throttle();
 
-  constructor(model: GatewayModel, host: GatewayHost, log: Log) {
+  constructor(model: GatewayModel, host: GatewayHost, log: Log, onAnswer: OnAnswer = () => undefined) {
     this.model = model;
     this.host = host;
     this.log = log;
+    this.onAnswer = onAnswer;
     this.authorizers = new Authorizers(host, model);
   }
 
@@ -69,14 +74,13 @@ export class Pipeline {
   }
 
   private finish(exchange: Exchange, reply: Reply): Reply {
-    return {
-      ...reply,
-      headers: [
-        ["x-amzn-RequestId", exchange.request_id],
-        ["x-amz-apigw-id", exchange.extended_request_id],
-        ...reply.headers,
-      ],
-    };
+    const ids = [
+      ["x-amzn-RequestId", exchange.request_id],
+      ["x-amz-apigw-id", exchange.extended_request_id],
+    ] as const;
+    const finished = { ...reply, headers: [...ids, ...reply.headers] };
+    this.onAnswer(exchange, finished);
+    return finished;
   }
 
   private async run(exchange: Exchange): Promise<Reply> {

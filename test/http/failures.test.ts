@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { readAssembly } from "../../infra/local/assembly.ts";
+import { type GatewayHost, InvocationTimeout } from "../../infra/local/gateway/host.ts";
+import { startGateway } from "../../infra/local/gateway/index.ts";
+import { limits } from "../../shared/limits.ts";
+import { routes } from "../../shared/routes/index.ts";
+import type { Route } from "../../shared/routes/route.ts";
+import { newId } from "../../shared/runtime/ids.ts";
+import { type Scope, scopes } from "../../shared/schema/scope.ts";
+import { startApi } from "../support/api.ts";
+import { judge } from "../support/description.ts";
+import { newCaller } from "../support/request.ts";
+import { seenOf } from "../support/stack.ts";
+import { failure } from "../support/watched-endpoint.ts";
+
+const named = (rows: readonly Route[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
+const guarded = routes.filter((row) => row.auth === "token");
+const addressOf = (row: Route) => row.path.replace(/\{\w+\}/, newId("cli"));
+
+describe("the pipeline", async () => {
+  const api = await startApi();
+  afterAll(api.stop);
+  const caller = newCaller({ scopes: [...scopes] as Scope[] });
+  const parts = (row: Route) => (row.body === undefined ? {} : { body: row.example });
+
+  it.each(named(guarded))(
+    "of %s answers 429 when the counter is full, before anything else is done",
+    async (_, row) => {
+      api.watched.interfere = ({ tables }) =>
+        tables.some((name) => name.endsWith("-volatile"))
+          ? {
+              status: 400,
+              body: {
+                __type: "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+                Item: { n: { N: String(limits.rate.per_minute) } },
+              },
+            }
+          : undefined;
+      const answer = await api.call(caller, row.method, addressOf(row), parts(row));
+      api.watched.interfere = () => undefined;
+      expect(answer).toMatchObject({
+        status: 429,
+        body: { code: "rate_limit_exceeded", "violated-policies": ["minute"] },
+      });
+      expect(Number(answer.headers["Retry-After"])).toBeGreaterThanOrEqual(1);
+      expect(answer.headers["X-RateLimit-Remaining"]).toBe("0");
+    },
+  );
+
+  it.each(named(guarded))("of %s answers 500 and tells nothing of the table when the table fails", async (_, row) => {
+    api.watched.interfere = ({ tables }) =>
+      tables.some((name) => name.endsWith("-volatile"))
+        ? undefined
+        : failure("ValidationException", "canary of the table");
+    const answer = await api.call(caller, row.method, addressOf(row), parts(row));
+    api.watched.interfere = () => undefined;
+    expect(answer).toMatchObject({ status: 500, body: { code: "internal_error" } });
+    expect(answer.text).not.toContain("canary");
+  });
+});
+
+/** Functions that fail as told; the authorizer lets everybody in unless it is told otherwise. */
+class FailingHost implements GatewayHost {
+  fate: () => Promise<{ payload: unknown; functionError?: string }> = async () => ({ payload: null });
+  authorizer: () => unknown = () => ({
+    principalId: "app",
+    policyDocument: { Version: "2012-10-17", Statement: [{ Effect: "Allow", Action: "*", Resource: "*" }] },
+    usageIdentifierKey: "key",
+  });
+  plans: string[] = [];
+  nowMs = Date.UTC(2026, 10, 21);
+  /** How many times the clock can still be read. */
+  clockReads = Number.POSITIVE_INFINITY;
+
+  async invoke(functionArn: string) {
+    if (!functionArn.endsWith("-authorize")) return this.fate();
+    try {
+      return { payload: this.authorizer() };
+    } catch (error) {
+      return { payload: { errorMessage: (error as Error).message }, functionError: "Unhandled" };
+    }
+  }
+
+  findApiKey() {
+    return this.plans.length === 0 ? undefined : { id: "key", enabled: true, usage_plan_ids: this.plans };
+  }
+
+  now() {
+    if (this.clockReads === 0) throw new Error("The clock stands still.");
+    this.clockReads -= 1;
+    return this.nowMs;
+  }
+}
+
+describe("the gateway of the template", () => {
+  const host = new FailingHost();
+  const faults: string[] = [];
+  let gateway: Awaited<ReturnType<typeof startGateway>>;
+  let plans: string[] = [];
+
+  beforeAll(async () => {
+    const { resources } = readAssembly(inject("assemblyDir"));
+    const scarce = resources.map((resource) => {
+      if (resource.type !== "AWS::ApiGateway::Stage") return resource;
+      const MethodSettings = [{ HttpMethod: "*", ResourcePath: "/*", ThrottlingBurstLimit: 1, ThrottlingRateLimit: 1 }];
+      return { ...resource, properties: { ...resource.properties, MethodSettings } };
+    });
+    plans = resources.filter(({ type }) => type === "AWS::ApiGateway::UsagePlan").map((one) => one.physical_id);
+    gateway = await startGateway(scarce, host, {
+      port: 0,
+      onAnswer: (exchange, reply) => faults.push(...judge(seenOf(exchange, reply))),
+    });
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    expect(faults).toEqual([]);
+  });
+
+  /** Sends a request after the bucket of every method has filled up again. */
+  async function ask(row: Route, more: RequestInit = {}): Promise<{ status: number; code: string; headers: Headers }> {
+    const body = row.body === undefined ? undefined : JSON.stringify(row.example);
+    const reply = await fetch(`${gateway.origin}/v2${addressOf(row)}`, {
+      method: row.method,
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${newId("tok")}` },
+      ...(body === undefined ? {} : { body }),
+      ...more,
+    });
+    const problem = (await reply.json()) as { code: string; status: number };
+    expect(problem.status).toBe(reply.status);
+    return { status: reply.status, code: problem.code, headers: reply.headers };
+  }
+
+  const fails: readonly (readonly [string, number, string, () => Promise<never>])[] = [
+    ["ends before it answers", 502, "bad_gateway", () => Promise.reject(new Error("killed"))],
+    ["takes too long", 504, "gateway_timeout", () => Promise.reject(new InvocationTimeout("29 s"))],
+  ];
+
+  describe.each(named(routes))("for %s", (_, row) => {
+    const freshly = (work: () => void) => {
+      host.nowMs += 10_000_000;
+      host.clockReads = Number.POSITIVE_INFINITY;
+      host.plans = plans;
+      work();
+    };
+
+    it.each(fails)("whose function %s, answers %i", async (_how, status, code, fate) => {
+      freshly(() => {
+        host.fate = fate;
+      });
+      expect(await ask(row)).toMatchObject({ status, code });
+    });
+
+    it("answers 500 when it fails itself", async () => {
+      freshly(() => {
+        host.clockReads = 1;
+      });
+      expect(await ask(row)).toMatchObject({ status: 500, code: "internal_error" });
+    });
+
+    it("answers 429 with Retry-After to more requests than it takes", async () => {
+      freshly(() => {
+        host.fate = () => Promise.reject(new Error("killed"));
+      });
+      await ask(row);
+      const refused = await ask(row);
+      expect(refused).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
+      expect(refused.headers.get("retry-after")).toBe("1");
+    });
+
+    it("answers 503 with Retry-After while it cannot tell who asks, where that is asked", async () => {
+      freshly(() => {
+        host.plans = [];
+      });
+      if (row.auth === "none") return;
+      const reply = await ask(row);
+      expect(reply).toMatchObject({ status: 503, code: "service_unavailable" });
+      expect(reply.headers.get("retry-after")).toBe("2");
+    });
+  });
+});
