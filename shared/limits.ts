@@ -22,6 +22,8 @@ export const limits = {
     max_bytes: 4096,
     /** How long a public key is used without a look whether it is still published. */
     known_key_seconds: 300,
+    /** How long the key set is shown without a read: it is open to everybody and must not load the table. */
+    key_set_seconds: 60,
     /** How long a key that was not found is remembered as unknown. */
     unknown_key_seconds: 30,
     /** A new key is published this long before it signs, so that every cache has seen it. */
@@ -46,6 +48,8 @@ export const limits = {
     max_grace_seconds: 7 * 24 * 3600,
     /** `last_used_at` is written at most once in this time, however often an application asks for tokens. */
     last_used_seconds: 300,
+    /** Clocks of two machines differ by less: what is to wake by then is due. */
+    clock_skew_seconds: 5,
     /** A key that was being made while its application was revoked is there after this time, and looked for again. */
     key_settled_seconds: 60,
   },

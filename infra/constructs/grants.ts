@@ -5,12 +5,14 @@ import type { GlobalPartition, Grant, Route, SecretName } from "../../shared/rou
 /** Partitions of the tenants: every partition key starts with the tenant's id. */
 export const tenantKeys = ["brk_*"] as const;
 /** Partitions that belong to no tenant: applications by client id, and public keys. */
-export const globalKeys = ["GLOBAL|*"] as const;
-/** The same, one by one, for functions behind a route. */
 const globalPartitions: Readonly<Record<GlobalPartition, string>> = {
   client_ids: "GLOBAL|CLIENTID",
   public_keys: "GLOBAL|KEYS",
 };
+/** Partitions of tenants by what they hold, where a function needs no others. */
+export const withinTenants = { applications: "brk_*#app_*", families: "brk_*#fam_*" } as const;
+/** The partition of public keys. */
+export const publicKeyKeys = ["GLOBAL|KEYS"] as const;
 /** Partitions of failed authentications, in the table of volatile items: no tenant is known then. */
 const failureKeys = ["GLOBAL|FAIL|*"] as const;
 /** Partitions of the index that wakes things. */
@@ -116,7 +118,8 @@ function keysOf(route: Route, grant: Grant): readonly string[] {
   const globals = Object.entries(route.globals ?? {}).flatMap(([name, partitions]) =>
     name === grant ? partitions.map((partition) => globalPartitions[partition]) : [],
   );
-  return route.tenantless === true ? globals : [...tenantKeys, ...globals];
+  if (route.tenantless === true) return globals;
+  return [...(route.within?.map((kind) => withinTenants[kind]) ?? tenantKeys), ...globals];
 }
 
 const secretSids: Readonly<Record<SecretName, string>> = {

@@ -7,9 +7,10 @@ import {
   deliveryKeys,
   dueApplicationKeys,
   dueKeys,
-  globalKeys,
+  publicKeyKeys,
   tableStatements,
   tenantKeys,
+  withinTenants,
 } from "../constructs/grants.ts";
 import type { DeliveryQueue } from "../constructs/webhook-ladder.ts";
 
@@ -59,7 +60,8 @@ const authorize: BackgroundFunction = {
   file: "oauth/authorize",
   description: "Authorizer: verifies access tokens",
   timeoutSeconds: 10,
-  statements: ({ table }) => tableStatements(["read"], { tableArn: table, keys: [...tenantKeys, ...globalKeys] }),
+  statements: ({ table }) =>
+    tableStatements(["read"], { tableArn: table, keys: [...Object.values(withinTenants), ...publicKeyKeys] }),
 };
 
 /** Makes key pairs; of the table it knows the public keys only. */
@@ -70,7 +72,7 @@ const rotateSigningKey: BackgroundFunction = {
   timeoutSeconds: 30,
   secrets: ["signing_key"],
   statements: ({ table, signingKey }) => [
-    ...tableStatements(["put", "query", "update"], { tableArn: table, keys: ["GLOBAL|KEYS"] }),
+    ...tableStatements(["put", "query", "update"], { tableArn: table, keys: publicKeyKeys }),
     allow(
       "RotateSecret",
       ["secretsmanager:DescribeSecret", "secretsmanager:PutSecretValue", "secretsmanager:UpdateSecretVersionStage"],

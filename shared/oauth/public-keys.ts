@@ -22,8 +22,15 @@ export async function publishedKeys(): Promise<readonly PublicKey[]> {
 
 /** The key set that others verify our tokens with (RFC 7517 5): those that sign, will sign, or signed a live token. */
 export async function keySet(): Promise<{ readonly keys: readonly PublicKey["jwk"][] }> {
-  return { keys: (await publishedKeys()).filter((key) => !isExpired(key)).map(({ jwk }) => jwk) };
+  if (shown === undefined || shown.untilMs <= nowMs()) {
+    const keys = (await publishedKeys()).filter((key) => !isExpired(key)).map(({ jwk }) => jwk);
+    // The very first key signs at once, so the lack of one is never remembered.
+    shown = keys.length === 0 ? undefined : { keys, untilMs: nowMs() + limits.token.key_set_seconds * 1000 };
+  }
+  return { keys: shown?.keys ?? [] };
 }
+
+let shown: { readonly keys: readonly PublicKey["jwk"][]; readonly untilMs: number } | undefined;
 
 const pems = new Map<string, { readonly pem: string; readonly untilMs: number }>();
 const unknown = new Map<string, number>();

@@ -45,7 +45,8 @@ export async function settleApplication(key: Key): Promise<void> {
     const application = found as Application | undefined;
     if (application === undefined) return;
     const { status, wake_at } = application;
-    const waits = wake_at !== null && Date.parse(wake_at) <= nowMs();
+    const dueMs = nowMs() + limits.applications.clock_skew_seconds * 1000;
+    const waits = wake_at !== null && Date.parse(wake_at) <= dueMs;
     if (!waits && !(made && status === "revoked")) return;
     if (status === "revoked") await removeGatewayKeys(application.id);
     const id = status === "revoked" ? null : await ensureGatewayKey(application.id, gatewayKeyOf(application));

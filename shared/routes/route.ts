@@ -61,6 +61,8 @@ export interface Route {
   readonly grants: readonly Grant[];
   /** Partitions without a tenant that a grant reaches as well. */
   readonly globals?: Readonly<Partial<Record<"read" | "query" | "put", readonly GlobalPartition[]>>>;
+  /** Of the partitions of tenants the grants reach those of these kinds only; without it, all. */
+  readonly within?: readonly ("applications" | "families")[];
   /** The grants reach no partition of a tenant, only the global ones. */
   readonly tenantless?: true;
   /** Secrets that the function may read. */

@@ -53,7 +53,9 @@ function expectedLines(route: Route): string[] {
   const partitions = { client_ids: "GLOBAL|CLIENTID", public_keys: "GLOBAL|KEYS" };
   const keysOf = (grant: string) => {
     const globals = Object.entries(route.globals ?? {}).flatMap(([name, more]) => (name === grant ? more : []));
-    return [...(route.tenantless ? [] : ["brk_*"]), ...globals.map((name) => partitions[name])].join(" ");
+    const kinds = { applications: "brk_*#app_*", families: "brk_*#fam_*" };
+    const tenants = route.within?.map((kind) => kinds[kind]) ?? ["brk_*"];
+    return [...(route.tenantless ? [] : tenants), ...globals.map((name) => partitions[name])].join(" ");
   };
   const counted = route.rate === "token" ? "brk_* GLOBAL|FAIL|*" : "brk_*";
   const changes = route.grants.includes("update") || route.grants.includes("delete");
@@ -81,8 +83,10 @@ describe("rights of the functions", () => {
     expect(rightsOf("production", id).sort()).toEqual(expectedLines(route).sort());
   });
 
-  test("the authorizer reads applications and keys", () => {
-    expect(rightsOf("production", "authorize")).toEqual(["Allow dynamodb:BatchGetItem main brk_* GLOBAL|*"]);
+  test("the authorizer reads applications, families of tokens and public keys, nothing else", () => {
+    expect(rightsOf("production", "authorize")).toEqual([
+      "Allow dynamodb:BatchGetItem main brk_*#app_* brk_*#fam_* GLOBAL|KEYS",
+    ]);
   });
 
   test("the rotation touches its secret and the public keys, nothing else", () => {
