@@ -1,0 +1,97 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { functionNode } from "../../infra/local/functions.ts";
+
+const run = promisify(execFile);
+const sampler = new URL("sample.mjs", import.meta.url).pathname;
+
+/** Something to measure: a bundle, and how to get an event for it. */
+export interface Subject {
+  readonly name: string;
+  /** Address of the bundle's module. */
+  readonly module: string;
+  readonly event: () => Promise<unknown>;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What one process tells; times are of the processor, without what waited. */
+export interface Sample {
+  readonly import_ms: number;
+  readonly first_ms?: number;
+  readonly total_ms: number;
+  readonly warm_us?: number;
+  readonly rss_mb: number;
+  readonly status?: number;
+}
+
+/** Runs one sample in a new process; `warm` requests are made twice over, the second half of them measured. */
+export async function sample(subject: Subject, warm = 0): Promise<Sample> {
+  const { stdout } = await inFolder(subject, warm, (file) => run(functionNode(), [sampler, file], options(subject)));
+  const result: Sample = JSON.parse(stdout);
+  if (result.status !== undefined && result.status >= 300) {
+    throw new Error(`${subject.name} answered ${result.status}; the bench measures what succeeds.`);
+  }
+  return result;
+}
+
+/** Instructions of one process as cachegrind counts them, in millions. */
+export async function instructions(subject: Subject): Promise<number> {
+  const tool = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", functionNode(), sampler];
+  const { stderr } = await inFolder(subject, 0, (file) => run("valgrind", [...tool, file], options(subject)));
+  const refs = /I\s+refs:\s+([\d,]+)/.exec(stderr)?.[1];
+  if (refs === undefined) throw new Error(`valgrind counted nothing: ${stderr.slice(-500)}`);
+  return Number(refs.replaceAll(",", "")) / 1_000_000;
+}
+
+/** Whether valgrind is there. */
+export async function canCount(): Promise<boolean> {
+  return run("valgrind", ["--version"]).then(
+    () => true,
+    () => false,
+  );
+}
+
+function options({ environment }: Subject) {
+  return { env: { ...environment }, maxBuffer: 1 << 20, timeout: 120_000 };
+}
+
+async function inFolder<T>(subject: Subject, warm: number, work: (file: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "bench-"));
+  try {
+    const file = join(folder, "work.json");
+    const event = await subject.event();
+    await writeFile(file, JSON.stringify({ module: subject.module, events: event === undefined ? [] : [event], warm }));
+    return await work(file);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The value in the middle. */
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** The distance between the first and the third quarter. */
+export function spread(values: readonly number[]): number {
+  return quantile(values, 0.75) - quantile(values, 0.25);
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)] ?? Number.NaN;
+  const above = sorted[Math.ceil(place)] ?? below;
+  return below + (above - below) * (place - Math.floor(place));
+}
+
+/** The same values in an order that nobody can foresee, so that no row always follows the same other. */
+export function shuffled<T>(values: readonly T[]): T[] {
+  const left = [...values];
+  const taken: T[] = [];
+  while (left.length > 0) taken.push(...left.splice(Math.floor(Math.random() * left.length), 1));
+  return taken;
+}

@@ -1,0 +1,173 @@
+import { clients } from "../../shared/data/entities.ts";
+import { routes } from "../../shared/routes/index.ts";
+import type { Route } from "../../shared/routes/route.ts";
+import { startApi, type TestApi } from "../support/api.ts";
+import { brokerage, clientRequest } from "../support/brokerage.ts";
+import { functionEnvironment } from "../support/emulator.ts";
+import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/request.ts";
+import { startTokenService } from "../support/token-service.ts";
+import { unitsOf } from "../support/watched-endpoint.ts";
+
+/** What one request of a row asks DynamoDB for. */
+export interface RowCost {
+  readonly calls: number;
+  readonly read_units: number;
+  readonly write_units: number;
+}
+
+/** The work that the bench gives to the functions, with the services that they do it on. */
+export interface Workload {
+  /** Environment of every process that is measured. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** A new event for a function; undefined where the bench has none, and only its loading is measured. */
+  readonly eventFor: (file: string) => Promise<unknown>;
+  /** What a request of a row costs on DynamoDB; undefined where the bench has no request. */
+  readonly costOf: (row: Route) => Promise<RowCost | undefined>;
+  readonly stop: () => Promise<void>;
+}
+
+interface Asked {
+  readonly address: string;
+  readonly parts?: RequestParts;
+  /** Open rows are called by nobody. */
+  readonly open?: true;
+}
+
+/** Starts the services, fills the tables as a small brokerage would, and knows a request for every row. */
+export async function startWorkload(): Promise<Workload> {
+  const api = await startApi();
+  const tokens = await startTokenService(api);
+  const caller = newCaller();
+  const seeds = await seed(api, caller);
+  const application = await tokens.application({}, caller);
+  const granted = await tokens.grant(application);
+  const form = { "Content-Type": "application/x-www-form-urlencoded" };
+  const fields = (more: object) => new URLSearchParams({ ...application.credentials, ...more }).toString();
+  const special: Readonly<Record<string, () => Promise<Asked>>> = {
+    create_token: async () => ({
+      open: true,
+      address: "/oauth/token",
+      parts: { headers: form, body: fields({ grant_type: "client_credentials" }), atMs: Date.now() },
+    }),
+    revoke_token: async () => {
+      const { body } = await tokens.grant(application);
+      const parts = { headers: form, body: fields({ token: body.refresh_token }), atMs: Date.now() };
+      return { open: true, address: "/oauth/revoke", parts };
+    },
+    create_application: async () => ({
+      address: "/applications",
+      parts: { body: { name: "Bench", scopes: ["clients:read"] } },
+    }),
+    get_application: async () => ({ address: `/applications/${application.id}` }),
+    update_application: async () => ({
+      address: `/applications/${application.id}`,
+      parts: { body: { name: "Bench" } },
+    }),
+    revoke_application: async () => ({ address: `/applications/${(await tokens.application({}, caller)).id}` }),
+    rotate_application_secret: async () => ({
+      address: `/applications/${(await tokens.application({}, caller)).id}/rotate_secret`,
+      parts: { body: { grace_seconds: 60 } },
+    }),
+  };
+  const asked = async (row: Route): Promise<Asked | undefined> =>
+    (special[row.id] ?? seeds.requests[row.id])?.() ?? plainRead(row, seeds.ids);
+  const eventFor = async (file: string): Promise<unknown> => {
+    const row = routes.find((each) => each.file === file);
+    if (row === undefined) return authorizerEvent(file, granted.body.access_token);
+    const found = await asked(row);
+    return found && proxyEvent(found.open ? undefined : caller, row.method, found.address, found.parts).event;
+  };
+  const costOf = async (row: Route) => {
+    const found = await asked(row);
+    if (found === undefined) return undefined;
+    // The first call loads the handler, which may read on its own.
+    const call = (each: Asked) => api.call(each.open ? undefined : caller, row.method, each.address, each.parts);
+    await call(found);
+    const again = (await asked(row)) ?? found;
+    api.watched.takeCalls();
+    const answer = await call(again);
+    if (answer.status >= 300) throw new Error(`${row.id}: ${answer.status} ${answer.text}`);
+    const calls = api.watched.takeCalls();
+    const reads = calls.filter(({ operation }) => /^(?:BatchGetItem|Query|GetItem)$/.test(operation));
+    const writes = calls.filter((each) => !reads.includes(each));
+    return { calls: calls.length, read_units: unitsOf(reads), write_units: unitsOf(writes) };
+  };
+  const { pk, sk } = clients.key(caller.tenant_id, seeds.ids["clients"] ?? "");
+  const environment = {
+    ...functionEnvironment(api.emulator),
+    ...api.secretsManager.environment,
+    BENCH_CLIENT_PK: pk,
+    BENCH_CLIENT_SK: sk,
+  };
+  return { environment, eventFor, costOf, stop: api.stop };
+}
+
+interface Seeds {
+  /** One resource of each kind, by the first segment of its path. */
+  readonly ids: Readonly<Record<string, string>>;
+  /** Requests that need a resource of their own each time, by the id of the row. */
+  readonly requests: Readonly<Record<string, () => Promise<Asked>>>;
+}
+
+async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
+  const broker = brokerage(api, caller);
+  const account = await broker.account("100000.00");
+  for (let turn = 0; turn < 20; turn += 1) await broker.deposit(account, "10.00");
+  const transaction = await broker.deposit(account, "1.00");
+  const events = await api.call(caller, "GET", "/events");
+  return {
+    ids: {
+      clients: account.client_id,
+      accounts: account.id,
+      transactions: transaction.id,
+      ...(events.body.data[0] && { events: events.body.data[0].id }),
+    },
+    requests: {
+      create_client: async () => ({ address: "/clients", parts: { body: clientRequest() } }),
+      update_client: async () => ({
+        address: `/clients/${account.client_id}`,
+        parts: { body: { first_name: `Ana${Math.random()}`.slice(0, 12).replace(/[\d.]/g, "a") } },
+      }),
+      create_account: async () => ({
+        address: "/accounts",
+        parts: { body: { client_id: (await broker.client()).id } },
+      }),
+      update_account: async () => ({
+        address: `/accounts/${account.id}`,
+        parts: { body: { name: `Account ${Math.random()}` } },
+      }),
+      disable_account: async () => ({ address: `/accounts/${(await broker.account()).id}` }),
+      create_deposit: async () => ({
+        address: "/transactions/deposit",
+        parts: { body: { account_id: account.id, amount: "1000.00" } },
+      }),
+      create_withdrawal: async () => ({
+        address: "/transactions/withdrawal",
+        parts: { body: { account_id: account.id, amount: "1.00" } },
+      }),
+      update_transaction: async () => ({
+        address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,
+        parts: { body: { status: "completed" } },
+      }),
+      update_settings: async () => ({ address: "/settings", parts: { body: { four_eyes: false } } }),
+    },
+  };
+}
+
+/** A read needs nothing but the id of a resource that is there. */
+function plainRead(row: Route, ids: Seeds["ids"]): Asked | undefined {
+  if (row.method !== "GET") return undefined;
+  const id = ids[row.path.split("/")[1] ?? ""];
+  if (row.path.includes("{") && id === undefined) return undefined;
+  const address = row.path.replace("{id}", id ?? "");
+  return row.auth === "none" ? { address, open: true } : { address };
+}
+
+function authorizerEvent(file: string, token: string): unknown {
+  if (file !== "oauth/authorize") return undefined;
+  return {
+    type: "REQUEST",
+    methodArn: "arn:aws:execute-api:eu-west-1:000000000000:test/v2/GET/clients",
+    multiValueHeaders: { Authorization: [`Bearer ${token}`] },
+  };
+}
