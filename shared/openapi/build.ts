@@ -231,7 +231,7 @@ function descriptionOf(row: Route): string {
   const events = row.emits.map((event) => `\`${event}\``).join(", ");
   const needs = row.scope === null ? "any token" : `a token with the scope \`${row.scope}\``;
   return [
-    row.description ?? `${row.summary}.`,
+    ...(row.description === undefined ? [] : [row.description]),
     ...(row.auth === "token" ? [`Needs ${needs}.`] : []),
     ...(events === "" ? [] : [`May emit ${events}.`]),
     ...(row.stages.length === 2 ? [] : [`Exists in ${row.stages.join(" and ")} only.`]),

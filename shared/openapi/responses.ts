@@ -94,6 +94,11 @@ export const problemSchema: JsonObject = {
     available_balance: { type: "string", description: "With `insufficient_funds`: what is available." },
     withdrawable: { type: "string", description: "With `insufficient_free_margin`: what can be withdrawn now." },
     currency: { type: "string", description: "Currency of the amount beside it." },
+    previous_secret_expires_at: {
+      type: "string",
+      format: "date-time",
+      description: "With `secret_rotation_in_progress`: from when on a new secret can be had.",
+    },
     "violated-policies": { type: "array", items: { type: "string", enum: ["minute", "burst", "quotes"] } },
   },
   required: ["type", "title", "status", "detail", "instance", "code", "request_id"],

@@ -164,7 +164,7 @@ const memberTexts: Readonly<Record<string, string>> = {
   last_failure_at: "When it failed last.",
   last_name: "Family name; an individual client needs one.",
   last_success_at: "When it succeeded last.",
-  last_used_at: "When it was used last, to the hour.",
+  last_used_at: "When it last got a token, to five minutes.",
   level: "How thoroughly the client was verified.",
   leverage: "Leverage: 100 means 1:100. Retail clients are capped.",
   limit: "Resources on one page.",

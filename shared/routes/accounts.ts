@@ -18,6 +18,7 @@ export const listAccounts = route({
   path: "/accounts",
   tag: "Accounts",
   summary: "List accounts",
+  description: "Newest first. The amounts are those of this moment, though the filters may lag a moment behind.",
   file: "accounts/list",
   auth: "token",
   scope: "accounts:read",
@@ -38,6 +39,9 @@ export const createAccount = route({
   path: "/accounts",
   tag: "Accounts",
   summary: "Create an account",
+  description:
+    "The client is enough: currency, leverage and levels have defaults, which `GET /settings` and the kind of " +
+    "the client decide. A number is chosen unless you give one.",
   file: "accounts/create",
   auth: "token",
   scope: "accounts:write",
@@ -69,6 +73,7 @@ export const getAccount = route({
   path: "/accounts/{id}",
   tag: "Accounts",
   summary: "Get one account",
+  description: "Reads the account with its money as it is now.",
   file: "accounts/get",
   auth: "token",
   scope: "accounts:read",
@@ -138,6 +143,7 @@ export const getBalance = route({
   path: "/accounts/{id}/balance",
   tag: "Accounts",
   summary: "Get the money of an account",
+  description: "The amounts of `GET /accounts/{id}` without its profile, for a caller who polls.",
   file: "accounts/balance",
   auth: "token",
   scope: "accounts:read",
@@ -157,6 +163,9 @@ export const listLedger = route({
   path: "/accounts/{id}/ledger",
   tag: "Accounts",
   summary: "List the ledger entries of an account",
+  description:
+    "Every posting in the order in which it was booked. `balance_version` counts them without a gap, so that " +
+    "nothing can be missed.",
   file: "accounts/list-ledger",
   auth: "token",
   scope: "accounts:read",
@@ -177,6 +186,7 @@ export const listAccountTransactions = route({
   path: "/accounts/{id}/transactions",
   tag: "Accounts",
   summary: "List the transactions of an account",
+  description: "Deposits and withdrawals of one account, newest first.",
   file: "accounts/list-transactions",
   auth: "token",
   scope: "transactions:read",

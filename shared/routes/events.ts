@@ -31,6 +31,7 @@ export const getEvent = route({
   path: "/events/{id}",
   tag: "Events",
   summary: "Get one event",
+  description: "The very bytes that webhooks carry. Events are kept for 90 days.",
   file: "events/get",
   auth: "token",
   scope: "events:read",

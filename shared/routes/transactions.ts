@@ -32,6 +32,7 @@ export const listTransactions = route({
   path: "/transactions",
   tag: "Transactions",
   summary: "List transactions",
+  description: "Newest first. Filter by state to find what waits for a decision: `status=pending,approved`.",
   file: "transactions/list",
   auth: "token",
   scope: "transactions:read",
@@ -52,6 +53,9 @@ export const createDeposit = route({
   path: "/transactions/deposit",
   tag: "Transactions",
   summary: "Create a deposit",
+  description:
+    "Waits as `pending` until the money is there; PATCH it to `completed` then. Send an `Idempotency-Key`, or " +
+    "your `provider` and `provider_reference`, so that nothing is booked twice.",
   file: "transactions/deposit",
   auth: "token",
   scope: "transactions:write",
@@ -97,6 +101,7 @@ export const getTransaction = route({
   path: "/transactions/{id}",
   tag: "Transactions",
   summary: "Get one transaction",
+  description: "Reads the transaction with the states that it went through.",
   file: "transactions/get",
   auth: "token",
   scope: "transactions:read",
@@ -147,6 +152,7 @@ export const getTransactionHistory = route({
   path: "/transactions/{id}/history",
   tag: "Transactions",
   summary: "Show the states that a transaction went through",
+  description: "Who moved it from which state to which, when and why, oldest first.",
   file: "transactions/history",
   auth: "token",
   scope: "transactions:read",

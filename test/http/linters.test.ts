@@ -40,7 +40,7 @@ function withSubscription(): OpenApi {
 describe.each([
   ["Redocly", redocly],
   ["Spectral", spectral],
-] as const)("%s", (_, lint) => {
+] as const)("%s", { timeout: 120_000 }, (_, lint) => {
   it("finds a reference that leads nowhere and an operation without an answer", async () => {
     const broken = buildOpenApi();
     const health = broken.paths["/health"]?.["get"];

@@ -131,6 +131,10 @@ describe("the texts of the document", () => {
     expect(silent.map((one) => one["name"])).toEqual([]);
   });
 
+  it("say of every operation more than its summary (description of its row)", () => {
+    expect(routes.filter(({ description = "" }) => description.length < 20).map(({ id }) => id)).toEqual([]);
+  });
+
   it("say of every tag what it holds (tagTexts in shared/openapi/texts.ts)", () => {
     expect(document.tags.filter(({ name }) => tagTexts[name] === undefined)).toEqual([]);
   });
