@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Credentials } from "../support/api-client.ts";
 import { getToken, someClient } from "../support/api-client.ts";
@@ -117,6 +119,8 @@ it("no secret, token or key is in clear in a table, a stream, a queue or a log",
     expect(places).toContainEqual(expect.stringMatching(kind));
   }
   expect(await findCanaries(stack, all)).toEqual([]);
+  const log = readFileSync(join(stack.dataDir, "logs", "brokerage-sandbox-create-token.log"), "utf8");
+  expect(log).toMatch(/security: a refresh token was misused.*"reason":"reuse".*"family_ended":true/);
 }, 60_000);
 
 it("a secret that is there is found, also in base64", async () => {

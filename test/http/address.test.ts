@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressInRanges } from "../../shared/runtime/address.ts";
+import { addressBlock, addressInRanges } from "../../shared/runtime/address.ts";
 
 describe("an address", () => {
   it.each([
@@ -27,4 +27,20 @@ describe("an address", () => {
       expect(addressInRanges("203.0.113.9", [range, "203.0.113.9"])).toBe(true);
     },
   );
+});
+
+describe("what counts as one place", () => {
+  it.each([
+    ["203.0.113.9", "203.0.113.9"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:0DB8:0001:0002::9", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["::", "0:0:0:0::/64"],
+    ["2001:db8:1:2::203.0.113.9", "2001:db8:1:2::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["nonsense", "nonsense"],
+  ])("%s is %s", (address, block) => {
+    expect(addressBlock(address)).toBe(block);
+  });
 });
