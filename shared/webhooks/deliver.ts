@@ -150,10 +150,14 @@ async function cancel(delivery: Delivery): Promise<void> {
   await moveDelivery(delivery, cancelled(delivery, nowIso()));
 }
 
-/** A message that comes a moment too soon waits on; one that is far too soon is a repetition, and another one comes. */
+/**
+ * A message that comes a moment too soon waits on; one that is far too soon is a repetition, and another one comes. One
+ * that went back too often is dropped: the sweep looks for the attempt a minute after its time.
+ */
 async function waitForTime(turn: Turn, delivery: Delivery, earlyMs: number): Promise<void> {
   const seconds = Math.ceil(earlyMs / delayMs(1));
-  if (seconds <= bounds.slot_return_seconds) await giveBack(turn, delivery, seconds);
+  const goesBack = seconds <= bounds.slot_return_seconds && turn.arrival.message.returns < bounds.max_returns;
+  if (goesBack) await giveBack(turn, delivery, seconds);
 }
 
 /**

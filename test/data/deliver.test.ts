@@ -384,6 +384,9 @@ describe("a message", () => {
     expect(queues.takeMessages()).toEqual([]);
     at(Date.parse(next ?? "") - 1500);
     await deliver([messageOf(delivery, 2, 3)], { queue: "retry-1m" });
+    const { wake_at } = (await stored(delivery)).delivery;
+    await deliver([messageOf(delivery, 2, bounds.max_returns)], { queue: "retry-1m" });
+    expect((await stored(delivery)).delivery.wake_at).toBe(wake_at);
     expect(receiver.received).toHaveLength(1);
     expect(queues.takeMessages()).toMatchObject([
       { queue: "retry-1m", delaySeconds: 2, body: { attempt: 2, returns: 4 } },
