@@ -91,7 +91,7 @@ export const problemSchema: JsonObject = {
     previous_secret_expires_at: {
       type: "string",
       format: "date-time",
-      description: "With `secret_rotation_in_progress`: until when the secret before works.",
+      description: "With `secret_rotation_in_progress`: from when on a new secret can be had.",
     },
     left: { type: "array", items: text, description: "With `account_not_empty`: what the account still has." },
     max: { type: "integer", description: "With `leverage_not_allowed`: the highest that is allowed." },
@@ -99,11 +99,6 @@ export const problemSchema: JsonObject = {
     available_balance: { type: "string", description: "With `insufficient_funds`: what is available." },
     withdrawable: { type: "string", description: "With `insufficient_free_margin`: what can be withdrawn now." },
     currency: { type: "string", description: "Currency of the amount beside it." },
-    previous_secret_expires_at: {
-      type: "string",
-      format: "date-time",
-      description: "With `secret_rotation_in_progress`: from when on a new secret can be had.",
-    },
     "violated-policies": { type: "array", items: { type: "string", enum: ["minute", "burst", "quotes"] } },
   },
   required: ["type", "title", "status", "detail", "instance", "code", "request_id"],
