@@ -6,7 +6,7 @@ import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { overdue, type Swept } from "./due.ts";
-import { deliveries, webhooks } from "./entities.ts";
+import { deliveries, webhookHealths, webhooks } from "./entities.ts";
 import { inParallel } from "./parallel.ts";
 import { type DeliveryQueue, type OutgoingDelivery, sendDeliveries } from "./queues.ts";
 import { readKeys } from "./store.ts";
@@ -177,6 +177,8 @@ async function settle(endpoint: WebhookEndpoint, left: boolean): Promise<void> {
   const { due_sk } = webhooks.indexesOf({ ...endpoint, wake_at: later });
   try {
     if (!left && endpoint.status === "deleted") {
+      const { tenant_id, id } = endpoint;
+      await table.send(new DeleteCommand({ TableName: env.tableName, Key: webhookHealths.key(tenant_id, id) }));
       await table.send(new DeleteCommand({ ...condition, ExpressionAttributeValues: values }));
       return;
     }

@@ -6,7 +6,7 @@ import type { Attempt, Delivery } from "../domain/delivery.ts";
 import type { Family } from "../domain/family.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import type { SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { Replay, SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { applicationType, outboxType } from "./table-shape.ts";
@@ -298,6 +298,13 @@ export const sampleEvents = {
   keyOf: (item: SampleEvent): Key => sampleEvents.key(item.tenant_id, item.id),
 } satisfies Entity<SampleEvent> & Record<string, unknown>;
 
+/** Replays that are being made, in `due` until all their deliveries are. */
+export const replays = {
+  et: "REPLAY",
+  keyOf: (item: Replay): Key => ({ pk: `${item.tenant_id}#${item.id}`, sk: "REPLAY" }),
+  indexesOf: (item: Replay): IndexKeys => dueKeys("REPLAY", item.id, item.wake_at),
+} satisfies Entity<Replay> & Record<string, unknown>;
+
 /** Where the event of a delivery is: an EVENT, or a SAMPLE when it has no sequence. Both hold `payload`. */
 export function eventKeyOf(delivery: Pick<Delivery, "tenant_id" | "event_id" | "event_sequence">): Key {
   return delivery.event_sequence === null
@@ -386,7 +393,7 @@ export const rateCounters = {
 };
 
 /** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
-export type DueKind = "APP" | "DLV" | "EVENT" | "OUTBOX" | "TXN" | "WEBHOOK";
+export type DueKind = "APP" | "DLV" | "EVENT" | "OUTBOX" | "REPLAY" | "TXN" | "WEBHOOK";
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */
 function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {

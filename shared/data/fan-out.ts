@@ -100,6 +100,11 @@ async function sendOrLeave(messages: readonly OutgoingDelivery[]): Promise<void>
   }
 }
 
+/** Wakes the deliverer for a new delivery. */
+export function wake(delivery: Delivery): Promise<void> {
+  return sendOrLeave([messageOf(delivery)]);
+}
+
 /** The deliveries of an event exist: the sweep need not look at it any more. */
 async function putToRest(event: PublishedEvent): Promise<void> {
   const { partition, sort } = indexes.due;

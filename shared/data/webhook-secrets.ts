@@ -1,4 +1,5 @@
-import type { WebhookEndpoint } from "../domain/webhook.ts";
+import type { DrawnSecret, WebhookEndpoint } from "../domain/webhook.ts";
+import { newWebhookSecret } from "../runtime/ids.ts";
 import { open, type Sealed, seal } from "../runtime/service-key.ts";
 
 const purpose = "webhook-secret";
@@ -9,6 +10,12 @@ export function sealWebhookSecret(
   secret: string,
 ): Promise<Sealed> {
   return seal(purpose, secret, ownerOf(endpoint));
+}
+
+/** A new secret for an endpoint, to be shown once and stored sealed. */
+export async function drawWebhookSecret(endpoint: Pick<WebhookEndpoint, "tenant_id" | "id">): Promise<DrawnSecret> {
+  const plain = newWebhookSecret();
+  return { plain, sealed: await sealWebhookSecret(endpoint, plain) };
 }
 
 /**

@@ -9,14 +9,20 @@ import {
   balances,
   clients,
   contras,
+  deliveries,
   type Entity,
   type Key,
   ledgers,
+  replays,
   type StoredReply,
+  sampleEvents,
   storedReplies,
   tenants,
   transactions,
   uniques,
+  webhookCounts,
+  webhookHealths,
+  webhooks,
 } from "./entities.ts";
 
 /** One member of a transaction. */
@@ -32,6 +38,12 @@ const entities: Readonly<Record<EntityName, Entity<never>>> = {
   transaction: transactions,
   ledger: ledgers,
   contra: contras,
+  webhook: webhooks,
+  webhook_health: webhookHealths,
+  webhook_count: webhookCounts,
+  delivery: deliveries,
+  sample_event: sampleEvents,
+  replay: replays,
 };
 
 /** The full item of a stored kind: its keys, its type tag, its index keys and its own fields. */
@@ -101,6 +113,8 @@ export function writeOf(change: Change, tenant: string): TransactItem {
 
 function adjustedKey({ entity, id }: Extract<Change, { op: "adjust" }>, tenant: string): Key {
   if (entity === "tenant") return tenants.key(tenant);
+  if (entity === "webhook_count") return webhookCounts.key(tenant);
+  if (entity === "webhook_health") return webhookHealths.key(tenant, id);
   return entity === "balance" ? balances.key(tenant, id) : clients.key(tenant, id);
 }
 

@@ -66,7 +66,13 @@ export type EntityName =
   | "balance"
   | "transaction"
   | "ledger"
-  | "contra";
+  | "contra"
+  | "webhook"
+  | "webhook_health"
+  | "webhook_count"
+  | "delivery"
+  | "sample_event"
+  | "replay";
 
 /** An item of a stored kind: its own fields, without keys. */
 export type StoredItem = object;
@@ -87,9 +93,9 @@ export type Change =
     }
   | {
       readonly op: "adjust";
-      readonly entity: "balance" | "client" | "tenant";
+      readonly entity: "balance" | "client" | "tenant" | "webhook_count" | "webhook_health";
       readonly id: string;
-      readonly set?: Readonly<Record<string, string | number | bigint>>;
+      readonly set?: Readonly<Record<string, string | number | bigint | null>>;
       readonly add?: Readonly<Record<string, number | bigint>>;
       readonly require: readonly Requirement[];
     }

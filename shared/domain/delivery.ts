@@ -1,6 +1,7 @@
 import { limits } from "../limits.ts";
 import type { DeliveryAttemptBody, DeliveryBody } from "../schema/webhook.ts";
-import type { WebhookEndpoint } from "./webhook.ts";
+import { type Context, type Decision, refuse } from "./decision.ts";
+import type { SampleEvent, WebhookEndpoint } from "./webhook.ts";
 
 /** One event on its way to one endpoint. */
 export interface Delivery {
@@ -179,5 +180,105 @@ export function cancelled(delivery: Delivery, now: string): Delivery {
     updated_at: now,
     completed_at: now,
     version: delivery.version + 1,
+  };
+}
+
+/** The delivery as lists show it. */
+export function deliveryBody(delivery: Delivery): DeliveryBody {
+  const { id, endpoint_id, event_id, event_type, status, attempt, next_attempt_at, redelivery_of } = delivery;
+  return {
+    id,
+    object: "delivery",
+    endpoint_id,
+    event_id,
+    event_type,
+    status,
+    attempt,
+    max_retries: limits.webhooks.retry_delays_seconds.length,
+    next_attempt_at,
+    redelivery_of,
+    created_at: delivery.created_at,
+    updated_at: delivery.updated_at,
+    completed_at: delivery.completed_at,
+    version: delivery.version,
+    _links: {
+      self: { href: `/v2/deliveries/${id}` },
+      webhook_endpoint: { href: `/v2/webhook_endpoints/${endpoint_id}` },
+      // A sample is in no list and at no address.
+      ...(delivery.event_sequence === null ? {} : { event: { href: `/v2/events/${event_id}` } }),
+    },
+  };
+}
+
+/** The delivery with every attempt, in the order in which they were made. */
+export function deliveryWithAttempts(delivery: Delivery, attempts: readonly Attempt[]): DeliveryBody {
+  const ordered = attempts.toSorted((a, b) => a.number - b.number || a.claim - b.claim);
+  return { ...deliveryBody(delivery), attempts: ordered };
+}
+
+const off = "The webhook endpoint is not enabled.";
+
+/** A new delivery and its identifier, made from event, endpoint and repetition. */
+export type NameDelivery = (eventId: string, endpointId: string, redelivery: number) => string;
+
+/**
+ * Decides `POST /deliveries/{id}/retry`: a new delivery of the same event, once the one before has ended.
+ * `nameOf` makes the identifier, `delayMs` turns a business delay into real time.
+ */
+export function retryDelivery(
+  delivery: Delivery,
+  endpoint: WebhookEndpoint | undefined,
+  event: DeliveredEvent | undefined,
+  { nameOf, delayMs }: { nameOf: NameDelivery; delayMs: (seconds: number) => number },
+  { now }: Context,
+): Decision<Delivery> {
+  if (isOpen(delivery)) {
+    return refuse("illegal_transition", "The delivery is still on its way.", { extra: { allowed: [] } });
+  }
+  if (endpoint?.status !== "enabled") return refuse("webhook_endpoint_disabled", off);
+  if (event === undefined) return refuse("not_found", "The event is not kept any more.");
+  const again = { redelivery: Date.parse(now), redelivery_of: delivery.id };
+  const id = nameOf(delivery.event_id, endpoint.id, again.redelivery);
+  const made = draftDelivery(id, endpoint, event, now, delayMs, again);
+  return { ok: true, result: made, changes: [{ op: "create", entity: "delivery", item: made }], events: [] };
+}
+
+/** Decides `POST /webhook_endpoints/{id}/test`: a sample that goes to this endpoint alone and is in no list. */
+export function sendSample(
+  endpoint: WebhookEndpoint,
+  sample: Readonly<Record<string, unknown>> & { readonly type: SampleEvent["type"] },
+  { nameOf, delayMs }: { nameOf: NameDelivery; delayMs: (seconds: number) => number },
+  { now, newId, environment, actor, request_id }: Context,
+): Decision<Delivery> {
+  if (endpoint.status !== "enabled") return refuse("webhook_endpoint_disabled", off);
+  const id = newId("evt");
+  const event: SampleEvent = {
+    id,
+    tenant_id: endpoint.tenant_id,
+    type: sample.type,
+    created_at: now,
+    payload: JSON.stringify({
+      ...sample,
+      id,
+      synthetic: true,
+      created_at: now,
+      timestamp: now,
+      environment,
+      sequence: "0",
+      actor,
+      request_id,
+      _links: {},
+    }),
+    expires_at: Math.floor(Date.parse(now) / 1000) + limits.webhooks.delivery_kept_seconds,
+  };
+  const made = draftDelivery(nameOf(id, endpoint.id, 0), endpoint, { ...event, sequence: null }, now, delayMs);
+  return {
+    ok: true,
+    result: made,
+    changes: [
+      { op: "create", entity: "sample_event", item: event },
+      { op: "create", entity: "delivery", item: made },
+    ],
+    events: [],
   };
 }

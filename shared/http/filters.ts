@@ -51,9 +51,7 @@ function timeOf(moment: string): number {
 export function keepBy(query: Query, names: readonly string[]): Pick<PageRequest, "keep"> {
   const wanted = names.flatMap((name) => {
     const words = wordsOf(query, name);
-    return words === undefined
-      ? []
-      : [{ attribute: name === "tag" ? "tags" : name, words: literal(name, words, query) }];
+    return words === undefined ? [] : [{ attribute: otherNames[name] ?? name, words: literal(name, words, query) }];
   });
   if (wanted.length === 0) return {};
   return {
@@ -67,6 +65,9 @@ export function keepBy(query: Query, names: readonly string[]): Pick<PageRequest
       }),
   };
 }
+
+/** Parameters that indexes carry under another name. */
+const otherNames: Readonly<Record<string, string>> = { tag: "tags", event_type: "type" };
 
 /** Free texts may hold commas themselves: they are one word. */
 const free = new Set(["external_id", "provider_reference", "group_id", "platform_login", "tag", "email"]);

@@ -47,26 +47,34 @@ export function list<R extends Route>(
 /**
  * An endpoint that changes something: `decide` loads and decides, and may run several times; its changes, events and
  * stored answer are committed in one transaction. `show` is what the caller sees of the result. An endpoint that shows
- * a secret is made by `secretCommand`, which names `sealingOf`.
+ * a secret is made by `secretCommand`, which names `sealingOf`. `afterCommit` wakes who waits for the change; it may be
+ * cut off, so what it does must be found undone by a sweep.
  */
 export function command<R extends Route, T>(
   row: R,
   decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
   show: (result: T) => object,
   sealingOf?: SealingOf,
+  afterCommit?: (result: T) => Promise<void>,
 ): Handler {
   const work = async (exchange: Exchange): Promise<Answer> => {
+    let shown: { readonly result: T } | undefined;
     const outcome = await execute<T>({
       tenant_id: callerIn(exchange).tenant_id,
       idempotency: exchange.idempotency,
       newContext: () => contextOf(exchange),
-      decide: (load, context) =>
-        decide({
+      decide: (load, context) => {
+        shown = undefined;
+        return decide({
           ...requestOf<BodyOf<R>>(exchange, load),
           context,
           expectVersion: (version) => expectVersion(exchange, version),
-        }),
-      show: (result) => resourceReplyOf(row, show(result)),
+        });
+      },
+      show: (result) => {
+        shown = { result };
+        return resourceReplyOf(row, show(result));
+      },
       showRefusal: (refusal) => refusalAnswer(exchange, refusal),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
     });
@@ -82,6 +90,7 @@ export function command<R extends Route, T>(
         },
       );
     }
+    if (outcome.kind === "fresh" && shown !== undefined) await afterCommit?.(shown.result);
     return { ...outcome.reply, replayed: outcome.kind === "replayed" };
   };
   return endpoint(row, [admitCaller, countRate], work, sealingOf);

@@ -3,7 +3,7 @@ import type { Route } from "../routes/route.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import type { JsonObject } from "./document.ts";
-import { replyExamples } from "./examples.ts";
+import { eventObjects, replyExamples } from "./examples.ts";
 import { componentName, referenceTo } from "./schemas.ts";
 
 /** Headers of every delivery, by the name they have on the wire. */
@@ -49,9 +49,15 @@ function eventComponent(kind: EventType): string {
   return `${words.join("")}Event`;
 }
 
+/** What an event is about: the first word of its kind, but calls and stop-outs are about an account. */
+function resourceOf(kind: EventType): string {
+  const [word = ""] = kind.split(".");
+  return word === "margin" || word === "stop" ? "account" : word;
+}
+
 /** The component that shows the resource an event is about: what `GET` at the resource's own path answers. */
 function resourceComponent(kind: EventType, rows: readonly Route[]): string | undefined {
-  const resource = kind.split(".")[0];
+  const resource = resourceOf(kind);
   const row = rows.find(({ method, path }) => method === "GET" && path === `/${resource}s/{id}`);
   return row === undefined ? undefined : componentName(row.reply, row.id);
 }
@@ -71,7 +77,11 @@ export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject>
         : { data: { type: "object", properties: { object: { $ref: referenceTo(component) } }, required: ["object"] } };
     const narrowed = {
       type: "object",
-      properties: { type: { type: "string", enum: [kind] }, ...data },
+      properties: {
+        type: { type: "string", enum: [kind] },
+        synthetic: { type: "boolean", enum: [true], description: "Only with a sample that was asked for." },
+        ...data,
+      },
       required: ["type"],
     };
     return [eventComponent(kind), { description: `The event \`${kind}\`.`, allOf: [base, narrowed] }];
@@ -122,7 +132,7 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
 /** The event as an example when there is one of its resource. */
 function exampleOf(kind: EventType, rows: readonly Route[]): { example?: unknown } {
   const component = resourceComponent(kind, rows);
-  const object = replyExamples[component ?? ""] as JsonObject | undefined;
+  const object = (replyExamples[component ?? ""] ?? eventObjects[resourceOf(kind)]) as JsonObject | undefined;
   const event = replyExamples[componentName(BrokerageEvent, "shared/schema/event.ts")] as JsonObject;
   if (object === undefined) return {};
   const resource = { type: object["object"], id: object["id"], version: object["version"] };

@@ -187,6 +187,48 @@ const apiApplication: JsonObject = {
   _links: links({ self: `/applications/${actor.id}` }),
 };
 
+const webhookEndpoint = {
+  id: exampleIds["webhook_endpoints"],
+  object: "webhook_endpoint",
+  url: "https://hooks.example.com/broker",
+  description: null,
+  event_types: ["transaction.completed", "margin.call"],
+  account_ids: [],
+  group_ids: [],
+  status: "enabled",
+  disabled_reason: null,
+  api_version: "v2",
+  previous_secret_expires_at: null,
+  consecutive_failures: 0,
+  last_success_at: completed_at,
+  last_failure_at: null,
+  created_at,
+  updated_at: created_at,
+  version: 1,
+  metadata: {},
+  _links: links({
+    self: `/webhook_endpoints/${exampleIds["webhook_endpoints"]}`,
+    deliveries: `/webhook_endpoints/${exampleIds["webhook_endpoints"]}/deliveries`,
+  }),
+};
+
+/** What an event of a kind shows whose resource no row shows by itself. */
+export const eventObjects: Readonly<Record<string, JsonObject>> = {
+  trade: {
+    id: "trd_01JD000000000000000000000A",
+    object: "trade",
+    account_id,
+    client_id,
+    symbol: "EURUSD",
+    side: "buy",
+    status: "open",
+    lots: "0.40",
+    open_price: "1.10010",
+    open_at: created_at,
+    version: 1,
+  },
+};
+
 /**
  * One answer for every schema that an answer shows, by the name of its component; pages are made of them. A schema
  * without one fails the tests.
@@ -222,6 +264,56 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
       },
     ],
   },
+  DeletedWebhookEndpoint: { id: webhookEndpoint.id, object: "webhook_endpoint", deleted: true },
+  EventTypeCatalogue: {
+    object: "list",
+    data: [
+      {
+        type: "client.created",
+        description: "The event `client.created`.",
+        opt_in: false,
+        schema: { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" },
+        sample: { id: event_id, object: "event", type: "client.created" },
+      },
+    ],
+  },
+  IssuedWebhookEndpoint: {
+    ...webhookEndpoint,
+    last_success_at: null,
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
+  },
+  WebhookDelivery: {
+    id: exampleIds["deliveries"],
+    object: "delivery",
+    endpoint_id: webhookEndpoint.id,
+    event_id,
+    event_type: "transaction.completed",
+    status: "retrying",
+    attempt: 2,
+    max_retries: 5,
+    next_attempt_at: "2026-11-21T06:32:12.800Z",
+    redelivery_of: null,
+    attempts: [
+      {
+        number: 1,
+        at: completed_at,
+        duration_ms: 85,
+        http_status: 500,
+        error: "http_status",
+        response_excerpt: "Internal Server Error",
+      },
+    ],
+    created_at: completed_at,
+    updated_at: completed_at,
+    completed_at: null,
+    version: 3,
+    _links: links({
+      self: `/deliveries/${exampleIds["deliveries"]}`,
+      webhook_endpoint: `/webhook_endpoints/${webhookEndpoint.id}`,
+      event: `/events/${event_id}`,
+    }),
+  },
+  WebhookEndpoint: webhookEndpoint,
   BrokerageClient: client,
   BrokerageEvent: {
     id: event_id,

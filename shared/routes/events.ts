@@ -1,4 +1,4 @@
-import { BrokerageEvent, ListEventsQuery } from "../schema/event.ts";
+import { BrokerageEvent, EventTypeCatalogue, ListEventsQuery } from "../schema/event.ts";
 import { page } from "../schema/fields.ts";
 import { route } from "./route.ts";
 
@@ -44,5 +44,25 @@ export const getEvent = route({
   stages: ["sandbox", "production"],
 });
 
+/** `GET /event_types` */
+export const listEventTypes = route({
+  id: "list_event_types",
+  method: "GET",
+  path: "/event_types",
+  tag: "Events",
+  summary: "List the kinds of events",
+  description: "Each with the JSON Schema of its events and a sample.",
+  file: "events/list-types",
+  auth: "token",
+  scope: "events:read",
+  rate: "standard",
+  grants: [],
+  reply: EventTypeCatalogue,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the event endpoints. */
-export const eventRoutes = [listEvents, getEvent] as const;
+export const eventRoutes = [listEvents, getEvent, listEventTypes] as const;

@@ -6,6 +6,7 @@ import { oauthRoutes } from "./oauth.ts";
 import type { Route } from "./route.ts";
 import { serviceRoutes } from "./service.ts";
 import { transactionRoutes } from "./transactions.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 /** The route table: every endpoint of the service, in the order of the documentation. */
 export const routes: readonly Route[] = [
@@ -14,6 +15,7 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...transactionRoutes,
   ...eventRoutes,
+  ...webhookRoutes,
   ...applicationRoutes,
   ...serviceRoutes,
 ];

@@ -38,6 +38,11 @@ export function newSecretWord(characters: number): string {
   return word;
 }
 
+/** A new secret of a webhook endpoint: `whsec_` and base64 of 32 random bytes (Standard Webhooks). */
+export function newWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
+}
+
 /** A random number from 0 up to, not including, 1: for jitter. */
 export function chance(): number {
   return Math.random();

@@ -28,6 +28,18 @@ export const BrokerageEvent = z.object({
   _links: Links,
 });
 
+/** A kind of event: its schema (JSON Schema 2020-12) and a sample. `*` subscribes to all that are not opt-in. */
+export const EventKind = z.object({
+  type: EventTypeSchema,
+  description: z.string(),
+  opt_in: z.boolean(),
+  schema: z.record(z.string(), z.unknown()),
+  sample: z.record(z.string(), z.unknown()),
+});
+
+/** Every kind of event. */
+export const EventTypeCatalogue = z.object({ object: z.literal("list"), data: z.array(EventKind) });
+
 /** Query of `GET /events`. */
 export const ListEventsQuery = z.strictObject({
   ...pageParameters,

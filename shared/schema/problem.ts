@@ -34,6 +34,8 @@ export const problems = {
   insufficient_free_margin: { status: 409, title: "The free margin does not cover the amount." },
   application_revoked: { status: 409, title: "The application is revoked." },
   too_many_applications: { status: 409, title: "The brokerage has as many applications as it may have." },
+  too_many_webhook_endpoints: { status: 409, title: "The brokerage has as many webhook endpoints as it may have." },
+  webhook_endpoint_disabled: { status: 409, title: "The webhook endpoint is not enabled." },
   secret_rotation_in_progress: { status: 409, title: "The secret before still works." },
   insufficient_margin: { status: 409, title: "The free margin does not cover the trade." },
   liquidation_in_progress: { status: 409, title: "The account is being liquidated." },

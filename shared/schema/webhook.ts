@@ -10,6 +10,7 @@ import {
   resourceFields,
   setOf,
   Timestamp,
+  TimestampInput,
   text,
 } from "./fields.ts";
 
@@ -35,6 +36,8 @@ export const DeliveryError = z.enum([
   "http_status",
   "worker_crash",
 ]);
+
+const Sequence = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "sequence"));
 
 // What an address may be is a matter of its parts, so the decision says what is wrong with it.
 const Url = z.string().check(z.minLength(1), z.maxLength(bounds.url_max_characters));
@@ -69,8 +72,7 @@ export const UpdateWebhookEndpointRequest = z.strictObject({
   metadata: z.optional(MetadataPatch),
 });
 
-/** A webhook endpoint as the API shows it; `secret` only in the answer that makes one. */
-export const WebhookEndpoint = z.object({
+const shown = {
   id: z.string(),
   object: z.literal("webhook_endpoint"),
   url: z.string(),
@@ -81,13 +83,18 @@ export const WebhookEndpoint = z.object({
   status: WebhookStatus,
   disabled_reason: z.nullable(z.string()),
   api_version: z.literal("v2"),
-  secret: z.optional(z.string()),
   previous_secret_expires_at: z.nullable(Timestamp),
   consecutive_failures: z.int(),
   last_success_at: z.nullable(Timestamp),
   last_failure_at: z.nullable(Timestamp),
   ...resourceFields,
-});
+};
+
+/** A webhook endpoint as the API shows it. Empty filters let every event through. */
+export const WebhookEndpoint = z.object(shown);
+
+/** A webhook endpoint with its new secret, which is shown this once. */
+export const IssuedWebhookEndpoint = z.object({ ...shown, secret: z.string() });
 
 /** The answer to a deletion: the endpoint is gone. */
 export const DeletedWebhookEndpoint = z.object({
@@ -104,13 +111,30 @@ export const ListWebhookEndpointsQuery = z.strictObject({
 });
 
 /** `POST /webhook_endpoints/{id}/rotate_secret`: how long the old secret signs along; 0 ends it at once. */
-export const RotateSecretRequest = z.strictObject({
+export const RotateWebhookSecretRequest = z.strictObject({
   grace_seconds: z.optional(z.int().check(z.minimum(0), z.maximum(bounds.previous_secret_seconds))),
 });
 
 /** `POST /webhook_endpoints/{id}/test`: of which kind the sample is. */
 export const TestWebhookEndpointRequest = z.strictObject({
   type: z.enum([...eventTypes, ...optInEventTypes]),
+});
+
+/**
+ * `POST /webhook_endpoints/{id}/replay`: events above a sequence, or those that happened from a moment on; in both
+ * cases up to a moment when `to` is given.
+ */
+export const ReplayEventsRequest = z.strictObject({
+  after_sequence: z.optional(Sequence),
+  from: z.optional(TimestampInput),
+  to: z.optional(TimestampInput),
+});
+
+/** What a replay came to; `next_after_sequence` is null when the range was looked through to its end. */
+export const Replay = z.object({
+  object: z.literal("replay"),
+  queued: z.int(),
+  next_after_sequence: z.nullable(z.string()),
 });
 
 /** One attempt of a delivery. */
@@ -156,6 +180,10 @@ export const ListDeliveriesQuery = z.strictObject({
 export type CreateWebhookEndpoint = z.infer<typeof CreateWebhookEndpointRequest>;
 /** Body of `PATCH /webhook_endpoints/{id}` after validation. */
 export type UpdateWebhookEndpoint = z.infer<typeof UpdateWebhookEndpointRequest>;
+/** Body of `POST /webhook_endpoints/{id}/rotate_secret` after validation. */
+export type RotateWebhookSecret = z.infer<typeof RotateWebhookSecretRequest>;
+/** Body of `POST /webhook_endpoints/{id}/replay` after validation. */
+export type ReplayEvents = z.infer<typeof ReplayEventsRequest>;
 /** A webhook endpoint on the wire. */
 export type WebhookEndpointBody = z.infer<typeof WebhookEndpoint>;
 /** A delivery on the wire. */

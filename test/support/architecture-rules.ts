@@ -78,6 +78,7 @@ const layers: readonly Layer[] = [
   },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
+  { path: "shared/openapi/event-kinds.ts", values: ["shared/openapi/document.ts"] },
   { path: "shared/openapi/", values: ["shared/routes/", "shared/schema/", "shared/limits.ts"] },
   {
     path: "functions/",
@@ -93,6 +94,7 @@ const layers: readonly Layer[] = [
       "shared/limits.ts",
       "shared/openapi/openapi.json",
       "shared/openapi/document.ts",
+      "shared/openapi/event-kinds.ts",
     ],
   },
   {

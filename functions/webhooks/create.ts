@@ -1,0 +1,22 @@
+import { ref } from "../../shared/data/store.ts";
+import { unknownPlaces } from "../../shared/data/webhook-reads.ts";
+import { drawWebhookSecret } from "../../shared/data/webhook-secrets.ts";
+import { issuedEndpointBody, openEndpoint } from "../../shared/domain/webhook.ts";
+import { secretCommand } from "../../shared/http/secret-command.ts";
+import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
+import { env } from "../../shared/runtime/env.ts";
+
+/** `POST /webhook_endpoints` */
+export const handler = secretCommand(
+  createWebhookEndpoint,
+  async ({ body, load, context }) => {
+    const { count } = await load({ count: ref.webhookCount() });
+    const id = context.newId("whe");
+    const [secret, unknownAccounts] = await Promise.all([
+      drawWebhookSecret({ tenant_id: context.tenant_id, id }),
+      unknownPlaces(load, body.account_ids),
+    ]);
+    return openEndpoint(body, count, { ...secret, id }, { local: env.local, unknownAccounts }, context);
+  },
+  issuedEndpointBody,
+);

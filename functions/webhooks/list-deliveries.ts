@@ -1,0 +1,22 @@
+import { deliveries } from "../../shared/data/entities.ts";
+import { pageOfIndex } from "../../shared/data/list.ts";
+import { ref } from "../../shared/data/store.ts";
+import { type Delivery, deliveryBody } from "../../shared/domain/delivery.ts";
+import { isThere } from "../../shared/domain/webhook.ts";
+import { resourcePage, wordsOf } from "../../shared/http/filters.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { listDeliveries } from "../../shared/routes/webhooks.ts";
+
+const all = ["pending", "retrying", "succeeded", "exhausted", "cancelled"];
+
+/** `GET /webhook_endpoints/{id}/deliveries`: over its partitions by status. */
+export const handler = list(listDeliveries, async ({ path, caller, place, query, load }) => {
+  const id = path["id"] ?? "";
+  const partitions = deliveries.ofEndpoint(caller.tenant_id, id, wordsOf(query, "status") ?? all);
+  const [{ endpoint }, page] = await Promise.all([
+    load({ endpoint: ref.webhook(id) }),
+    pageOfIndex<Delivery>("state", partitions, resourcePage(place, ["event_type"])),
+  ]);
+  return isThere(endpoint) ? pageReply(place, page, deliveryBody) : undefined;
+});

@@ -1,0 +1,18 @@
+import { ref } from "../../shared/data/store.ts";
+import { drawWebhookSecret } from "../../shared/data/webhook-secrets.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { issuedEndpointBody, isThere, rotateEndpointSecret } from "../../shared/domain/webhook.ts";
+import { secretCommand } from "../../shared/http/secret-command.ts";
+import { rotateWebhookSecret } from "../../shared/routes/webhooks.ts";
+
+/** `POST /webhook_endpoints/{id}/rotate_secret` */
+export const handler = secretCommand(
+  rotateWebhookSecret,
+  async ({ path, body, load, context }) => {
+    const id = path["id"] ?? "";
+    const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
+    if (!isThere(endpoint) || !health) return refuse("not_found", "There is nothing here.");
+    return rotateEndpointSecret({ endpoint, health }, body, await drawWebhookSecret(endpoint), context);
+  },
+  issuedEndpointBody,
+);

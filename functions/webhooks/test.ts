@@ -1,0 +1,28 @@
+import { deliveryId } from "../../shared/data/entities.ts";
+import { wake } from "../../shared/data/fan-out.ts";
+import { ref } from "../../shared/data/store.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { deliveryBody, sendSample } from "../../shared/domain/delivery.ts";
+import { isThere } from "../../shared/domain/webhook.ts";
+import { command } from "../../shared/http/operations.ts";
+import type { OpenApi } from "../../shared/openapi/document.ts";
+import { sampleOf } from "../../shared/openapi/event-kinds.ts";
+import document from "../../shared/openapi/openapi.json" with { type: "json" };
+import { testWebhookEndpoint } from "../../shared/routes/webhooks.ts";
+import { delayMs } from "../../shared/runtime/clock.ts";
+
+const description = document as unknown as OpenApi;
+
+/** `POST /webhook_endpoints/{id}/test` */
+export const handler = command(
+  testWebhookEndpoint,
+  async ({ path, body, load, context }) => {
+    const { endpoint } = await load({ endpoint: ref.webhook(path["id"] ?? "") });
+    if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
+    const sample = { ...sampleOf(description, body.type), type: body.type };
+    return sendSample(endpoint, sample, { nameOf: deliveryId, delayMs }, context);
+  },
+  deliveryBody,
+  undefined,
+  wake,
+);

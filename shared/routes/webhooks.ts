@@ -1,0 +1,256 @@
+import { page } from "../schema/fields.ts";
+import {
+  CreateWebhookEndpointRequest,
+  DeletedWebhookEndpoint,
+  IssuedWebhookEndpoint,
+  ListDeliveriesQuery,
+  ListWebhookEndpointsQuery,
+  RotateWebhookSecretRequest,
+  TestWebhookEndpointRequest,
+  UpdateWebhookEndpointRequest,
+  WebhookDelivery,
+  WebhookEndpoint,
+} from "../schema/webhook.ts";
+import { route } from "./route.ts";
+
+/** `GET /webhook_endpoints` */
+export const listWebhookEndpoints = route({
+  id: "list_webhook_endpoints",
+  method: "GET",
+  path: "/webhook_endpoints",
+  tag: "Webhooks",
+  summary: "List webhook endpoints",
+  description: "Each with its filters and how it does: failures in a row, last success, last failure.",
+  file: "webhooks/list",
+  auth: "token",
+  scope: "webhooks:read",
+  rate: "standard",
+  grants: ["query", "read"],
+  query: ListWebhookEndpointsQuery,
+  reply: page(WebhookEndpoint),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /webhook_endpoints` */
+export const createWebhookEndpoint = route({
+  id: "create_webhook_endpoint",
+  method: "POST",
+  path: "/webhook_endpoints",
+  tag: "Webhooks",
+  summary: "Create a webhook endpoint",
+  description:
+    "Events are sent to it as soon as they happen. The secret that signs them is shown this once. `*` subscribes to " +
+    "the nine standard kinds; every other kind is named. An event must pass every filter that is set.",
+  file: "webhooks/create",
+  auth: "token",
+  scope: "webhooks:write",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  secrets: ["service_key"],
+  secret: true,
+  body: CreateWebhookEndpointRequest,
+  media: "json",
+  reply: IssuedWebhookEndpoint,
+  status: 201,
+  example: { url: "https://hooks.example.com/broker", event_types: ["*"] },
+  refusals: ["too_many_webhook_endpoints"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /webhook_endpoints/{id}` */
+export const getWebhookEndpoint = route({
+  id: "get_webhook_endpoint",
+  method: "GET",
+  path: "/webhook_endpoints/{id}",
+  tag: "Webhooks",
+  summary: "Get one webhook endpoint",
+  description: "With how it does: failures in a row, last success, last failure. The secret is not shown again.",
+  file: "webhooks/get",
+  auth: "token",
+  scope: "webhooks:read",
+  rate: "standard",
+  grants: ["read"],
+  reply: WebhookEndpoint,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `PATCH /webhook_endpoints/{id}` */
+export const updateWebhookEndpoint = route({
+  id: "update_webhook_endpoint",
+  method: "PATCH",
+  path: "/webhook_endpoints/{id}",
+  tag: "Webhooks",
+  summary: "Update a webhook endpoint",
+  description:
+    "A merge patch (RFC 7396). What is on its way to an endpoint that is disabled is cancelled, and not sent when it " +
+    "is enabled again: ask for it by a replay.",
+  file: "webhooks/update",
+  auth: "token",
+  scope: "webhooks:write",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  body: UpdateWebhookEndpointRequest,
+  media: "merge_patch",
+  reply: WebhookEndpoint,
+  status: 200,
+  example: { event_types: ["transaction.completed", "margin.call"] },
+  refusals: ["illegal_transition"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `DELETE /webhook_endpoints/{id}` */
+export const deleteWebhookEndpoint = route({
+  id: "delete_webhook_endpoint",
+  method: "DELETE",
+  path: "/webhook_endpoints/{id}",
+  tag: "Webhooks",
+  summary: "Delete a webhook endpoint",
+  description: "Final. What is on its way to it is cancelled.",
+  file: "webhooks/delete",
+  auth: "token",
+  scope: "webhooks:write",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  reply: DeletedWebhookEndpoint,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /webhook_endpoints/{id}/rotate_secret` */
+export const rotateWebhookSecret = route({
+  id: "rotate_webhook_secret",
+  method: "POST",
+  path: "/webhook_endpoints/{id}/rotate_secret",
+  tag: "Webhooks",
+  summary: "Give a webhook endpoint a new secret",
+  description:
+    "The new secret is shown this once. The one before signs along for `grace_seconds`, a day unless told otherwise; " +
+    "until then there is no second rotation.",
+  file: "webhooks/rotate-secret",
+  auth: "token",
+  scope: "webhooks:write",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  secrets: ["service_key"],
+  secret: true,
+  body: RotateWebhookSecretRequest,
+  media: "json",
+  reply: IssuedWebhookEndpoint,
+  status: 200,
+  example: { grace_seconds: 3600 },
+  refusals: ["secret_rotation_in_progress"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /webhook_endpoints/{id}/test` */
+export const testWebhookEndpoint = route({
+  id: "test_webhook_endpoint",
+  method: "POST",
+  path: "/webhook_endpoints/{id}/test",
+  tag: "Webhooks",
+  summary: "Send a sample to a webhook endpoint",
+  description:
+    'A sample of the kind is sent to this endpoint alone, signed as every event is and marked `"synthetic": true`. ' +
+    "It is in no list of events. The answer is its delivery.",
+  file: "webhooks/test",
+  auth: "token",
+  scope: "webhooks:write",
+  rate: "standard",
+  grants: ["read", "put"],
+  queues: ["deliver"],
+  body: TestWebhookEndpointRequest,
+  media: "json",
+  reply: WebhookDelivery,
+  status: 202,
+  example: { type: "client.created" },
+  refusals: ["webhook_endpoint_disabled"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /webhook_endpoints/{id}/deliveries` */
+export const listDeliveries = route({
+  id: "list_deliveries",
+  method: "GET",
+  path: "/webhook_endpoints/{id}/deliveries",
+  tag: "Webhooks",
+  summary: "List the deliveries of a webhook endpoint",
+  description: "Deliveries are kept for 30 days. One of them alone shows its attempts.",
+  file: "webhooks/list-deliveries",
+  auth: "token",
+  scope: "webhooks:read",
+  rate: "standard",
+  grants: ["query:state", "read"],
+  query: ListDeliveriesQuery,
+  reply: page(WebhookDelivery),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /deliveries/{id}` */
+export const getDelivery = route({
+  id: "get_delivery",
+  method: "GET",
+  path: "/deliveries/{id}",
+  tag: "Webhooks",
+  summary: "Get one delivery with its attempts",
+  description: "Every attempt with its time, its outcome and the beginning of the answer, at most 4 KiB.",
+  file: "webhooks/get-delivery",
+  auth: "token",
+  scope: "webhooks:read",
+  rate: "standard",
+  grants: ["query"],
+  reply: WebhookDelivery,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /deliveries/{id}/retry` */
+export const retryDelivery = route({
+  id: "retry_delivery",
+  method: "POST",
+  path: "/deliveries/{id}/retry",
+  tag: "Webhooks",
+  summary: "Deliver once more",
+  description: "A new delivery of the same event, with a ladder of its own, once the one before has ended.",
+  file: "webhooks/retry-delivery",
+  auth: "token",
+  scope: "webhooks:write",
+  rate: "standard",
+  grants: ["read", "put"],
+  queues: ["deliver"],
+  reply: WebhookDelivery,
+  status: 202,
+  refusals: ["illegal_transition", "webhook_endpoint_disabled"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** Rows of the webhook endpoints and their deliveries. */
+export const webhookRoutes = [
+  listWebhookEndpoints,
+  createWebhookEndpoint,
+  getWebhookEndpoint,
+  updateWebhookEndpoint,
+  deleteWebhookEndpoint,
+  rotateWebhookSecret,
+  testWebhookEndpoint,
+  listDeliveries,
+  getDelivery,
+  retryDelivery,
+] as const;
