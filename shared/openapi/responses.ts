@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
-import { Nothing, TokenError } from "../schema/oauth.ts";
+import { Nothing, TokenError, TokenReply } from "../schema/oauth.ts";
 import { type ProblemCode, problems, problemType } from "../schema/problem.ts";
 import { OpenApiDocument } from "../schema/service.ts";
 import type { JsonObject } from "./document.ts";
@@ -236,7 +236,8 @@ function standardRefusals(row: Route): ProblemCode[] {
     "rate_limit_exceeded",
     "internal_error",
     "bad_gateway",
-    "service_unavailable",
+    // It means that the caller cannot be told or that too many change one thing: open rows ask and change nothing.
+    ...(row.auth === "token" ? (["service_unavailable"] as const) : []),
     "gateway_timeout",
   ];
 }
@@ -251,6 +252,10 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
   });
   const fromGateway = (status: number) => ({ $ref: `#/components/responses/${sharedResponses[status]?.name}` });
   const busy = ["temporarily_unavailable"];
+  const unready = own("Not available right now.", [...busy, "service_unavailable"], ["Retry-After", ...rateHeaders], {
+    ...tokenErrorContent,
+    ...problemContent(["service_unavailable"]),
+  });
   return {
     "400": own("The request is not valid.", oauthErrorsOf(row), rateHeaders, tokenErrorContent),
     "401": own("The client is not authenticated.", ["invalid_client"], ["WWW-Authenticate"], tokenErrorContent),
@@ -260,10 +265,8 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
     }),
     "500": fromGateway(500),
     "502": fromGateway(502),
-    "503": own("Not available right now.", [...busy, "service_unavailable"], ["Retry-After", ...rateHeaders], {
-      ...tokenErrorContent,
-      ...problemContent(["service_unavailable"]),
-    }),
+    // Only tokens wait for the first signing key and for the API key of their application.
+    ...(row.reply === TokenReply ? { "503": unready } : {}),
     "504": fromGateway(504),
   };
 }
