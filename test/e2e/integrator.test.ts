@@ -6,7 +6,7 @@ import openapiTypeScript, { astToString } from "openapi-typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import { exampleIds, replyExamples } from "../../shared/openapi/examples.ts";
-import { hasEntityTag } from "../../shared/openapi/responses.ts";
+import { hasEntityTag, isConditional } from "../../shared/openapi/responses.ts";
 import { componentName } from "../../shared/openapi/schemas.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
@@ -170,6 +170,15 @@ describe("every row on the running service", () => {
     const tag = first.headers.get("etag") ?? "";
     const again = await application.api.call("GET", path, { headers: { "If-None-Match": tag } });
     expect([first.status, again.status, again.text]).toEqual([200, 304, ""]);
+  });
+
+  const conditional = here.filter((row) => isConditional(row) && canBeMade(row));
+
+  it.each(called(conditional))("%s changes nothing that has another version than If-Match names", async (_, row) => {
+    const headers = { "If-Match": '"999999"' };
+    const reply = await application.api.call(row.method, await pathOf(row), { ...(await body(row)), headers });
+    expect([reply.status, reply.body["code"]]).toEqual([412, "precondition_failed"]);
+    expect(reply.headers.get("etag")).toMatch(/^"\d+"$/);
   });
 
   it.each(called(here.filter((row) => row.method !== "GET")))(

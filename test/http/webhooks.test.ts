@@ -259,6 +259,9 @@ describe("deliveries", () => {
       "response_excerpt",
     ]);
     expect(shown).toMatchObject({ id: first, status: "exhausted", max_retries: 5 });
+    const { headers } = await api.call(caller, "GET", `/deliveries/${first}`);
+    const again = { headers: { "If-None-Match": headers["ETag"] ?? "" } };
+    expect((await api.call(caller, "GET", `/deliveries/${first}`, again)).status).toBe(304);
     expect((await api.call(newCaller(), "GET", `/deliveries/${first}`)).status).toBe(404);
   });
 
