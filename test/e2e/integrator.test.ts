@@ -12,8 +12,9 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { type ApiClient, fundedAccount, someClient } from "../support/api-client.ts";
+import type { Application } from "../support/application.ts";
 import { documentedFaults } from "../support/description.ts";
-import { type Application, type Stack, startStack } from "../support/stack.ts";
+import { type Stack, startStack } from "../support/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { apiClient, getToken, patiently, someClient } from "../support/api-client.ts";
-import { type Application, type Stack, startStack } from "../support/stack.ts";
+import type { Application } from "../support/application.ts";
+import { type Stack, startStack } from "../support/stack.ts";
 
 let stack: Stack;
 let stranger: Application;

@@ -5,7 +5,8 @@ import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../infra/local/cloud.ts";
 import type { Exchange, Reply } from "../../infra/local/gateway/exchange.ts";
 import type { OnAnswer } from "../../infra/local/gateway/index.ts";
-import { type ApiClient, apiClient, type Credentials, getToken } from "./api-client.ts";
+import type { ApiClient, Credentials } from "./api-client.ts";
+import { type Application, type ApplicationOptions, newApplication } from "./application.ts";
 import { judge, type SeenExchange } from "./description.ts";
 
 /** The synthesized stack on this machine, with a first tenant. */
@@ -21,20 +22,6 @@ export interface Stack {
   /** An application of a tenant of its own, or of the named one. */
   newApplication(options?: ApplicationOptions): Promise<Application>;
   stop(): Promise<void>;
-}
-
-/** What an application is made with. */
-export interface ApplicationOptions {
-  readonly tenant_id?: string;
-  readonly scopes?: readonly string[];
-}
-
-/** An application with a client that holds its token. */
-export interface Application {
-  readonly tenant_id: string;
-  readonly application_id: string;
-  readonly credentials: Credentials;
-  readonly api: ApiClient;
 }
 
 /** An exchange of the gateway in the terms of the document. */
@@ -59,27 +46,14 @@ export async function startStack(options: Partial<CloudOptions> = {}): Promise<S
     for (const fault of judge(seenOf(exchange, reply))) faults.add(fault);
   };
   const cloud = await startCloud({ assemblyDir: inject("assemblyDir"), dataDir, port: 0, onAnswer, ...options });
-  const newApplication = async ({ tenant_id, scopes }: ApplicationOptions = {}): Promise<Application> => {
-    const answer = await cloud.invoke("brokerage-sandbox-provision", {
-      action: "create_application",
-      tenant_id: tenant_id ?? null,
-      name: "Test",
-      scopes: scopes ?? null,
-    });
-    const made = answer.payload as { tenant_id: string; application_id: string } & Credentials;
-    if (answer.functionError !== undefined) throw new Error(JSON.stringify(answer.payload));
-    const credentials = { client_id: made.client_id, client_secret: made.client_secret };
-    const api = apiClient(cloud.baseUrl, await getToken(cloud.baseUrl, credentials));
-    return { tenant_id: made.tenant_id, application_id: made.application_id, credentials, api };
-  };
   try {
-    const first = await newApplication();
+    const first = await newApplication(cloud);
     return {
       cloud,
       baseUrl: cloud.baseUrl,
       ...first,
       dataDir,
-      newApplication,
+      newApplication: (wanted) => newApplication(cloud, wanted),
       async stop() {
         await cloud.stop();
         rmSync(dataDir, { recursive: true, force: true });
