@@ -1,4 +1,4 @@
-// A receiver of webhooks in Go 1.21 or later, without dependencies. WEBHOOK_SECRET=whsec_... go run receiver.go
+// A receiver of webhooks in Go 1.19 or later, without dependencies. WEBHOOK_SECRET=whsec_... go run receiver.go
 package main
 
 import (
@@ -45,9 +45,8 @@ func isGenuine(key []byte, header http.Header, body []byte) bool {
 	expected := mac.Sum(nil)
 	// While a secret is rotated there are two signatures, one of each secret.
 	for _, signature := range strings.Split(header.Get("webhook-signature"), " ") {
-		text, found := strings.CutPrefix(signature, "v1,")
-		given, err := base64.StdEncoding.DecodeString(text)
-		if found && err == nil && hmac.Equal(given, expected) {
+		given, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(signature, "v1,"))
+		if strings.HasPrefix(signature, "v1,") && err == nil && hmac.Equal(given, expected) {
 			return true
 		}
 	}
