@@ -3,6 +3,7 @@ import { builtinModules } from "node:module";
 import { extname, join } from "node:path";
 import type { Loader, Metafile, Plugin } from "esbuild";
 import {
+  jsonWriters,
   nativeFunctions,
   type Replacement,
   replacements,
@@ -20,6 +21,7 @@ const builtinsRule = "node:*";
 const endpointsRule = "@aws-sdk/client-*/endpoint";
 const manifestsRule = "@aws-sdk/client-*/package.json";
 const errorsRule = "@aws-sdk/client-dynamodb/schemas";
+const writerRule = "@smithy/core JsonShapeSerializer2";
 const nativesRule = "lodash.*";
 const sideEffectsRule = "@aws-sdk/lib-dynamodb";
 
@@ -47,6 +49,7 @@ const anyClient = /node_modules\/@aws-sdk\/client-/;
 const others = [
   ...[builtinsRule, endpointsRule, manifestsRule].map((replaces) => ({ replaces, neededBy: anyClient })),
   { replaces: errorsRule, neededBy: /node_modules\/@aws-sdk\/client-dynamodb\// },
+  { replaces: writerRule, neededBy: anyClient },
   { replaces: nativesRule, neededBy: /node_modules\/jsonwebtoken\/sign\.js$/ },
   { replaces: sideEffectsRule, neededBy: /node_modules\/@aws-sdk\/lib-dynamodb\// },
 ];
@@ -59,6 +62,7 @@ const builtinName = new RegExp(`^(?:node:)?(?:${builtinModules.map((name) => nam
 /** Endpoint rules of a client, and the file that only tells its version. */
 const endpointFile = /\/@aws-sdk\/(client-[a-z-]+)\/dist-es\/endpoint\/endpointResolver\.js$/;
 const errorsFile = /\/@aws-sdk\/client-dynamodb\/dist-es\/schemas\/schemas_0\.js$/;
+const writerFile = /\/@smithy\/core\/dist-es\/submodules\/protocols\/json\/codec-v2\/JsonShapeSerializer2\.js$/;
 const manifestFile = /\/@aws-sdk\/client-[a-z-]+\/package\.json$/;
 
 /** Counts how often each rule is met, since a renamed package would silently match nothing. */
@@ -92,6 +96,11 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
       context.onLoad({ filter: /.*/, namespace: "native" }, ({ path }) => ({
         contents: `module.exports = ${nativeFunctions[path]};`,
       }));
+      context.onLoad({ filter: writerFile }, ({ path }) => {
+        const contents = withNativeWriters(readFileSync(path, "utf8"));
+        if (contents !== undefined) meet(writerRule);
+        return contents === undefined ? undefined : { contents, loader: "js" };
+      });
       context.onLoad({ filter: errorsFile }, ({ path }) => {
         meet(errorsRule);
         return { contents: withoutTableErrors(readFileSync(path, "utf8")), loader: "js" };
@@ -124,6 +133,14 @@ function withoutTableErrors(source: string): string {
   return source.replace(/^n0_registry\.registerError\((\w+)\$, \1\);$/gm, (line, name: string) =>
     tableErrors.test(name) ? "" : line,
   );
+}
+
+/** The JSON writer with other methods for text; undefined when it is not the one that they were written for. */
+function withNativeWriters(source: string): string | undefined {
+  const from = source.indexOf("    writeAscii(s) {");
+  const to = source.indexOf("    writeValue(schema, value, container) {");
+  if (from === -1 || to < from || !source.includes("const encoder = new TextEncoder();")) return undefined;
+  return source.slice(0, from) + jsonWriters + source.slice(to);
 }
 
 /** A client's endpoint resolver in one line. */

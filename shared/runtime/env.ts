@@ -62,6 +62,10 @@ export const env = {
   get local(): boolean {
     return process.env["BROKERAGE_LOCAL"] === "1";
   },
+  /** Whether this process is an environment of Lambda, or of the local runner, which sets the same variable. */
+  get isLambda(): boolean {
+    return process.env["AWS_LAMBDA_INITIALIZATION_TYPE"] !== undefined;
+  },
   /** How much faster business delays pass; 1 everywhere but on a local runner that was asked for more. */
   get timeScale(): number {
     return Number(process.env["TIME_SCALE"] ?? "1");

@@ -247,12 +247,13 @@ function method(rounds: number): string {
   return `Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)}: ${rounds} rounds under
 ${runtime}.
 
-In each round every row is one new process, in a new random order, against a DynamoDB-compatible server on this machine.
-Cold is the processor time of the whole process (\`process.cpuUsage()\` at its end) over that of the empty function in
-the same round: median, and half the distance of the quartiles. Rounds in which the empty function took half as long
-again as in the calmest one are thrown away. Import and first request are parts of it. Warm is the mean of
-${most.warm_requests} requests after as many others, with their calls over a kept connection; only of reads. Bundles are
-those that are deployed. Capacity units are what the server reports, indexes and the rate counter included.`;
+In each round every row is one new process, in a new random order, against a DynamoDB-compatible server on this
+machine. Cold is the processor time of the whole process (\`process.cpuUsage()\` at its end) over that of the empty
+function in the same round: median, and half the distance of the quartiles. Rounds in which the empty function took
+half as long again as in the calmest one are thrown away. Import and first request are parts of it. As in Lambda,
+node:http is loaded before any function is, the empty one included. Warm is the mean of ${most.warm_requests} requests
+after as many others, with their calls over a kept connection; only of reads. Bundles are those that are deployed.
+Capacity units are what the server reports, indexes and the rate counter included.`;
 }
 
 const notes = `The peer does the work of \`clients/get\` at its barest: count the request, read the item, answer it;

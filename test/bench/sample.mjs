@@ -4,6 +4,10 @@
  */
 import { readFileSync, writeSync } from "node:fs";
 
+// Lambda's own runtime client requires this before it loads a function (RAPIDClient.js of
+// aws-lambda-nodejs-runtime-interface-client), so no function pays for it, the empty one included.
+process.getBuiltinModule("node:http");
+
 const { module, events, warm } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const context = {
   functionName: "bench",

@@ -96,6 +96,7 @@ export async function startWorkload(): Promise<Workload> {
   const environment = {
     ...functionEnvironment(api.emulator),
     ...api.secretsManager.environment,
+    AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
     BENCH_CLIENT_PK: pk,
     BENCH_CLIENT_SK: sk,
   };

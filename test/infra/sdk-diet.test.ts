@@ -265,7 +265,7 @@ const cases: Readonly<Record<string, Case>> = {
     faults: ["silence"],
     settings: { maxAttempts: 1 },
     run: ({ sdk, client, table }) =>
-      client.send(new sdk.GetItemCommand({ TableName: table, Key: key("a") }), { requestTimeout: 60 }),
+      client.send(new sdk.GetItemCommand({ TableName: table, Key: key("a") }), { requestTimeout: 350 }),
   },
   "requests over TLS": { tls: true, run: async (stage) => [await get(stage), await get(stage, "unicode")] },
   "a cut connection over TLS": { tls: true, faults: ["cut"], run: (stage) => get(stage) },

@@ -239,7 +239,8 @@ const noted = new Set<string>();
 export function judge(seen: SeenExchange): string[] {
   const operation = operationOf(seen.method, seen.path);
   const pair = `${operation?.operationId} ${seen.status}`;
-  if (operation !== undefined && !noted.has(pair)) {
+  // The bench uses the same handlers outside of a run of the tests, where nobody asks what was seen.
+  if (process.env["VITEST"] !== undefined && operation !== undefined && !noted.has(pair)) {
     noted.add(pair);
     appendFileSync(join(inject("answersDir"), String(process.pid)), `${pair}\n`);
   }

@@ -1,0 +1,46 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { median, shuffled, spread } from "./measure.ts";
+import { dollarsPerMillion, prices } from "./prices.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+const bench = (...options: string[]) =>
+  promisify(execFile)(process.execPath, ["--import", "tsx", "test/bench/run.ts", ...options], {
+    cwd: root,
+    env: { ...process.env, VITEST: undefined },
+  });
+
+it("refuses an option that it does not know", async () => {
+  await expect(bench("--fast")).rejects.toMatchObject({ code: 1 });
+});
+
+it("measures a row beside its peers and writes nothing when it was asked for a part", {
+  timeout: 120_000,
+}, async () => {
+  const { stdout } = await bench("--rounds", "1", "--only", "documents/health").catch((error) => error);
+  for (const name of ["the empty function", "one call, signed by hand", "Hono, SDK as published", "documents/health"]) {
+    expect(stdout).toMatch(new RegExp(`^\\| ${name} \\| \\d+ / \\d+ \\| \\d+\\.\\d\\d ± `, "m"));
+  }
+});
+
+it("takes the middle and the distance of the quarters", () => {
+  expect(median([5, 1, 3])).toBe(3);
+  expect(median([4, 1, 2, 3])).toBe(2.5);
+  expect(spread([1, 2, 3, 4, 5])).toBe(2);
+});
+
+it("changes the order and nothing else", () => {
+  const rows = Array.from({ length: 50 }, (_, place) => place);
+  const order = shuffled(rows);
+  expect(order).not.toEqual(rows);
+  expect([...order].sort((one, other) => one - other)).toEqual(rows);
+});
+
+it("adds up what a request costs", () => {
+  const nothing = { memory_mb: 512, billed_ms: 0, read_units: 0, write_units: 0 };
+  expect(dollarsPerMillion(nothing)).toBe(prices.gateway_per_million_requests + prices.lambda_per_million_requests);
+  // A million times 10 ms of half a gigabyte are 5,000 gigabyte-seconds.
+  const usual = dollarsPerMillion({ ...nothing, billed_ms: 10, read_units: 2, write_units: 1 });
+  expect(usual - dollarsPerMillion(nothing)).toBeCloseTo(0.066667 + 0.25 + 0.625, 5);
+});
