@@ -121,6 +121,8 @@ export const limits = {
     previous_secret_seconds: 24 * 3600,
     /** Events that one call of `replay` looks at. */
     replay_max_events: 1000,
+    /** A replay leaves the rest to the sweep so long before its function's timeout. */
+    replay_reserve_ms: 4000,
     /** Waiting times after a failed attempt (spec 6): a first try and five retries, at 0 to 95,760 s. */
     retry_delays_seconds: [60, 300, 1800, 7200, 86_400],
     /** A delay may be longer by this part of itself, never shorter. */

@@ -3,6 +3,7 @@ import { cancelUnwanted, wakeDeliveries } from "../../shared/data/delivery-sweep
 import { expireOverdue } from "../../shared/data/expiry.ts";
 import { fanOutOverdue } from "../../shared/data/fan-out.ts";
 import { publishOverdue } from "../../shared/data/publish.ts";
+import { replayOverdue } from "../../shared/data/replay.ts";
 import { limits } from "../../shared/limits.ts";
 import { log } from "../../shared/runtime/log.ts";
 
@@ -17,6 +18,7 @@ export async function handler(_event: unknown, context: Context): Promise<Record
     published: publishOverdue(goOn),
     fanned_out: fanOutOverdue(goOn),
     woken: wakeDeliveries(goOn),
+    replayed: replayOverdue(goOn),
     cancelled: cancelUnwanted(goOn),
     expired: expireOverdue(goOn, remainingMs),
   };

@@ -1,12 +1,14 @@
 import { PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import type { Account } from "../domain/account.ts";
 import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
-import type { WebhookEndpoint } from "../domain/webhook.ts";
+import { subscribes, type WebhookEndpoint } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
+import { eventTypes } from "../schema/event-types.ts";
 import { overdue, type Swept } from "./due.ts";
-import { deliveries, deliveryId, events, type Outbox, type PublishedEvent, webhooks } from "./entities.ts";
+import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent, webhooks } from "./entities.ts";
 import type { WaitingEvent } from "./outbox.ts";
 import { inParallel } from "./parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "./queues.ts";
@@ -33,6 +35,24 @@ export async function endpointsOf(tenant: string): Promise<readonly WebhookEndpo
     start = answer.LastEvaluatedKey;
   } while (start !== undefined);
   return found;
+}
+
+type Announced = Pick<PublishedEvent, "type" | "account_id">;
+
+/** Which of these endpoints an event is owed to: those that are enabled and subscribe to it at this moment. */
+export async function addressees(
+  tenant: string,
+  endpoints: readonly WebhookEndpoint[],
+  announced: readonly Announced[],
+): Promise<(event: Announced) => readonly WebhookEndpoint[]> {
+  const grouped = endpoints.some(({ status, group_ids }) => status === "enabled" && group_ids !== null);
+  const ids = grouped ? new Set(announced.flatMap(({ account_id }) => (account_id === null ? [] : [account_id]))) : [];
+  const found = await readKeys([...ids].map((id) => accounts.key(tenant, id)));
+  const groups = new Map((found as (Account | undefined)[]).map((account) => [account?.id, account?.group_id]));
+  return ({ account_id, type }) => {
+    const group_id = groups.get(account_id ?? undefined) ?? null;
+    return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
+  };
 }
 
 /**
@@ -68,7 +88,7 @@ export async function fanOut(published: readonly PublishedEvent[]): Promise<void
 }
 
 /** Puts a delivery unless it is there; returns what is there then. */
-async function putDelivery(draft: Delivery): Promise<Delivery> {
+export async function putDelivery(draft: Delivery): Promise<Delivery> {
   try {
     await table.send(
       new PutCommand({
@@ -87,7 +107,7 @@ async function putDelivery(draft: Delivery): Promise<Delivery> {
 }
 
 /** Sends first messages. A queue that does not take them stops nobody: the sweep finds the deliveries by their time. */
-async function sendOrLeave(messages: readonly OutgoingDelivery[]): Promise<void> {
+export async function sendOrLeave(messages: readonly OutgoingDelivery[]): Promise<void> {
   if (messages.length === 0) return;
   try {
     await sendDeliveries("deliver", messages);

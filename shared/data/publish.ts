@@ -1,15 +1,13 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
-import type { Account } from "../domain/account.ts";
-import { subscribes, type WebhookEndpoint } from "../domain/webhook.ts";
+import type { WebhookEndpoint } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
-import { eventTypes } from "../schema/event-types.ts";
 import { overdue, type Swept } from "./due.ts";
-import { accounts, eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
-import { endpointsOf, fanOut, fanOutAgain } from "./fan-out.ts";
+import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
+import { addressees, endpointsOf, fanOut, fanOutAgain } from "./fan-out.ts";
 import type { WaitingEvent } from "./outbox.ts";
 import { backoffMs, isThrottle, readKeys } from "./store.ts";
 import { table } from "./table.ts";
@@ -59,8 +57,11 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
     const [[counter], endpoints] = await Promise.all([readKeys([sequences.key(tenant)]), endpointsOf(tenant)]);
     const last = (counter as { n?: number } | undefined)?.n ?? 0;
     const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
-    const owedTo = await addressees(tenant, endpoints, texts);
-    const numbered = texts.map((text, index) => publishedEvent(tenant, text, last + index + 1, owedTo(text)));
+    const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
+    const owedTo = await addressees(tenant, endpoints, announced);
+    const numbered = texts.map((text, index) =>
+      publishedEvent(tenant, text, last + index + 1, owedTo({ type: text.body.type, account_id: text.account_id })),
+    );
     const result = await tryPublish(tenant, waiting, last, numbered);
     if (result === "published") {
       published = numbered;
@@ -75,22 +76,6 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
   }
   await fanOut(published);
   await fanOutAgain(gone);
-}
-
-/** Which endpoints an event is owed to: those that are enabled and subscribe to it at this moment. */
-async function addressees(
-  tenant: string,
-  endpoints: readonly WebhookEndpoint[],
-  waiting: readonly WaitingEvent[],
-): Promise<(event: WaitingEvent) => readonly WebhookEndpoint[]> {
-  const grouped = endpoints.some(({ status, group_ids }) => status === "enabled" && group_ids !== null);
-  const ids = grouped ? new Set(waiting.flatMap(({ account_id }) => (account_id === null ? [] : [account_id]))) : [];
-  const found = await readKeys([...ids].map((id) => accounts.key(tenant, id)));
-  const groups = new Map((found as (Account | undefined)[]).map((account) => [account?.id, account?.group_id]));
-  return ({ account_id, body: { type } }) => {
-    const group_id = groups.get(account_id ?? undefined) ?? null;
-    return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
-  };
 }
 
 /** One try; tells which outbox items were gone already, or to try again from a new counter. */

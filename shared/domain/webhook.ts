@@ -97,7 +97,7 @@ export interface Replay {
 
 /** What of an event decides whether an endpoint gets it. */
 export interface AnnouncedEvent {
-  readonly type: DomainEvent["type"];
+  readonly type: string;
   readonly account_id: string | null;
   /** Group of that account; null when there is none. */
   readonly group_id: string | null;
@@ -110,7 +110,9 @@ export interface AnnouncedEvent {
 export function subscribes(endpoint: WebhookEndpoint, event: AnnouncedEvent, standard: readonly string[]): boolean {
   const { status, event_types, account_ids, group_ids } = endpoint;
   if (status !== "enabled") return false;
-  const kind = event_types.includes(event.type) || (event_types.includes("*") && standard.includes(event.type));
+  const kind =
+    (event_types as readonly string[]).includes(event.type) ||
+    (event_types.includes("*") && standard.includes(event.type));
   return kind && passes(account_ids, event.account_id) && passes(group_ids, event.group_id);
 }
 

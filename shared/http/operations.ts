@@ -55,7 +55,7 @@ export function command<R extends Route, T>(
   decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
   show: (result: T) => object,
   sealingOf?: SealingOf,
-  afterCommit?: (result: T) => Promise<void>,
+  afterCommit?: (result: T, remainingMs: () => number) => Promise<void>,
 ): Handler {
   const work = async (exchange: Exchange): Promise<Answer> => {
     let shown: { readonly result: T } | undefined;
@@ -90,7 +90,8 @@ export function command<R extends Route, T>(
         },
       );
     }
-    if (outcome.kind === "fresh" && shown !== undefined) await afterCommit?.(shown.result);
+    if (outcome.kind === "fresh" && shown !== undefined)
+      await afterCommit?.(shown.result, () => exchange.lambda.getRemainingTimeInMillis());
     return { ...outcome.reply, replayed: outcome.kind === "replayed" };
   };
   return endpoint(row, [admitCaller, countRate], work, sealingOf);

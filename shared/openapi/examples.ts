@@ -282,6 +282,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     last_success_at: null,
     secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
   },
+  Replay: { object: "replay", queued: 731, next_after_sequence: "185000" },
   WebhookDelivery: {
     id: exampleIds["deliveries"],
     object: "delivery",

@@ -5,6 +5,8 @@ import {
   IssuedWebhookEndpoint,
   ListDeliveriesQuery,
   ListWebhookEndpointsQuery,
+  Replay,
+  ReplayEventsRequest,
   RotateWebhookSecretRequest,
   TestWebhookEndpointRequest,
   UpdateWebhookEndpointRequest,
@@ -179,6 +181,33 @@ export const testWebhookEndpoint = route({
   stages: ["sandbox", "production"],
 });
 
+/** `POST /webhook_endpoints/{id}/replay` */
+export const replayEvents = route({
+  id: "replay_events",
+  method: "POST",
+  path: "/webhook_endpoints/{id}/replay",
+  tag: "Webhooks",
+  summary: "Send events again",
+  description:
+    "The events of a range that the endpoint subscribes to are sent once more, under their own ids: those above a " +
+    "sequence, or those that happened from a moment on. A call looks at a thousand events at most; go on after " +
+    "`next_after_sequence`, with the same `to`, until it is null.",
+  file: "webhooks/replay",
+  auth: "token",
+  scope: "webhooks:write",
+  rate: "standard",
+  grants: ["read", "query", "put", "delete"],
+  queues: ["deliver"],
+  body: ReplayEventsRequest,
+  media: "json",
+  reply: Replay,
+  status: 202,
+  example: { after_sequence: "184000" },
+  refusals: ["webhook_endpoint_disabled"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** `GET /webhook_endpoints/{id}/deliveries` */
 export const listDeliveries = route({
   id: "list_deliveries",
@@ -250,6 +279,7 @@ export const webhookRoutes = [
   deleteWebhookEndpoint,
   rotateWebhookSecret,
   testWebhookEndpoint,
+  replayEvents,
   listDeliveries,
   getDelivery,
   retryDelivery,

@@ -184,6 +184,8 @@ export type UpdateWebhookEndpoint = z.infer<typeof UpdateWebhookEndpointRequest>
 export type RotateWebhookSecret = z.infer<typeof RotateWebhookSecretRequest>;
 /** Body of `POST /webhook_endpoints/{id}/replay` after validation. */
 export type ReplayEvents = z.infer<typeof ReplayEventsRequest>;
+/** The answer to a replay. */
+export type ReplayBody = z.infer<typeof Replay>;
 /** A webhook endpoint on the wire. */
 export type WebhookEndpointBody = z.infer<typeof WebhookEndpoint>;
 /** A delivery on the wire. */

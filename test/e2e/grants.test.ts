@@ -137,6 +137,10 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
     return body["status"] === "succeeded" || undefined;
   });
   await call("POST", `/deliveries/${sent.id}/retry`);
+  await eventually(async () => {
+    const { body } = await api.call("POST", `${good}/replay`, { body: { after_sequence: "0" } });
+    return body["queued"] === 0 ? undefined : true;
+  });
   await api.call("POST", "/clients", { body: someClient() });
   await eventually(() => receiver.received.filter(({ path }) => path === "/failing").length >= 4 || undefined, 60_000);
   await api.call("PATCH", failing, { body: { status: "disabled" } });

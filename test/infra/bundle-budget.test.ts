@@ -25,6 +25,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/rotate-secret": 204,
   // The client of SQS.
   "webhooks/retry-delivery": 216,
+  "webhooks/replay": 224,
   // The client of SQS; the samples are in the description of the API, compressed.
   "webhooks/test": 265,
   "events/list-types": 220,

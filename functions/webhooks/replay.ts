@@ -1,0 +1,27 @@
+import { eventsToReplay, runReplay } from "../../shared/data/replay.ts";
+import { ref } from "../../shared/data/store.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { planReplay, refuseRange, replayBody } from "../../shared/domain/replay.ts";
+import { isThere } from "../../shared/domain/webhook.ts";
+import { command } from "../../shared/http/operations.ts";
+import { limits } from "../../shared/limits.ts";
+import { replayEvents } from "../../shared/routes/webhooks.ts";
+import { delayMs } from "../../shared/runtime/clock.ts";
+
+/** `POST /webhook_endpoints/{id}/replay`: what there is no time for is left to the sweep. */
+export const handler = command(
+  replayEvents,
+  async ({ path, body, load, context }) => {
+    const { endpoint } = await load({ endpoint: ref.webhook(path["id"] ?? "") });
+    if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
+    const refusal = refuseRange(body);
+    if (refusal !== undefined) return refusal;
+    const { sequences, next } = await eventsToReplay(endpoint, body);
+    return planReplay(endpoint, sequences, next, delayMs, context);
+  },
+  replayBody,
+  undefined,
+  async ({ replay }, remainingMs) => {
+    if (replay !== undefined) await runReplay(replay, () => remainingMs() > limits.webhooks.replay_reserve_ms);
+  },
+);
