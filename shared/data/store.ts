@@ -282,6 +282,26 @@ async function afterCancellation<R>(
   throw error;
 }
 
+/**
+ * Sends one transaction whose decision no read can change, again as long as it only met another one or a throttled
+ * table: then nothing was written.
+ * @throws Error what DynamoDB says of any other failure, or when it met others every time
+ */
+export async function transact(items: readonly TransactItem[]): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await table.send(new TransactWriteCommand({ TransactItems: [...items] }));
+      return;
+    } catch (error) {
+      const { name, CancellationReasons: reasons = [] } = error as { name?: string; CancellationReasons?: Reason[] };
+      const met = ({ Code }: Reason) => Code === "TransactionConflict" || isThrottle(Code);
+      const fails = reasons.some((reason) => !met(reason) && (reason.Code ?? "None") !== "None");
+      if (attempt === limits.commit.conflict_tries || fails || !(isThrottle(name) || reasons.some(met))) throw error;
+      await pause(backoffMs(attempt));
+    }
+  }
+}
+
 /** Whether DynamoDB says that it was asked too much: nothing is wrong with the request, and it may come again. */
 export function isThrottle(code: string | undefined): boolean {
   return (

@@ -1,8 +1,6 @@
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { applicationRefs, applications, type Key, tenants } from "../data/entities.ts";
-import { readKeys } from "../data/store.ts";
-import { table } from "../data/table.ts";
+import { readKeys, transact } from "../data/store.ts";
 import { putNew, type TransactItem } from "../data/write.ts";
 import { draftApplication } from "../domain/application.ts";
 import { draftTenant } from "../domain/tenant.ts";
@@ -67,11 +65,7 @@ export async function provisionApplication(
     request.tenant_id === null
       ? putNew(tenants, { ...draftTenant(tenantId, now), applications: 1 })
       : oneMore(tenants.key(tenantId));
-  await table.send(
-    new TransactWriteCommand({
-      TransactItems: [putNew(applications, application), putNew(applicationRefs, reference), counted],
-    }),
-  );
+  await transact([putNew(applications, application), putNew(applicationRefs, reference), counted]);
   await settleApplication(applications.keyOf(application));
   return { tenant_id: tenantId, application_id, client_id, client_secret: secret, scopes: application.scopes };
 }

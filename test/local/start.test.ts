@@ -95,6 +95,7 @@ describe("npm start", { timeout: 90_000 }, () => {
       client_secret: expect.any(String),
       tenant_id: expect.stringMatching(/^brk_/),
       pid: first.child.pid,
+      reference_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
     });
     const api = apiClient(first.ready.base_url, await getToken(first.ready.base_url, first.ready));
     const emails = Array.from({ length: 10 }, (_, at) => `kept-${at}@example.com`);
