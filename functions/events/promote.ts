@@ -4,6 +4,7 @@ import { expireOverdue } from "../../shared/data/expiry.ts";
 import { fanOutOverdue } from "../../shared/data/fan-out.ts";
 import { publishOverdue } from "../../shared/data/publish.ts";
 import { replayOverdue } from "../../shared/data/replay.ts";
+import { switchOffNoted } from "../../shared/data/switch-off.ts";
 import { limits } from "../../shared/limits.ts";
 import { log } from "../../shared/runtime/log.ts";
 
@@ -19,6 +20,7 @@ export async function handler(_event: unknown, context: Context): Promise<Record
     fanned_out: fanOutOverdue(goOn),
     woken: wakeDeliveries(goOn),
     replayed: replayOverdue(goOn),
+    switched_off: switchOffNoted(goOn),
     cancelled: cancelUnwanted(goOn),
     expired: expireOverdue(goOn, remainingMs),
   };

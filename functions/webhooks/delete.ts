@@ -1,6 +1,6 @@
 import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
-import { deletedEndpointBody, deleteEndpoint, isThere } from "../../shared/domain/webhook.ts";
+import { deletedEndpointBody, deleteEndpoint, inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { deleteWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 
@@ -8,10 +8,11 @@ import { deleteWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 export const handler = command(
   deleteWebhookEndpoint,
   async ({ path, load, context, expectVersion }) => {
-    const { endpoint } = await load({ endpoint: ref.webhook(path["id"] ?? "") });
+    const id = path["id"] ?? "";
+    const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
-    expectVersion(endpoint.version);
-    return deleteEndpoint(endpoint, context);
+    expectVersion(inForce(endpoint, health).version);
+    return deleteEndpoint(endpoint, health, context);
   },
   deletedEndpointBody,
 );

@@ -2,7 +2,7 @@ import { eventsToReplay, runReplay } from "../../shared/data/replay.ts";
 import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { planReplay, refuseRange, replayBody } from "../../shared/domain/replay.ts";
-import { isThere } from "../../shared/domain/webhook.ts";
+import { inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
 import { replayEvents } from "../../shared/routes/webhooks.ts";
@@ -12,12 +12,13 @@ import { delayMs } from "../../shared/runtime/clock.ts";
 export const handler = command(
   replayEvents,
   async ({ path, body, load, context }) => {
-    const { endpoint } = await load({ endpoint: ref.webhook(path["id"] ?? "") });
+    const id = path["id"] ?? "";
+    const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
     const refusal = refuseRange(body);
     if (refusal !== undefined) return refusal;
     const { sequences, next } = await eventsToReplay(endpoint, body);
-    return planReplay(endpoint, sequences, next, delayMs, context);
+    return planReplay(inForce(endpoint, health), sequences, next, delayMs, context);
   },
   replayBody,
   undefined,

@@ -3,6 +3,7 @@ import { wake } from "../../shared/data/fan-out.ts";
 import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { deliveryBody, retryDelivery as retry } from "../../shared/domain/delivery.ts";
+import { inForce } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { retryDelivery } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
@@ -13,10 +14,11 @@ export const handler = command(
   async ({ path, load, context }) => {
     const { delivery } = await load({ delivery: ref.delivery(path["id"] ?? "") });
     if (delivery === undefined) return refuse("not_found", "There is nothing here.");
-    const refs = { endpoint: ref.webhook(delivery.endpoint_id), event: ref.eventOf(delivery) };
-    const { endpoint, event } = await load(refs);
+    const { endpoint_id: id } = delivery;
+    const refs = { endpoint: ref.webhook(id), health: ref.webhookHealth(id), event: ref.eventOf(delivery) };
+    const { endpoint, health, event } = await load(refs);
     const known = event && { ...event, sequence: delivery.event_sequence };
-    return retry(delivery, endpoint, known, { nameOf: deliveryId, delayMs }, context);
+    return retry(delivery, endpoint && inForce(endpoint, health), known, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,
   undefined,

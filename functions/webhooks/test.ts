@@ -3,7 +3,7 @@ import { wake } from "../../shared/data/fan-out.ts";
 import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { deliveryBody, sendSample } from "../../shared/domain/delivery.ts";
-import { isThere } from "../../shared/domain/webhook.ts";
+import { inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import type { OpenApi } from "../../shared/openapi/document.ts";
 import { sampleOf } from "../../shared/openapi/event-kinds.ts";
@@ -17,10 +17,11 @@ const description = document as unknown as OpenApi;
 export const handler = command(
   testWebhookEndpoint,
   async ({ path, body, load, context }) => {
-    const { endpoint } = await load({ endpoint: ref.webhook(path["id"] ?? "") });
+    const id = path["id"] ?? "";
+    const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
     const sample = { ...sampleOf(description, body.type), type: body.type };
-    return sendSample(endpoint, sample, { nameOf: deliveryId, delayMs }, context);
+    return sendSample(inForce(endpoint, health), sample, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,
   undefined,

@@ -1,7 +1,7 @@
 import { ref } from "../../shared/data/store.ts";
 import { unknownPlaces } from "../../shared/data/webhook-reads.ts";
 import { refuse } from "../../shared/domain/decision.ts";
-import { amendEndpoint, endpointBody, isThere } from "../../shared/domain/webhook.ts";
+import { amendEndpoint, endpointBody, inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { env } from "../../shared/runtime/env.ts";
@@ -13,7 +13,7 @@ export const handler = command(
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint) || !health) return refuse("not_found", "There is nothing here.");
-    expectVersion(endpoint.version);
+    expectVersion(inForce(endpoint, health).version);
     const unknownAccounts = await unknownPlaces(load, body.account_ids);
     return amendEndpoint({ endpoint, health }, body, { local: env.local, unknownAccounts }, context);
   },

@@ -142,8 +142,8 @@ const promote: BackgroundFunction = {
 
 /**
  * Posts events to the receivers. It speaks to addresses that customers choose, so of the table it sees what a delivery
- * needs and no more, and writes deliveries, their attempts and the health of endpoints; of an endpoint itself only that
- * it is switched off.
+ * needs and no more, and writes deliveries, their attempts and the health of endpoints. An endpoint it cannot write:
+ * that one is to be off it notes in its health, and the sweep writes it.
  */
 const deliver: BackgroundFunction = {
   id: "deliver",
@@ -157,10 +157,7 @@ const deliver: BackgroundFunction = {
   statements: ({ table }) => [
     ...tableStatements(["read"], { tableArn: table, keys: Object.values(deliveryKeys) }),
     ...tableStatements(["put"], { tableArn: table, keys: [deliveryKeys.deliveries] }),
-    ...tableStatements(["update"], {
-      tableArn: table,
-      keys: [deliveryKeys.deliveries, deliveryKeys.health, deliveryKeys.endpoints],
-    }),
+    ...tableStatements(["update"], { tableArn: table, keys: [deliveryKeys.deliveries, deliveryKeys.health] }),
   ],
 };
 

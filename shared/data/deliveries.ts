@@ -1,8 +1,7 @@
 import { PutCommand, type PutCommandInput, UpdateCommand, type UpdateCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
-import { autoDisabled, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
+import { inForce, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import {
   attempts,
@@ -21,6 +20,7 @@ import { putNew, updateItem } from "./write.ts";
 /** Everything that an attempt needs to know; what is gone is undefined. */
 export interface DeliveryState {
   readonly delivery: Delivery | undefined;
+  /** As it stands, see {@link inForce}. */
   readonly endpoint: WebhookEndpoint | undefined;
   readonly health: WebhookHealth | undefined;
   readonly event: PublishedEvent | SampleEvent | undefined;
@@ -41,8 +41,12 @@ export async function loadDeliveries(messages: readonly DeliveryMessage[]): Prom
     if (delivery === undefined) return { delivery, endpoint: undefined, health: undefined, event: undefined };
     const [endpoint, health, event] = items.slice(at, at + 3);
     at += 3;
-    return { delivery, endpoint, health, event } as DeliveryState;
+    return standing({ delivery, endpoint, health, event } as DeliveryState);
   });
+}
+
+function standing(state: DeliveryState): DeliveryState {
+  return { ...state, endpoint: state.endpoint && inForce(state.endpoint, state.health) };
 }
 
 /** A place among the attempts of an endpoint that run at the same time. It ends by itself when its lease does. */
@@ -159,19 +163,22 @@ const countings: Readonly<Record<Verdict, Counting>> = {
   }),
 };
 
-interface HealthChange {
+/** An update of an endpoint's health, in the terms of an update expression. */
+export interface HealthChange {
   readonly update: string;
   readonly conditions: readonly string[];
   readonly names: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-type HealthOutcome =
+/** What came of an update of an endpoint's health. */
+export type HealthOutcome =
   | { readonly ok: true; readonly health: WebhookHealth }
   /** The condition failed; what is stored now, undefined when the endpoint is gone. */
   | { readonly ok: false; readonly health: WebhookHealth | undefined };
 
-async function updateHealth(health: WebhookHealth, change: HealthChange): Promise<HealthOutcome> {
+/** Changes an endpoint's health, unless a condition fails or it is gone. */
+export async function updateHealth(health: WebhookHealth, change: HealthChange): Promise<HealthOutcome> {
   const { update, conditions, names, values } = change;
   try {
     const { Attributes: attributes = {} } = await table.send(
@@ -205,7 +212,8 @@ export function moveDelivery(before: Delivery, after: Delivery): Promise<boolean
   return moveOn(deliveries, before, after);
 }
 
-async function moveOn<T extends object & { readonly version: number }>(
+/** Moves an item from one version to the next; false when somebody else has moved it. */
+export async function moveOn<T extends object & { readonly version: number }>(
   entity: Entity<T>,
   before: T,
   after: T,
@@ -259,19 +267,4 @@ export async function postpone(delivery: Delivery, wakeAt: string): Promise<void
   } catch (error) {
     failedOn(error);
   }
-}
-
-/**
- * Switches an endpoint off. One that was changed meanwhile is read again, and left alone when it is off already, was
- * switched on anew, or goes to another address now. Returns whether this call switched it off.
- */
-export async function switchOff(endpoint: WebhookEndpoint, reason: string): Promise<boolean> {
-  let current: WebhookEndpoint | undefined = endpoint;
-  for (let tried = 0; tried < limits.commit.conflict_tries; tried += 1) {
-    if (current?.status !== "enabled" || current.url !== endpoint.url || current.epoch !== endpoint.epoch) return false;
-    if (await moveOn(webhooks, current, autoDisabled(current, reason, nowIso()))) return true;
-    const [found] = await readKeys([webhooks.keyOf(endpoint)]);
-    current = found as WebhookEndpoint | undefined;
-  }
-  throw new Error("An endpoint is too contended to be switched off.");
 }

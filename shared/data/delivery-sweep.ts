@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
-import { overdue, type Swept } from "./due.ts";
+import { isDue, overdue, type Swept } from "./due.ts";
 import { deliveries, webhookHealths, webhooks } from "./entities.ts";
 import { inParallel } from "./parallel.ts";
 import { type DeliveryQueue, type OutgoingDelivery, sendDeliveries } from "./queues.ts";
@@ -41,11 +41,6 @@ export async function wakeDeliveries(goOn: () => boolean): Promise<Swept> {
     }
   }
   return { done, failed };
-}
-
-/** Whether the item itself is due: the index may be behind, and another sweep may have dealt with it by now. */
-function isDue<T extends { readonly wake_at: string | null }>(item: T | undefined): item is T {
-  return item !== undefined && item.wake_at !== null && item.wake_at <= nowIso();
 }
 
 /** Moves the wake of a delivery on, and returns the message to send if this sweep was the one that did so. */

@@ -67,6 +67,11 @@ async function pageOf(shard: Shard, now: string): Promise<{ keys: readonly DueKe
   return { keys, next: from === undefined ? undefined : { ...shard, from } };
 }
 
+/** Whether the item itself is due: the index may be behind, and another sweep may have dealt with it by now. */
+export function isDue<T extends { readonly wake_at: string | null }>(item: T | undefined): item is T {
+  return item !== undefined && item.wake_at !== null && item.wake_at <= nowIso();
+}
+
 /** Every due key of a kind that never has many. */
 export async function overdueKeys(kind: DueKind): Promise<readonly Key[]> {
   const found: Key[] = [];

@@ -257,11 +257,16 @@ export const webhookCounts = {
   keyOf: (item: WebhookCount): Key => webhookCounts.key(item.tenant_id),
 } satisfies Entity<WebhookCount> & Record<string, unknown>;
 
-/** How each endpoint does, with its slots. Made and removed together with the endpoint. */
+/**
+ * How each endpoint does, with its slots. Made and removed together with the endpoint. Those whose endpoint is to be
+ * switched off are in `due`.
+ */
 export const webhookHealths = {
   et: "HEALTH",
   key: (tenant: string, endpointId: string): Key => ({ pk: `${tenant}#${endpointId}`, sk: "HEALTH" }),
   keyOf: (item: WebhookHealth): Key => webhookHealths.key(item.tenant_id, item.endpoint_id),
+  indexesOf: (item: WebhookHealth): IndexKeys =>
+    item.wake_at === null ? {} : dueKeys("HEALTH", item.endpoint_id, item.wake_at),
 } satisfies Entity<WebhookHealth> & Record<string, unknown>;
 
 /** Deliveries. Lists: of an endpoint by status (`state`); of an event (`owner`); those to look at (`due`). */
@@ -393,7 +398,7 @@ export const rateCounters = {
 };
 
 /** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
-export type DueKind = "APP" | "DLV" | "EVENT" | "OUTBOX" | "REPLAY" | "TXN" | "WEBHOOK";
+export type DueKind = "APP" | "DLV" | "EVENT" | "HEALTH" | "OUTBOX" | "REPLAY" | "TXN" | "WEBHOOK";
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */
 function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {

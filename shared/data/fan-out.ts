@@ -8,34 +8,14 @@ import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { eventTypes } from "../schema/event-types.ts";
 import { overdue, type Swept } from "./due.ts";
-import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent, webhooks } from "./entities.ts";
+import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent } from "./entities.ts";
 import type { WaitingEvent } from "./outbox.ts";
 import { inParallel } from "./parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "./queues.ts";
 import { readKeys } from "./store.ts";
-import { readItem, readRawItem, table } from "./table.ts";
+import { readRawItem, table } from "./table.ts";
 import { indexes } from "./table-shape.ts";
 import { itemOf } from "./write.ts";
-
-/** Every webhook endpoint of a tenant, strongly consistent. */
-export async function endpointsOf(tenant: string): Promise<readonly WebhookEndpoint[]> {
-  const found: WebhookEndpoint[] = [];
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        ConsistentRead: true,
-        KeyConditionExpression: "pk = :partition",
-        ExpressionAttributeValues: { ":partition": webhooks.partition(tenant) },
-        ExclusiveStartKey: start,
-      }),
-    );
-    found.push(...(answer.Items ?? []).map((item) => readItem<WebhookEndpoint>(item)));
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
-  return found;
-}
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
 

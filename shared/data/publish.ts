@@ -7,10 +7,11 @@ import { newId } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { overdue, type Swept } from "./due.ts";
 import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
-import { addressees, endpointsOf, fanOut, fanOutAgain } from "./fan-out.ts";
+import { addressees, fanOut, fanOutAgain } from "./fan-out.ts";
 import type { WaitingEvent } from "./outbox.ts";
 import { backoffMs, isThrottle, readKeys } from "./store.ts";
 import { table } from "./table.ts";
+import { endpointsOf } from "./webhook-reads.ts";
 import { putNew, type TransactItem } from "./write.ts";
 
 /**

@@ -1,8 +1,9 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
+import type { ShownEndpoint, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { env } from "../runtime/env.ts";
-import { attempts, deliveries } from "./entities.ts";
-import { type Load, ref } from "./store.ts";
+import { attempts, deliveries, webhookHealths, webhooks } from "./entities.ts";
+import { type Load, readKeys, ref } from "./store.ts";
 import { readItem, table } from "./table.ts";
 
 /** Places in a list of accounts of those that the tenant has not got. */
@@ -28,4 +29,35 @@ export async function deliveryPartition(
   const items = answer.Items ?? [];
   const own = <T>(type: string) => items.filter((item) => item["et"] === type).map((item) => readItem<T>(item));
   return { delivery: own<Delivery>(deliveries.et)[0], attempts: own<Attempt>(attempts.et) };
+}
+
+/** Every webhook endpoint of a tenant, strongly consistent. */
+export async function endpointsOf(tenant: string): Promise<readonly WebhookEndpoint[]> {
+  const found: WebhookEndpoint[] = [];
+  let start: Record<string, unknown> | undefined;
+  do {
+    const answer = await table.send(
+      new QueryCommand({
+        TableName: env.tableName,
+        ConsistentRead: true,
+        KeyConditionExpression: "pk = :partition",
+        ExpressionAttributeValues: { ":partition": webhooks.partition(tenant) },
+        ExclusiveStartKey: start,
+      }),
+    );
+    found.push(...(answer.Items ?? []).map((item) => readItem<WebhookEndpoint>(item)));
+    start = answer.LastEvaluatedKey;
+  } while (start !== undefined);
+  return found;
+}
+
+/** Every webhook endpoint of a tenant with how it does, by its identifier. */
+export async function endpointsWithHealth(tenant: string): Promise<ReadonlyMap<string, ShownEndpoint>> {
+  const endpoints = await endpointsOf(tenant);
+  const healths = await readKeys(endpoints.map(({ id }) => webhookHealths.key(tenant, id)));
+  const pairs = endpoints.flatMap((endpoint, place): [string, ShownEndpoint][] => {
+    const health = healths[place] as WebhookHealth | undefined;
+    return health === undefined ? [] : [[endpoint.id, { endpoint, health }]];
+  });
+  return new Map(pairs);
 }

@@ -62,6 +62,19 @@ export interface WebhookHealth {
   readonly last_success_at: string | null;
   /** Deliveries that are being attempted: when the lease of each ends, RFC 3339. */
   readonly slots: Readonly<Record<string, string>>;
+  /** What the deliverer found, until the sweep has written it on the endpoint; see {@link inForce}. */
+  readonly off: SwitchOff | null;
+  /** When the sweep looks at that note, RFC 3339; null without one. */
+  readonly wake_at: string | null;
+}
+
+/** That an endpoint is to be off, with what of it was judged: switched on anew or moved, it is another one. */
+export interface SwitchOff {
+  readonly epoch: number;
+  readonly url: string;
+  readonly reason: string;
+  /** RFC 3339. */
+  readonly at: string;
 }
 
 /** How many endpoints a tenant has; an item of its own, so that the bound holds for any number of requests at once. */
@@ -130,7 +143,21 @@ export function draftHealth(endpoint: WebhookEndpoint): WebhookHealth {
     last_failure_at: null,
     last_success_at: null,
     slots: {},
+    off: null,
+    wake_at: null,
   };
+}
+
+/**
+ * The endpoint as it stands. Who speaks to addresses of customers may not write endpoints, so that an endpoint is to be
+ * off is noted beside it first, and counts from then on: this is what the sweep writes, what everybody is shown, and
+ * what every change begins with (ADR 0018).
+ */
+export function inForce(endpoint: WebhookEndpoint, health: WebhookHealth | undefined): WebhookEndpoint {
+  const off = health?.off;
+  if (!off || endpoint.status !== "enabled") return endpoint;
+  if (off.epoch !== endpoint.epoch || off.url !== endpoint.url) return endpoint;
+  return autoDisabled(endpoint, off.reason, off.at);
 }
 
 /**
@@ -143,7 +170,7 @@ export function autoDisabled(endpoint: WebhookEndpoint, reason: string, now: str
     status: "auto_disabled",
     disabled_reason: reason,
     wake_at: now,
-    updated_at: now,
+    updated_at: later(endpoint.updated_at, now),
     version: endpoint.version + 1,
   };
 }
@@ -170,7 +197,8 @@ export interface EndpointRules {
 }
 
 /** The endpoint as GET shows it. */
-export function endpointBody({ endpoint, health }: ShownEndpoint): WebhookEndpointBody {
+export function endpointBody({ endpoint: stored, health }: ShownEndpoint): WebhookEndpointBody {
+  const endpoint = inForce(stored, health);
   const { id, url, description, event_types, account_ids, group_ids, disabled_reason, api_version } = endpoint;
   const self = `/v2/webhook_endpoints/${id}`;
   return {
@@ -294,13 +322,14 @@ export function openEndpoint(
 
 /** Decides `PATCH /webhook_endpoints/{id}`. What is already so changes nothing. */
 export function amendEndpoint(
-  { endpoint, health }: ShownEndpoint,
+  { endpoint: stored, health }: ShownEndpoint,
   patch: UpdateWebhookEndpoint,
   rules: EndpointRules,
   context: Context,
 ): Decision<ShownEndpoint> {
   const faults = faultsOf(patch, rules);
   if (faults.length > 0) return refuseFaults(faults);
+  const endpoint = inForce(stored, health);
   const { status: from } = endpoint;
   const to = patch.status ?? from;
   if (from === "auto_disabled" && to === "disabled") {
@@ -327,23 +356,30 @@ export function amendEndpoint(
   };
   if (sameValue(merged, endpoint)) return unchanged({ endpoint, health });
   const after = { ...merged, updated_at: later(endpoint.updated_at, context.now), version: endpoint.version + 1 };
-  const fresh = { consecutive_failures: 0, first_failure_at: null };
   const { id } = endpoint;
+  // The failures before count no more, or the first one after would switch the endpoint off again. A note about the
+  // address before must not come back with that address.
+  const fresh = enables ? { consecutive_failures: 0, first_failure_at: null, off: null } : { off: null };
+  const renews = enables || (health.off && after.url !== endpoint.url);
   return {
     ok: true,
-    result: { endpoint: after, health: enables ? { ...health, ...fresh } : health },
+    result: { endpoint: after, health: renews ? { ...health, ...fresh } : health },
     changes: [
-      { op: "update", entity: "webhook", before: endpoint, after },
-      // The failures before count no more, or the first one after would switch the endpoint off again.
-      ...(enables ? [{ op: "adjust", entity: "webhook_health", id, set: fresh, require: [] } satisfies Change] : []),
+      { op: "update", entity: "webhook", before: stored, after },
+      ...(renews ? [{ op: "adjust", entity: "webhook_health", id, set: fresh, require: [] } satisfies Change] : []),
     ],
     events: [],
   };
 }
 
 /** Decides `DELETE /webhook_endpoints/{id}`: nobody finds it any more; the sweep cancels what was on its way. */
-export function deleteEndpoint(endpoint: WebhookEndpoint, context: Context): Decision<WebhookEndpoint> {
+export function deleteEndpoint(
+  stored: WebhookEndpoint,
+  health: WebhookHealth | undefined,
+  context: Context,
+): Decision<WebhookEndpoint> {
   const { now, tenant_id } = context;
+  const endpoint = inForce(stored, health);
   const after: WebhookEndpoint = {
     ...endpoint,
     status: "deleted",
@@ -355,7 +391,7 @@ export function deleteEndpoint(endpoint: WebhookEndpoint, context: Context): Dec
     ok: true,
     result: after,
     changes: [
-      { op: "update", entity: "webhook", before: endpoint, after },
+      { op: "update", entity: "webhook", before: stored, after },
       { op: "adjust", entity: "webhook_count", id: tenant_id, add: { endpoints: -1 }, require: [] },
     ],
     events: [],
@@ -372,11 +408,12 @@ export function deletedEndpointBody({ id }: WebhookEndpoint) {
  * rotation: it would leave a receiver that knows only the first secret unable to verify.
  */
 export function rotateEndpointSecret(
-  { endpoint, health }: ShownEndpoint,
+  { endpoint: stored, health }: ShownEndpoint,
   request: RotateWebhookSecret,
   drawn: DrawnSecret,
   context: Context,
 ): Decision<ShownEndpoint> {
+  const endpoint = inForce(stored, health);
   const until = endpoint.previous_secret_expires_at;
   if (until !== null && until > context.now) {
     return refuse("secret_rotation_in_progress", `The secret before signs along until ${until}; rotate after that.`, {
@@ -396,7 +433,7 @@ export function rotateEndpointSecret(
   return {
     ok: true,
     result: { endpoint: after, health, secret: drawn.plain },
-    changes: [{ op: "update", entity: "webhook", before: endpoint, after }],
+    changes: [{ op: "update", entity: "webhook", before: stored, after }],
     events: [],
   };
 }

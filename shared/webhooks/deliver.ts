@@ -7,11 +7,11 @@ import {
   postpone,
   putAttempt,
   type Slot,
-  switchOff,
   takeSlot,
   type Verdict,
 } from "../data/deliveries.ts";
 import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../data/queues.ts";
+import { noteOff } from "../data/switch-off.ts";
 import { openWebhookSecret } from "../data/webhook-secrets.ts";
 import { type Attempt, cancelled, type Delivery } from "../domain/delivery.ts";
 import {
@@ -314,7 +314,7 @@ async function judge({ endpoint, slot }: Claim, outcome: Outcome, now: string): 
 }
 
 async function turnOff(endpoint: WebhookEndpoint, reason: string): Promise<void> {
-  if (!(await switchOff(endpoint, reason))) return;
+  if (!(await noteOff(endpoint, reason))) return;
   log.warn("An endpoint was switched off.", { tenant_id: endpoint.tenant_id, endpoint_id: endpoint.id, reason });
 }
 

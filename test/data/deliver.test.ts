@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import type { Entity, PublishedEvent } from "../../shared/data/entities.ts";
 import type { DeliveryMessage } from "../../shared/data/queues.ts";
 import { type Attempt, type Delivery, draftDelivery, wakeOfSent, wakeOfWaiting } from "../../shared/domain/delivery.ts";
-import { draftHealth, type WebhookEndpoint, type WebhookHealth } from "../../shared/domain/webhook.ts";
+import { draftHealth, inForce, type WebhookEndpoint, type WebhookHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { functionEnvironment, startEmulator } from "../support/emulator.ts";
@@ -178,6 +178,7 @@ async function stored({ tenant_id, id, endpoint_id }: Delivery) {
     delivery: delivery as Delivery,
     health: health as WebhookHealth,
     endpoint: endpoint as WebhookEndpoint,
+    standing: inForce(endpoint as WebhookEndpoint, health as WebhookHealth),
     attempts: found.filter((one) => one !== undefined) as Attempt[],
   };
 }
@@ -586,21 +587,24 @@ describe("an endpoint", () => {
     expect((await stored(delivery)).delivery).toMatchObject({ status: "cancelled", wake_at: null, version: 2 });
   });
 
-  it("that answers 410 is switched off at once, and gets nothing more", async () => {
-    const { delivery, all } = await situation(2);
+  it("that answers 410 is off at once, by a note beside it, and gets nothing more", async () => {
+    const { delivery, all, endpoint } = await situation(2);
     receiver.answer = answerWith(410);
     await deliver([messageOf(delivery)]);
     const after = await stored(delivery);
     expect(after.delivery).toMatchObject({ status: "cancelled", last: { http_status: 410 } });
-    expect(after.endpoint).toMatchObject({
+    expect(after.endpoint).toEqual(endpoint);
+    expect(after.standing).toMatchObject({
       status: "auto_disabled",
       disabled_reason: expect.stringContaining("410"),
       wake_at: new Date(nowMs).toISOString(),
       version: 2,
     });
     const [, second] = all;
-    if (second !== undefined) await deliver([messageOf(second.delivery)]);
+    if (second === undefined) throw new Error("There are two deliveries.");
+    await deliver([messageOf(second.delivery)]);
     expect(receiver.received).toHaveLength(1);
+    expect((await stored(second.delivery)).delivery.status).toBe("cancelled");
   });
 
   it("that was moved to another address while the old one answered 410 stays on", async () => {
@@ -610,7 +614,7 @@ describe("an endpoint", () => {
       answerWith(410)(call, reply);
     };
     await deliver([messageOf(delivery)]);
-    expect((await stored(delivery)).endpoint).toMatchObject({ status: "enabled", version: 2 });
+    expect((await stored(delivery)).standing).toMatchObject({ status: "enabled", version: 2 });
   });
 
   const failing = (days: number, failures: number) => ({
@@ -628,7 +632,8 @@ describe("an endpoint", () => {
     receiver.answer = answerWith(500);
     await deliver([messageOf(delivery)]);
     const after = await stored(delivery);
-    expect(after.endpoint.status).toBe(status);
+    expect(after.standing.status).toBe(status);
+    expect(after.endpoint.status).toBe("enabled");
     expect(after.health.consecutive_failures).toBe(before + 1);
   });
 
@@ -640,7 +645,7 @@ describe("an endpoint", () => {
     receiver.answer = answerWith(500);
     await deliver([messageOf(second)]);
     const after = await stored(second);
-    expect(after.endpoint.status).toBe("enabled");
+    expect(after.standing.status).toBe("enabled");
     expect(after.health).toMatchObject({ consecutive_failures: 1, first_failure_at: new Date(nowMs).toISOString() });
   });
 

@@ -273,7 +273,16 @@ describe("what the stream did not bring", () => {
     delete process.env["TIME_SCALE"];
     await expect
       .poll(() => promote(), { timeout: 2000 })
-      .toEqual({ published: 0, fanned_out: 0, woken: 0, replayed: 0, cancelled: 0, expired: 0, failed: 0 });
+      .toEqual({
+        published: 0,
+        fanned_out: 0,
+        woken: 0,
+        replayed: 0,
+        switched_off: 0,
+        cancelled: 0,
+        expired: 0,
+        failed: 0,
+      });
     expect((await eventsOf(late)).map(({ type }) => type)).toEqual(kinds);
     expect(await eventsOf(caller)).toEqual([]);
   });

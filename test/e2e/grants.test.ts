@@ -107,11 +107,13 @@ async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
 
 /**
  * Endpoints from their creation to their end: one that takes its events, one that fails until a long rung of the
- * ladder, which only the sweep can send, and one that is deleted, so that the sweep has something to cancel.
+ * ladder, which only the sweep can send, one that is deleted, so that the sweep has something to cancel, and one that
+ * answers 410, which the deliverer may note and not write.
  */
 async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ endpoint: string; delivery: string }> {
+  const statuses: Readonly<Record<string, number>> = { "/failing": 500, "/closed": 410 };
   receiver.answer = (call, reply) => {
-    reply.writeHead(call.path === "/failing" ? 500 : 200).end();
+    reply.writeHead(statuses[call.path] ?? 200).end();
   };
   const create = async (path: string, event_types: string[]) => {
     const body = { url: `${receiver.url}${path}`, event_types };
@@ -123,6 +125,7 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   const good = await create("/good", ["*"]);
   const failing = await create("/failing", ["client.created"]);
   const gone = await create("/gone", ["stop.out"]);
+  const closed = await create("/closed", ["stop.out"]);
   const call = (method: string, path: string, body?: object) =>
     api.call<{ id: string }>(method, path, {
       ...(body === undefined ? {} : { body }),
@@ -137,6 +140,11 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
     return body["status"] === "succeeded" || undefined;
   });
   await call("POST", `/deliveries/${sent.id}/retry`);
+  await call("POST", `${closed}/test`, { type: "client.created" });
+  await eventually(async () => {
+    const { body } = await api.call("GET", closed);
+    return body["status"] === "auto_disabled" || undefined;
+  });
   await eventually(async () => {
     const { body } = await api.call("POST", `${good}/replay`, { body: { after_sequence: "0" } });
     return body["queued"] === 0 ? undefined : true;
