@@ -15,6 +15,7 @@ import { startQueueEndpoint } from "../support/queue-endpoint.ts";
 import { answerWith, type Received, startReceiver } from "../support/receiver.ts";
 import { lambdaContext } from "../support/request.ts";
 import { startSecretsManager } from "../support/secrets-manager.ts";
+import { eventually } from "../support/wait.ts";
 import { closedDoor, failure, unitsOf, watchEndpoint } from "../support/watched-endpoint.ts";
 
 const emulator = await startEmulator();
@@ -411,6 +412,26 @@ describe("a message", () => {
     const after = await stored(delivery);
     expect(after.delivery).toMatchObject({ status: "succeeded", version: 3 });
     expect(after.health.slots).toEqual({});
+  });
+
+  it("that comes while its attempt runs makes no second call", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
+    const { delivery, all } = await situation(2);
+    // Connections are warm: after a pause a worker drops those that it has, and both workers here have the same.
+    for (const before of all.slice(1)) await deliver([messageOf(before.delivery)]);
+    const door = closedDoor();
+    receiver.answer = async (_, reply) => {
+      if (receiver.received.length === 2) await door.opened;
+      reply.end();
+    };
+    const first = deliver([messageOf(delivery)]);
+    await eventually(() => (receiver.received.length === 2 ? true : undefined));
+    expect(await deliver([messageOf(delivery)])).toEqual(none);
+    expect(receiver.received).toHaveLength(2);
+    door.open();
+    expect(await first).toEqual(none);
+    const after = await stored(delivery);
+    expect(after.delivery).toMatchObject({ status: "succeeded", claims: 1, last: { error: null } });
   });
 
   it("goes back when the function's time is too short for an attempt", async () => {

@@ -8,7 +8,7 @@ import { atOnce, brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
 import { readStream, type StreamRecord, scanTable } from "../support/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../support/request.ts";
-import { cancelled } from "../support/watched-endpoint.ts";
+import { cancelled, failure } from "../support/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);
@@ -87,6 +87,22 @@ describe("what happened", () => {
     expect(events[3]?.data.object).toEqual(account);
     expect(events[1]?.data).toEqual(events[2]?.data);
     expect(events[1]?.data.previous).toMatchObject({ verification_status: "unverified" });
+  });
+
+  it("is told though the function dies right after its change", async () => {
+    const caller = newCaller();
+    let changed = false;
+    api.watched.interfere = ({ operation }) => {
+      if (changed) return failure("AccessDeniedException");
+      changed = operation === "TransactWriteItems";
+      return undefined;
+    };
+    await brokerage(api, caller)
+      .client()
+      .catch(() => undefined);
+    api.watched.interfere = () => undefined;
+    expect(await deliver(await waiting(caller))).toEqual({ batchItemFailures: [] });
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(["client.created"]);
   });
 
   it("shows the resource exactly as it was read after that change", async () => {

@@ -192,6 +192,18 @@ describe("sent again", () => {
     expect(await settled(api, retried["id"])).toMatchObject({ status: "succeeded", redelivery_of: before["id"] });
   });
 
+  it("a range goes out under the same event ids, and nothing before it", async () => {
+    const { api } = await stack.newApplication();
+    const { id } = await register(api, at("/replayed"));
+    for (let turn = 0; turn < 4; turn += 1) await newClient(api);
+    const events = bySequence((await arrivals(receiver, "/replayed", 4)).map(eventOf));
+    const after_sequence = events[1]?.sequence;
+    const { body } = await done(api, "POST", `/webhook_endpoints/${id}/replay`, { after_sequence });
+    expect(body).toMatchObject({ queued: 2 });
+    const calls = await arrivals(receiver, "/replayed", 6);
+    expect(bySequence(calls.slice(4).map(eventOf))).toEqual(events.slice(2));
+  });
+
   it("a sample comes to this endpoint alone, signed, marked, and in no list of events", async () => {
     const { api } = await stack.newApplication();
     const [{ id, secret }] = [await register(api, at("/sample")), await register(api, at("/no-sample"))];
