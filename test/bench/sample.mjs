@@ -36,9 +36,9 @@ if (events.length > 0) {
   first_ms = cpuMs(before);
 }
 if (warm > 0 && events.length > 0) {
-  for (let turn = 0; turn < warm; turn += 1) await handler(structuredCloneOf(events[0]), context);
+  for (let turn = 0; turn < warm; turn += 1) await again(turn);
   const before = process.cpuUsage();
-  for (let turn = 0; turn < warm; turn += 1) await handler(structuredCloneOf(events[0]), context);
+  for (let turn = 0; turn < warm; turn += 1) await again(warm + turn);
   warm_us = (cpuMs(before) * 1000) / warm;
 }
 const { user, system } = process.cpuUsage();
@@ -47,6 +47,17 @@ const rss_mb = process.resourceUsage().maxRSS / 1024;
 process.stdout.write = log;
 writeSync(1, JSON.stringify({ import_ms, first_ms, total_ms, warm_us, rss_mb, status: answer?.statusCode }));
 process.exit(0);
+
+/**
+ * The same request in a minute of its own, so that no limit of requests is met.
+ * @param {number} turn
+ */
+async function again(turn) {
+  const event = structuredCloneOf(events[0]);
+  if (event.requestContext) event.requestContext.requestTimeEpoch += process.pid * 1e8 + (turn + 1) * 60_000;
+  const { statusCode = 200 } = await handler(event, context);
+  if (statusCode >= 300) throw new Error(`Request ${turn} was answered ${statusCode}.`);
+}
 
 /** A handler may change its event, so each call gets its own. @param {unknown} event */
 function structuredCloneOf(event) {

@@ -31,15 +31,18 @@ interface Asked {
   readonly parts?: RequestParts;
   /** Open rows are called by nobody. */
   readonly open?: true;
+  /** Who asks, where it is not the one brokerage of the bench. */
+  readonly as?: TestCaller;
 }
 
 /** Starts the services, fills the tables as a small brokerage would, and knows a request for every row. */
 export async function startWorkload(): Promise<Workload> {
   const api = await startApi();
   const tokens = await startTokenService(api);
-  const caller = newCaller();
+  const admin = newCaller();
+  const application = await tokens.application({}, admin);
+  const caller = { ...admin, application_id: application.id };
   const seeds = await seed(api, caller);
-  const application = await tokens.application({}, caller);
   const granted = await tokens.grant(application);
   const form = { "Content-Type": "application/x-www-form-urlencoded" };
   const fields = (more: object) => new URLSearchParams({ ...application.credentials, ...more }).toString();
@@ -71,17 +74,18 @@ export async function startWorkload(): Promise<Workload> {
   };
   const asked = async (row: Route): Promise<Asked | undefined> =>
     (special[row.id] ?? seeds.requests[row.id])?.() ?? plainRead(row, seeds.ids);
+  const callerOf = ({ open, as }: Asked) => (open ? undefined : (as ?? caller));
   const eventFor = async (file: string): Promise<unknown> => {
     const row = routes.find((each) => each.file === file);
     if (row === undefined) return authorizerEvent(file, granted.body.access_token);
     const found = await asked(row);
-    return found && proxyEvent(found.open ? undefined : caller, row.method, found.address, found.parts).event;
+    return found && proxyEvent(callerOf(found), row.method, found.address, found.parts).event;
   };
   const costOf = async (row: Route) => {
     const found = await asked(row);
     if (found === undefined) return undefined;
     // The first call loads the handler, which may read on its own.
-    const call = (each: Asked) => api.call(each.open ? undefined : caller, row.method, each.address, each.parts);
+    const call = (each: Asked) => api.call(callerOf(each), row.method, each.address, each.parts);
     await call(found);
     const again = (await asked(row)) ?? found;
     api.watched.takeCalls();
@@ -116,11 +120,20 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
   for (let turn = 0; turn < 20; turn += 1) await broker.deposit(account, "10.00");
   const transaction = await broker.deposit(account, "1.00");
   const events = await api.call(caller, "GET", "/events");
+  const endpoint = { url: "https://hooks.example.com/broker", event_types: ["*"] };
+  // A brokerage may have few endpoints, so what makes or removes one has a brokerage of its own.
+  const ownEndpoint = async () => {
+    const as = newCaller();
+    const { body } = await api.call(as, "POST", "/webhook_endpoints", { body: endpoint });
+    return { as, address: `/webhook_endpoints/${body.id}` };
+  };
+  const hook = await api.call(caller, "POST", "/webhook_endpoints", { body: endpoint });
   return {
     ids: {
       clients: account.client_id,
       accounts: account.id,
       transactions: transaction.id,
+      webhook_endpoints: hook.body.id,
       ...(events.body.data[0] && { events: events.body.data[0].id }),
     },
     requests: {
@@ -150,6 +163,21 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,
         parts: { body: { status: "completed" } },
       }),
+      create_webhook_endpoint: async () => {
+        const as = newCaller();
+        // Its first request makes the brokerage, which is no part of what is measured.
+        await api.call(as, "GET", "/settings");
+        return { as, address: "/webhook_endpoints", parts: { body: endpoint } };
+      },
+      update_webhook_endpoint: async () => ({
+        ...(await ownEndpoint()),
+        parts: { body: { event_types: ["client.created"] } },
+      }),
+      delete_webhook_endpoint: ownEndpoint,
+      rotate_webhook_secret: async () => {
+        const { as, address } = await ownEndpoint();
+        return { as, address: `${address}/rotate_secret`, parts: { body: { grace_seconds: 60 } } };
+      },
       update_settings: async () => ({ address: "/settings", parts: { body: { four_eyes: false } } }),
     },
   };
