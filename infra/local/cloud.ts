@@ -92,6 +92,8 @@ export interface Cloud {
   rotateSecrets(): Promise<void>;
   /** Counts the messages of a queue by its name. */
   queueCounts(queue: string): Promise<QueueCounts>;
+  /** Bodies of the messages that a queue would give out now. They stay, and are given out again at once. */
+  queueBodies(queue: string): Promise<string[]>;
   /** Forgets every message of a queue, those that are held back and those in flight included. */
   purgeQueue(queue: string): Promise<void>;
   /** Deletes items whose time to live has passed; returns how many. */
@@ -250,6 +252,10 @@ class RunningCloud implements Cloud {
 
   queueCounts(queue: string): Promise<QueueCounts> {
     return this.queues.counts(queue);
+  }
+
+  async queueBodies(queue: string): Promise<string[]> {
+    return this.queues.bodies(queue);
   }
 
   async purgeQueue(queue: string): Promise<void> {

@@ -146,6 +146,23 @@ export class Queues {
     return { visible, in_flight, delayed: this.held.count(queue) };
   }
 
+  /** What the messages say that may be received now; they stay where they are. */
+  async bodies(queue: string): Promise<string[]> {
+    const found = new Map<string, { readonly body: string; readonly ReceiptHandle: unknown }>();
+    for (;;) {
+      const wanted = { QueueUrl: queue, MaxNumberOfMessages: maxBatch };
+      const { Messages: messages } = await this.ask("ReceiveMessage", wanted);
+      if (!Array.isArray(messages) || messages.length === 0) break;
+      for (const { MessageId, Body, ReceiptHandle } of messages as Body[]) {
+        found.set(String(MessageId), { body: String(Body), ReceiptHandle });
+      }
+    }
+    for (const { ReceiptHandle } of found.values()) {
+      await this.ask("ChangeMessageVisibility", { QueueUrl: queue, ReceiptHandle, VisibilityTimeout: 0 });
+    }
+    return [...found.values()].map(({ body }) => body);
+  }
+
   /** Hands what is still held to the server, which keeps it for the next run, and stops the server. */
   async stop(): Promise<void> {
     const left = await this.held.takeAll();
