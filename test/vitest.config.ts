@@ -19,7 +19,7 @@ export default defineConfig({
   test: {
     root,
     maxWorkers: 2,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     hookTimeout: 120_000,
     provide: { answersDir },
     projects: [

@@ -1,14 +1,16 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
 import { lambdaContext, newCaller, type RequestParts } from "../support/request.ts";
-import { eventually } from "../support/wait.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 // Whatever a test does, the books, the markers and the events must agree afterwards.
-afterEach(async () => expect(await findings(api.emulator)).toEqual([]));
+afterEach(async () => {
+  vi.useRealTimers();
+  expect(await findings(api.emulator)).toEqual([]);
+});
 
 const { handler: promote } = await import("../../functions/events/promote.ts");
 
@@ -356,23 +358,23 @@ describe("a transaction", () => {
 describe("a transaction that nobody decided on", () => {
   it("fails as expired by the sweep, once, and gives back what it held; what was decided stays", async () => {
     const account = await broker.account("100.00");
-    const soon = () => ({ expires_at: new Date(Date.now() + 250).toISOString() });
+    const soon = { expires_at: new Date(Date.now() + 3_600_000).toISOString() };
     const waiting = [
-      await broker.withdrawal(account, "10.00", soon()),
-      await broker.deposit(account, "10.00", soon()),
-      await broker.withdrawal(account, "10.00", soon()),
+      await broker.withdrawal(account, "10.00", soon),
+      await broker.deposit(account, "10.00", soon),
+      await broker.withdrawal(account, "10.00", soon),
     ];
-    const decided = await broker.withdrawal(account, "5.00", soon());
+    const decided = await broker.withdrawal(account, "5.00", soon);
     await broker.move(decided, "processing");
     const [, , approved] = waiting;
     await broker.move(approved, "approved");
     const later = await broker.withdrawal(account, "1.00");
     let expired = 0;
-    await eventually(async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_001 });
+    for (let round = 0; round < 2; round += 1) {
       const runs = await atOnce(2, () => promote({}, lambdaContext()));
       expired += runs.reduce((sum, run) => sum + (run["expired"] ?? 0), 0);
-      return expired >= waiting.length ? true : undefined;
-    });
+    }
     expect(expired).toBe(waiting.length);
     for (const { id } of waiting) {
       expect(await broker.get(`/transactions/${id}`)).toMatchObject({
@@ -396,11 +398,12 @@ describe("a transaction that nobody decided on", () => {
   it("is decided by the caller or by the sweep, never by both", async () => {
     for (let turn = 0; turn < 5; turn += 1) {
       const account = await broker.account("10.00");
-      const ends = Date.now() + 100;
+      const ends = Date.now() + 3_600_000;
       const withdrawal = await broker.withdrawal(account, "10.00", { expires_at: new Date(ends).toISOString() });
-      await eventually(() => (Date.now() >= ends ? true : undefined));
+      vi.useFakeTimers({ toFake: ["Date"], now: ends + 1 });
       const [move] = await Promise.all([broker.move(withdrawal, "completed"), promote({}, lambdaContext())]);
       const { status } = await broker.get(`/transactions/${withdrawal.id}`);
+      vi.useRealTimers();
       expect([move.status, status]).toEqual(move.status === 200 ? [200, "completed"] : [409, "failed"]);
     }
   });

@@ -45,11 +45,15 @@ function nestedResource(app: App, type: string): CfnResource {
 }
 
 describe("synthesis", () => {
-  test.each(["sandbox", "production"])("%s passes CloudFormation's rules, cdk-nag and our own", async (stage) => {
-    const synthesized = await synthesizeStage({ stage });
-    expect(synthesized.templates.length).toBeGreaterThan(5);
-    await synthesized.remove();
-  });
+  test.each(["sandbox", "production"])(
+    "%s passes CloudFormation's rules, cdk-nag and our own",
+    async (stage) => {
+      const synthesized = await synthesizeStage({ stage });
+      expect(synthesized.templates.length).toBeGreaterThan(5);
+      await synthesized.remove();
+    },
+    90_000,
+  );
 
   test("stops at a finding of cdk-nag", async () => {
     const open = synthesizeWith((app) => new Queue(service(app), "Open"));
