@@ -1,7 +1,9 @@
 import { PutCommand, type PutCommandInput, UpdateCommand, type UpdateCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
+import { crashOf, type Outcome } from "../domain/delivery-attempt.ts";
 import { inForce, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
+import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import {
   attempts,
@@ -240,6 +242,27 @@ export async function putAttempt(attempt: Attempt): Promise<Attempt | undefined>
     const item = failedOn(error);
     return item === null ? undefined : readRawItem<Attempt>(item);
   }
+}
+
+/** The entry of an attempt as it is stored. */
+export function entryOf(delivery: Delivery, entry: Outcome & Pick<Attempt, "claim" | "response_excerpt">): Attempt {
+  return {
+    tenant_id: delivery.tenant_id,
+    delivery_id: delivery.id,
+    ...entry,
+    expires_at: Math.floor(nowMs() / 1000) + limits.webhooks.delivery_kept_seconds,
+  };
+}
+
+/**
+ * Writes the entry of the claim that a delivery holds and whose worker died. Returns it, and the entry that was there
+ * already, if one was.
+ */
+export async function putCrash(
+  delivery: Delivery,
+): Promise<{ readonly crash: Attempt; readonly found: Attempt | undefined }> {
+  const crash = entryOf(delivery, crashOf(delivery));
+  return { crash, found: await putAttempt(crash) };
 }
 
 /**

@@ -5,6 +5,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
+import { putCrash } from "./deliveries.ts";
 import { isDue, overdue, type Swept } from "./due.ts";
 import { deliveries, webhookHealths, webhooks } from "./entities.ts";
 import { inParallel } from "./parallel.ts";
@@ -149,7 +150,11 @@ async function openDeliveries(partition: string, start: Record<string, unknown> 
 /** Cancels a delivery unless a worker has it; that one records its attempt first. */
 async function cancel(delivery: Delivery): Promise<boolean> {
   const now = nowIso();
-  if (delivery.lease_until !== null && delivery.lease_until > now) return false;
+  if (delivery.lease_until !== null) {
+    if (delivery.lease_until > now) return false;
+    // Its worker died and may have posted: a call that was made is on record, however the delivery ends.
+    await putCrash(delivery);
+  }
   try {
     const change = updateItem(deliveries, delivery, cancelled(delivery, now));
     await table.send(new TransactWriteCommand({ TransactItems: [change] }));

@@ -1,11 +1,13 @@
 import type { SQSRecord } from "aws-lambda";
 import {
   type DeliveryState,
+  entryOf,
   giveSlot,
   loadDeliveries,
   moveDelivery,
   postpone,
   putAttempt,
+  putCrash,
   type Slot,
   takeSlot,
   type Verdict,
@@ -13,16 +15,8 @@ import {
 import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../data/queues.ts";
 import { noteOff } from "../data/switch-off.ts";
 import { openWebhookSecret } from "../data/webhook-secrets.ts";
-import { type Attempt, cancelled, type Delivery } from "../domain/delivery.ts";
-import {
-  claimed,
-  crashOf,
-  gone,
-  type Outcome,
-  reasonToSwitchOff,
-  recorded,
-  taskOf,
-} from "../domain/delivery-attempt.ts";
+import { cancelled, type Delivery } from "../domain/delivery.ts";
+import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
 import type { WebhookEndpoint } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
@@ -147,6 +141,8 @@ async function reload(message: DeliveryMessage): Promise<DeliveryState> {
 
 /** Whoever meets a delivery of an endpoint that is off ends it; whoever comes second changes nothing. */
 async function cancel(delivery: Delivery): Promise<void> {
+  // A worker may have posted before it died: a call that was made is on record, however the delivery ends.
+  if (delivery.lease_until !== null) await putCrash(delivery);
   await moveDelivery(delivery, cancelled(delivery, nowIso()));
 }
 
@@ -179,8 +175,7 @@ async function giveBack({ arrival }: Turn, delivery: Delivery, delay_seconds?: n
  * what it was answered, or it was the last one that an attempt may cost.
  */
 async function bury(turn: Turn, delivery: Delivery, { endpoint, health }: DeliveryState): Promise<boolean> {
-  const crash = entryOf(delivery, crashOf(delivery));
-  const found = await putAttempt(crash);
+  const { crash, found } = await putCrash(delivery);
   // An entry of a crash says no more than this one does: a worker before this one may have written it.
   const written = found?.error === "worker_crash" ? undefined : found;
   if (written === undefined && delivery.claims < bounds.max_claims) return false;
@@ -203,15 +198,6 @@ async function attempt(turn: Turn, state: DeliveryState & { readonly delivery: D
   const entry = entryOf(delivery, { number: delivery.attempt, claim: delivery.claims, at, ...result });
   await putAttempt(entry);
   await settle(turn, { delivery, endpoint, slot }, entry, retry_after);
-}
-
-function entryOf(delivery: Delivery, entry: Outcome & Pick<Attempt, "claim" | "response_excerpt">): Attempt {
-  return {
-    tenant_id: delivery.tenant_id,
-    delivery_id: delivery.id,
-    ...entry,
-    expires_at: Math.floor(nowMs() / 1000) + bounds.delivery_kept_seconds,
-  };
 }
 
 /** What cannot be signed or sent counts as a failed attempt and climbs the ladder: it must not poison the queue. */

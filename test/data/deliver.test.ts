@@ -580,6 +580,20 @@ describe("a worker that dies", () => {
     expect(after.attempts).toHaveLength(1);
   });
 
+  it("after it posted leaves an entry also when the endpoint is switched off before anybody looks", async () => {
+    const { delivery, endpoint } = await situation();
+    dieAt("PutItem", /ATTEMPT/);
+    await deliver([messageOf(delivery)]);
+    watched.interfere = () => undefined;
+    await put(webhooks, { ...endpoint, status: "disabled" });
+    at(nowMs + bounds.lease_ms + 1);
+    expect(await deliver([messageOf(delivery)])).toEqual(none);
+    expect(receiver.received).toHaveLength(1);
+    const after = await stored(delivery);
+    expect(after.delivery).toMatchObject({ status: "cancelled", attempt: 1 });
+    expect(after.attempts).toMatchObject([{ number: 1, claim: 1, error: "worker_crash" }]);
+  });
+
   it("before its claim leaves nothing but a slot that ends by itself", async () => {
     const { delivery } = await situation();
     dieAt("UpdateItem", /lease_until/);

@@ -254,8 +254,12 @@ describe("the sweep", () => {
     const since = await waitingDeliveries(api, endpoint, 2, { wake_at: null });
     const leased = new Date(Date.now() + 60_000).toISOString();
     const [busy] = await waitingDeliveries(api, { ...endpoint, epoch: 1 }, 1, { wake_at: null, lease_until: leased });
+    const died = { wake_at: null, lease_until: "2026-11-21T06:30:00.000Z", claims: 1 };
+    const [dead] = await waitingDeliveries(api, { ...endpoint, epoch: 1 }, 1, died);
     await putRaw(api, itemOf(webhooks, { ...endpoint, wake_at: endpoint.created_at, version: 2 }));
     await promote();
+    // Its worker may have posted before it died, so it leaves an entry.
+    expect(await itemsOf(caller, "ATTEMPT")).toMatchObject([{ delivery_id: dead, error: "worker_crash" }]);
     const state = new Map((await itemsOf(caller, "DELIVERY")).map(({ id, status }) => [String(id), status]));
     expect([...before].map((id) => state.get(id))).toEqual([...before].map(() => "cancelled"));
     expect([...since, busy].map((id) => state.get(id ?? ""))).toEqual(["pending", "pending", "pending"]);
