@@ -127,7 +127,9 @@ async function workOn(turn: Turn): Promise<void> {
     const leaseUntil = new Date(now + bounds.lease_ms).toISOString();
     const slot = health && (await takeSlot(health, delivery.id, new Date(now).toISOString(), leaseUntil));
     if (slot !== undefined) return attempt(turn, { ...state, delivery }, slot);
-    if (nowMs() > turn.lineMs) return giveBack(turn, delivery);
+    // The slots of an endpoint that fails are held for long: waiting for them would hold workers that others need.
+    const failing = (health?.consecutive_failures ?? 0) > 0;
+    if (failing || nowMs() > turn.lineMs) return giveBack(turn, delivery);
     await pause(freshMs + chance() * freshMs);
     state = await reload(message);
   }

@@ -477,6 +477,15 @@ describe("the slots of an endpoint", () => {
     expect((await stored(delivery)).delivery).toMatchObject(delivery);
   });
 
+  it("that a failing endpoint holds are not waited for: the worker is free for others at once", async () => {
+    const { delivery } = await situation(1, {}, { slots: busy(10_000), consecutive_failures: 1 });
+    vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
+    const startMs = Date.now();
+    expect(await deliver([messageOf(delivery)])).toEqual(none);
+    expect(Date.now() - startMs).toBeLessThan(bounds.slot_wait_ms);
+    expect(queues.takeMessages()).toMatchObject([{ queue: "deliver", delaySeconds: 5, body: { returns: 1 } }]);
+  });
+
   it("that stay taken leave the delivery to the sweep, which looks for it later", async () => {
     const { delivery } = await situation(1, {}, { slots: busy(10_000) });
     vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
