@@ -99,6 +99,8 @@ const operations: readonly Operation[] = [
 
 describe.each(operations)("$name whose process is killed", ({ name, functionName, prepare, once }) => {
   it("at any of its calls happens once, and the retry under the same key gets the answer", async () => {
+    // An environment that starts makes a call of its own; the second request of one shows those of the operation alone.
+    await (await prepare()).send();
     const clean = await prepare();
     seen = [];
     expect((await clean.send()).status).toBeLessThan(300);
