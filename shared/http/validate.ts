@@ -68,6 +68,8 @@ export function validQuery(
 ): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, values] of Object.entries(query ?? {})) {
+    // Set as a member it would vanish, and what is not known would be passed over.
+    if (name === "__proto__") throw unknownParameters([name]);
     if ((values?.length ?? 0) > 1) throw badParameters([parameterError(name, "repeated", "is given more than once")]);
     given[name] = values?.[0] ?? "";
   }

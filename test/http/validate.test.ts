@@ -191,10 +191,14 @@ describe("a patch", () => {
 });
 
 describe("a query", () => {
+  const ofPrototype = Object.fromEntries([["__proto__", ["1"]]]);
+
   it.each([
     ["an unknown parameter", listClients.query, { nope: ["1"] }, "unknown_parameter", "nope"],
     ["a parameter in another spelling", listClients.query, { Limit: ["1"] }, "unknown_parameter", "Limit"],
     ["any parameter where there is none", undefined, { a: ["1"] }, "unknown_parameter", "a"],
+    ["the name of a prototype", listClients.query, ofPrototype, "unknown_parameter", "__proto__"],
+    ["the name of a prototype where there is none", undefined, ofPrototype, "unknown_parameter", "__proto__"],
     ["a parameter given twice", listClients.query, { limit: ["1", "2"] }, "invalid_parameter", "limit"],
     ["a limit of 0", listClients.query, { limit: ["0"] }, "invalid_parameter", "limit"],
     ["a limit of 101", listAccounts.query, { limit: ["101"] }, "invalid_parameter", "limit"],

