@@ -189,5 +189,9 @@ export const limits = {
     /** A run that nobody carries on is found by the sweep after this time. */
     run_resumed_after_ms: 30_000,
   },
+  feed: {
+    /** A source that sent no batch for so long, not even an empty one, is stale, and so is what depends on it. */
+    silent_after_ms: 60_000,
+  },
   functions: { memory_mb: 512, timeout_seconds: 10 },
 } as const;

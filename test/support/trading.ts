@@ -154,6 +154,7 @@ export function somePosition(
     account_id: account.id,
     client_id: account.client_id,
     trade_id: `trd_${ulid}`,
+    source: "internal",
     currency: account.currency,
     swap_minor: 0n,
     margin_minor: 0n,

@@ -8,6 +8,7 @@ import { type Holdings, metricsAt } from "./margin.ts";
 import { type Executed, executeTrade, type TradingState } from "./open-trade.ts";
 import { closePrice, isTooOld, type Market, openPrice, type Quote } from "./quote.ts";
 import { rational } from "./rational.ts";
+import { internalSource } from "./source.ts";
 import { isMarketOpen, priceText, type TradingSymbol } from "./symbol.ts";
 
 /** What is opened at the newest price. */
@@ -75,7 +76,7 @@ export function openAtMarket(
   if (stops !== undefined) return stops;
   const before = metricsAt(market, state, context.now);
   if (before.stale) return refuseTrading("metrics_stale", "A price that the account depends on is too old.");
-  const execution = { ...request, price: openPrice(quote, request.side), source: "internal" };
+  const execution = { ...request, price: openPrice(quote, request.side), source: internalSource };
   const decision = executeTrade(state, market, execution, context, true);
   if (!decision.ok) return decision;
   const after = metricsAt(market, decision.result.holdings, context.now);

@@ -155,6 +155,7 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
     ...shared,
     id: `pos${id.slice(id.indexOf("_"))}`,
     trade_id: id,
+    source: deal.source,
     margin_minor: positionMargin(account, symbol, shared),
     opened_at: at,
   };

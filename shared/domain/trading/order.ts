@@ -9,6 +9,7 @@ import { type OpeningState, openAtMarket, refuseStopsAt } from "./market-trade.t
 import type { Executed } from "./open-trade.ts";
 import { type Market, openPrice, type Quote } from "./quote.ts";
 import { rational } from "./rational.ts";
+import { internalSource } from "./source.ts";
 import { lotsFault, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
 
 /** An order as it is stored. `stop_reached`: a stop limit order has met its stop price and waits for its limit. */
@@ -96,7 +97,7 @@ export function placeOrder(
     filled_at: null,
     trade_id: null,
     reject_reason: null,
-    source: request.source ?? "internal",
+    source: request.source ?? internalSource,
     source_order_id: request.source_order_id ?? null,
     stop_reached: false,
     created_at: context.now,

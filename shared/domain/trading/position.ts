@@ -16,6 +16,8 @@ export interface Position {
   readonly account_id: string;
   readonly client_id: string;
   readonly trade_id: string;
+  /** Where its trade was done: `internal`, or the name of a source. */
+  readonly source: string;
   readonly symbol: string;
   readonly side: SideName;
   readonly lots: string;

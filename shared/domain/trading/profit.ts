@@ -5,6 +5,7 @@ import { type Conversion, conversion } from "./convert.ts";
 import type { Position } from "./position.ts";
 import { ageMs, closePrice, isTooOld, type Market, type Quote } from "./quote.ts";
 import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "./rational.ts";
+import { isCutOff } from "./source.ts";
 import { isMarketOpen, type TradingSymbol } from "./symbol.ts";
 
 /** What the profit of a closed or open position is made of. */
@@ -40,8 +41,9 @@ export function grossProfit(market: Market, symbol: TradingSymbol, deal: Deal, p
 }
 
 /**
- * What a position is worth now. `stale`: a price it needs is missing, or too old while its market is open; such a value
- * is for information, and nothing is decided on it. `open`: its symbol can be executed.
+ * What a position is worth now. `stale`: a price it needs is missing, or too old while its market is open, or the
+ * source it came from is silent; such a value is for information, and nothing is decided on it. `open`: its symbol can
+ * be executed.
  */
 export interface Valuation {
   readonly position: Position;
@@ -69,7 +71,7 @@ export function valuePosition(market: Market, position: Position, now: string): 
     gross_minor: gross,
     floating_minor: gross + position.swap_minor,
     conversion: profit?.conversion,
-    stale: profit === undefined || used.some((name) => tooOld(market, name, now)),
+    stale: profit === undefined || isCutOff(market, position, now) || used.some((name) => tooOld(market, name, now)),
     open: symbol !== undefined && isMarketOpen(symbol, now),
   };
 }

@@ -2,6 +2,7 @@ import { limits } from "../../limits.ts";
 import type { QuoteBody } from "../../schema/quote.ts";
 import type { SideName } from "../../schema/trade.ts";
 import { decimalText, type Rational, rational, roundHalfAway } from "./rational.ts";
+import type { SourcePulse } from "./source.ts";
 import { isMarketOpen, marketClock, priceText, type TradingSymbol } from "./symbol.ts";
 
 /** The newest price of a symbol as it is stored. `sequence` is a decimal number of its source that only rises. */
@@ -20,10 +21,14 @@ export interface Quote {
   readonly day_low: string | null;
 }
 
-/** Symbols and newest prices that a decision may use. A symbol without a quote was never quoted. */
+/**
+ * Symbols and newest prices that a decision may use, and the pulse of every source that one of its positions is of. A
+ * symbol without a quote was never quoted, a source without a pulse is silent.
+ */
 export interface Market {
   readonly symbols: ReadonlyMap<string, TradingSymbol>;
   readonly quotes: ReadonlyMap<string, Quote>;
+  readonly sources?: ReadonlyMap<string, SourcePulse>;
 }
 
 /** What a source sends of a price. */
