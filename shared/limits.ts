@@ -188,6 +188,14 @@ export const limits = {
     rate_digits: 12,
     /** A run that nobody carries on is found by the sweep after this time. */
     run_resumed_after_ms: 30_000,
+    /** Partitions that the accounts of one symbol and direction are spread over; each costs every tick a read. */
+    exposure_shards: 2,
+    /** How long a function remembers which symbols a tenant has; what a symbol says is read anew each time. */
+    symbols_cached_ms: 10_000,
+    /** Tenants whose symbols one function remembers. */
+    symbols_cached_tenants: 50,
+    /** How long a deal of a source is remembered, so that it is applied once. */
+    dedup_kept_seconds: 90 * 24 * 3600,
   },
   feed: {
     /** A source that sent no batch for so long, not even an empty one, is stale, and so is what depends on it. */

@@ -4,12 +4,19 @@ import type { Client } from "../domain/client.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
 import type { Family } from "../domain/family.ts";
+import type { Dedup, FeedReject, FeedSource } from "../domain/feed.ts";
 import type { Tenant } from "../domain/tenant.ts";
+import type { Order } from "../domain/trading/order.ts";
+import type { Position } from "../domain/trading/position.ts";
+import type { Quote } from "../domain/trading/quote.ts";
+import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { Trade } from "../domain/trading/trade.ts";
+import type { Exposure, StoredRisk } from "../domain/trading/watch.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Replay, SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { applicationType, outboxType } from "./table-shape.ts";
+import { applicationType, outboxType, quoteType } from "./table-shape.ts";
 
 /** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
 export interface Key {
@@ -31,6 +38,8 @@ export interface IndexKeys {
   readonly due_sk?: string;
   /** What a filter of an index looks at, where the item itself calls it otherwise. */
   readonly type?: string;
+  /** What filters of this kind look at beyond the attributes that every index carries; a list shows them as its own. */
+  readonly facets?: Readonly<Record<string, string | null>>;
 }
 
 /** A stored kind: its type tag, where an item lives, and the index partitions it is found in. */
@@ -135,6 +144,240 @@ export const transactions = {
     ...(item.expires_at === null ? {} : dueKeys("TXN", item.id, item.expires_at)),
   }),
 } satisfies Entity<Transaction> & Record<string, unknown>;
+
+/** A moment as the first ten characters of a ULID: it sorts beside identifiers. */
+function timeKey(moment: string): string {
+  return inBase32(Math.max(0, Date.parse(moment)), 10);
+}
+
+/** Place in a list by a moment; the identifier breaks ties, so the order is total. */
+function placeAt(moment: string, id: string): string {
+  return `${timeKey(moment)}|${ulidOf(id)}`;
+}
+
+/** Trading symbols of a tenant in one partition, by name. */
+export const symbols = {
+  et: "SYMBOL",
+  partition: (tenant: string) => `${tenant}|SYM`,
+  key: (tenant: string, symbol: string): Key => ({ pk: symbols.partition(tenant), sk: symbol }),
+  keyOf: (item: TradingSymbol): Key => symbols.key(item.tenant_id, item.symbol),
+} satisfies Entity<TradingSymbol> & Record<string, unknown>;
+
+/** A quote as it is stored: with its tenant, which its key is made of. */
+export interface StoredQuote extends Quote {
+  readonly tenant_id: string;
+}
+
+/** The newest quote of a symbol, in the volatile table: its stream wakes the margin watch. */
+export const quotes = {
+  et: quoteType,
+  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${symbol}`, sk: "QUOTE" }),
+  keyOf: (item: StoredQuote): Key => quotes.key(item.tenant_id, item.symbol),
+} satisfies Entity<StoredQuote> & Record<string, unknown>;
+
+/**
+ * Trades. Lists: all of a tenant by opening (`list`), the open ones by opening and the closed ones by closing
+ * (`state`), of an account by opening (`owner`), the closed ones of an account by closing (`client`).
+ */
+export const trades = {
+  et: "TRADE",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "TRADE" }),
+  keyOf: (item: Trade): Key => trades.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|TRD`,
+  inState: (tenant: string, status: Trade["status"]) => `${tenant}|TRD|${status}`,
+  ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TRD`,
+  closedOfAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TRDC`,
+  indexesOf: (item: Trade): IndexKeys => ({
+    list_pk: trades.all(item.tenant_id),
+    list_sk: placeAt(item.open_at, item.id),
+    state_pk: trades.inState(item.tenant_id, item.status),
+    state_sk: placeAt(item.close_at ?? item.open_at, item.id),
+    owner_pk: trades.ofAccount(item.tenant_id, item.account_id),
+    owner_sk: placeAt(item.open_at, item.id),
+    ...(item.close_at === null
+      ? {}
+      : {
+          client_pk: trades.closedOfAccount(item.tenant_id, item.account_id),
+          client_sk: placeAt(item.close_at, item.id),
+        }),
+    facets: {
+      symbol: item.symbol,
+      side: item.side,
+      open_at: item.open_at,
+      close_at: item.close_at,
+      close_reason: item.close_reason,
+    },
+  }),
+} satisfies Entity<Trade> & Record<string, unknown>;
+
+/**
+ * Open positions beside the money of their account, so that one consistent read of its partition values it. An
+ * identifier is that of the trade with another prefix, which tells the account. Lists by opening: all of a tenant
+ * (`list`), of a symbol (`state`), of an account (`owner`).
+ */
+export const positions = {
+  et: "POSITION",
+  partition: (tenant: string, accountId: string) => `${tenant}#${accountId}`,
+  prefix: "POS#",
+  key: (tenant: string, accountId: string, id: string): Key => ({
+    pk: positions.partition(tenant, accountId),
+    sk: `${positions.prefix}${ulidOf(id)}`,
+  }),
+  keyOf: (item: Position): Key => positions.key(item.tenant_id, item.account_id, item.id),
+  all: (tenant: string) => `${tenant}|POS`,
+  ofSymbol: (tenant: string, symbol: string) => `${tenant}|POS|${symbol}`,
+  ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|POS`,
+  indexesOf: (item: Position): IndexKeys => {
+    const place = placeAt(item.opened_at, item.id);
+    return {
+      list_pk: positions.all(item.tenant_id),
+      list_sk: place,
+      state_pk: positions.ofSymbol(item.tenant_id, item.symbol),
+      state_sk: place,
+      owner_pk: positions.ofAccount(item.tenant_id, item.account_id),
+      owner_sk: place,
+      facets: { symbol: item.symbol, side: item.side, opened_at: item.opened_at },
+    };
+  },
+} satisfies Entity<Position> & Record<string, unknown>;
+
+/** Which way a price moves to meet a level: to it from above, or to it from below. */
+export type Direction = Exposure["direction"];
+
+/** A price as a text that sorts like the number, whatever the decimals of its symbol are. */
+function priceKey(price: string): string {
+  const [whole = "0", fraction = ""] = price.split(".");
+  return `${whole.padStart(15, "0")}.${fraction.padEnd(8, "0")}`;
+}
+
+/** The price that a pending order waits for, and the way in which the market meets it. */
+function waitsFor(order: Order): { readonly price: string; readonly direction: Direction } {
+  const limit = order.type === "limit" || (order.type === "stop_limit" && order.stop_reached);
+  const price = order.type === "stop_limit" ? (limit ? order.limit_price : order.stop_price) : order.price;
+  return { price: price ?? "0", direction: limit === (order.side === "buy") ? "dn" : "up" };
+}
+
+/**
+ * Orders. Lists by creation: of a tenant by status (`list`), of an account by status (`owner`); pending ones by the
+ * price that they wait for (`state`), and by their end (`due`).
+ */
+export const orders = {
+  et: "ORDER",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ORDER" }),
+  keyOf: (item: Order): Key => orders.key(item.tenant_id, item.id),
+  inStatus: (tenant: string, status: string) => `${tenant}|ORD|${status}`,
+  ofAccount: (tenant: string, accountId: string, status: string) => `${tenant}|${accountId}|ORD|${status}`,
+  /** Pending orders that a falling (`dn`) or rising (`up`) price meets, by that price. */
+  waiting: (tenant: string, symbol: string, side: Order["side"], direction: Direction) =>
+    `${tenant}|MATCH|${symbol}|${side}|${direction}`,
+  /** Where the orders that wait for a price begin in their partition. */
+  waitingAt: (price: string) => priceKey(price),
+  indexesOf: (item: Order): IndexKeys => {
+    const { price, direction } = waitsFor(item);
+    return {
+      list_pk: orders.inStatus(item.tenant_id, item.status),
+      list_sk: ulidOf(item.id),
+      owner_pk: orders.ofAccount(item.tenant_id, item.account_id, item.status),
+      owner_sk: ulidOf(item.id),
+      ...(item.status === "pending"
+        ? {
+            state_pk: orders.waiting(item.tenant_id, item.symbol, item.side, direction),
+            state_sk: `${orders.waitingAt(price)}|${ulidOf(item.id)}`,
+            ...(item.expires_at === null ? {} : dueKeys("ORDER", item.id, item.expires_at)),
+          }
+        : {}),
+      facets: { symbol: item.symbol, side: item.side },
+    };
+  },
+} satisfies Entity<Order> & Record<string, unknown>;
+
+/** A margin level as a text that sorts like the number, the lowest first; one that nothing backs comes before all. */
+function levelKey(level: string | null): string {
+  const hundredths = level === null ? -widestLevel : Number(level.replace(".", ""));
+  return String(widestLevel + Math.min(Math.max(hundredths, -widestLevel), widestLevel)).padStart(16, "0");
+}
+
+/** Levels beyond it, in hundredths of a percent, sort as if they were equal. */
+const widestLevel = 1e15;
+
+/**
+ * What is remembered of an account's margin. Lists: of a tenant by margin level, the lowest first (`list`); accounts
+ * that are not normal (`state`); those to evaluate again (`due`).
+ */
+export const risks = {
+  et: "RISK",
+  key: (tenant: string, accountId: string): Key => ({ pk: `${tenant}#${accountId}`, sk: "RISK" }),
+  keyOf: (item: StoredRisk): Key => risks.key(item.tenant_id, item.account_id),
+  watched: (tenant: string) => `${tenant}|WATCH`,
+  inStatus: (tenant: string, status: string) => `${tenant}|RISK|${status}`,
+  indexesOf: (item: StoredRisk): IndexKeys => ({
+    ...(item.margin_level === null && item.margin_status === "normal"
+      ? {}
+      : {
+          list_pk: risks.watched(item.tenant_id),
+          list_sk: `${levelKey(item.margin_level)}|${ulidOf(item.account_id)}`,
+        }),
+    ...(item.margin_status === "normal"
+      ? {}
+      : { state_pk: risks.inStatus(item.tenant_id, item.margin_status), state_sk: ulidOf(item.account_id) }),
+    facets: { margin_status: item.margin_status },
+    ...(item.wake_at === null ? {} : dueKeys("RISK", item.account_id, item.wake_at)),
+  }),
+} satisfies Entity<StoredRisk> & Record<string, unknown>;
+
+/**
+ * Accounts by the price at which they must be evaluated again, in a partition per symbol, direction and shard. A tick
+ * reads the part of a partition that it passes: `dn` from its bid upwards, `up` from the beginning to its ask.
+ */
+export const exposures = {
+  et: "EXPOSURE",
+  partition: (tenant: string, symbol: string, direction: Direction, shard: number) =>
+    `${tenant}|EXP|${symbol}|${direction}|${shard}`,
+  /** The shard that an account's entries are in. */
+  shardOf: (accountId: string) => Number.parseInt(sha256(accountId).slice(0, 4), 16) % limits.trading.exposure_shards,
+  /** A trigger as a text that sorts like the number: points of the symbol, at most 10^18. */
+  sortOf: (points: bigint) => String(points).padStart(19, "0"),
+  keyOf: (item: Exposure): Key => ({
+    pk: exposures.partition(item.tenant_id, item.symbol, item.direction, exposures.shardOf(item.account_id)),
+    sk: `${item.trigger}|${item.account_id}`,
+  }),
+} satisfies Entity<Exposure> & Record<string, unknown>;
+
+/** Feed sources of a tenant in partitions of their own (`list`); those that may have fallen silent (`due`). */
+export const feedSources = {
+  et: "SOURCE",
+  partition: (tenant: string, id: string) => `${tenant}|SRC|${id}`,
+  key: (tenant: string, id: string): Key => ({ pk: feedSources.partition(tenant, id), sk: "SRC" }),
+  keyOf: (item: FeedSource): Key => feedSources.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|SRC`,
+  indexesOf: (item: FeedSource): IndexKeys => ({
+    list_pk: feedSources.all(item.tenant_id),
+    list_sk: ulidOf(item.id),
+    ...(item.wake_at === null ? {} : dueKeys("SOURCE", item.id, item.wake_at)),
+  }),
+} satisfies Entity<FeedSource> & Record<string, unknown>;
+
+/** Items of a feed that could not be applied, by their number, beside their source. */
+export const feedRejects = {
+  et: "REJECT",
+  partition: (tenant: string, sourceId: string) => `${feedSources.partition(tenant, sourceId)}|REJ`,
+  sortOf: (seq: string) => seq.padStart(19, "0"),
+  key: (tenant: string, sourceId: string, seq: string): Key => ({
+    pk: feedRejects.partition(tenant, sourceId),
+    sk: feedRejects.sortOf(seq),
+  }),
+  keyOf: (item: FeedReject): Key => feedRejects.key(item.tenant_id, item.source_id, item.seq),
+} satisfies Entity<FeedReject> & Record<string, unknown>;
+
+/** Items of a feed that were applied, by what the source calls them: the same again changes nothing. */
+export const dedups = {
+  et: "DEDUP",
+  key: (tenant: string, sourceId: string, kind: Dedup["kind"], name: string): Key => ({
+    pk: `${tenant}|DD|${sourceId}|${kind}|${sha256(name)}`,
+    sk: "DD",
+  }),
+  keyOf: (item: Dedup): Key => dedups.key(item.tenant_id, item.source_id, item.kind, item.name),
+} satisfies Entity<Dedup> & Record<string, unknown>;
 
 /** A value that belongs to one resource of the tenant. The value is hashed: personal data stays out of keys. */
 export const uniques = {
@@ -398,7 +641,18 @@ export const rateCounters = {
 };
 
 /** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
-export type DueKind = "APP" | "DLV" | "EVENT" | "HEALTH" | "OUTBOX" | "REPLAY" | "TXN" | "WEBHOOK";
+export type DueKind =
+  | "APP"
+  | "DLV"
+  | "EVENT"
+  | "HEALTH"
+  | "ORDER"
+  | "OUTBOX"
+  | "REPLAY"
+  | "RISK"
+  | "SOURCE"
+  | "TXN"
+  | "WEBHOOK";
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */
 function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {

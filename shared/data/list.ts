@@ -5,7 +5,7 @@ import type { Cursor } from "./cursor.ts";
 import { events, type Key, sequences } from "./entities.ts";
 import { readKeys } from "./store.ts";
 import { readItem, table } from "./table.ts";
-import { type IndexName, indexes } from "./table-shape.ts";
+import { facetsAttribute, type IndexName, indexes } from "./table-shape.ts";
 
 /** What a page is cut from: one order over sort keys, bounds, and what of it is wanted. */
 export interface PageRequest {
@@ -211,7 +211,7 @@ async function advance(
   const found = (answer.Items ?? []).map((item) => ({
     key: { pk: String(item["pk"]), sk: String(item["sk"]) },
     sort: String(item[source.sk]),
-    item,
+    item: { ...item, ...(item[facetsAttribute] as Record<string, unknown> | undefined) },
   }));
   state.ended = answer.LastEvaluatedKey === undefined;
   state.last = found.at(-1)?.sort ?? state.last;

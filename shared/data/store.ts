@@ -137,11 +137,16 @@ export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>
 
 const keysPerCall = 100;
 
+/** A key of the volatile table where it says so, of the main table otherwise. */
+export interface TableKey extends Key {
+  readonly volatile?: boolean;
+}
+
 /**
  * Items by key, in the order of the keys; strongly consistent unless told otherwise. A hundred keys to a call, side by
- * side.
+ * side, whichever table they are in.
  */
-export async function readKeys(keys: readonly Key[], consistent = true): Promise<(unknown | undefined)[]> {
+export async function readKeys(keys: readonly TableKey[], consistent = true): Promise<(unknown | undefined)[]> {
   const distinct = [...new Map(keys.map((key) => [identityOf(key), key])).values()];
   const found = new Map<string, unknown>();
   const calls: Promise<void>[] = [];
@@ -152,23 +157,33 @@ export async function readKeys(keys: readonly Key[], consistent = true): Promise
   return keys.map((key) => found.get(identityOf(key)));
 }
 
-async function readInto(found: Map<string, unknown>, keys: readonly Key[], consistent: boolean): Promise<void> {
-  let wanted = keys.map(({ pk, sk }) => ({ pk, sk }));
+async function readInto(found: Map<string, unknown>, keys: readonly TableKey[], consistent: boolean): Promise<void> {
+  let wanted = keys;
   for (let attempt = 0; wanted.length > 0; attempt += 1) {
     if (attempt === limits.commit.conflict_tries) throw new Error("The table did not answer all keys.");
     if (attempt > 0) await pause(backoffMs(attempt));
-    const answer = await table.send(
-      new BatchGetCommand({ RequestItems: { [env.tableName]: { Keys: wanted, ConsistentRead: consistent } } }),
-    );
-    for (const item of answer.Responses?.[env.tableName] ?? []) {
-      found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]) }), readItem(item));
-    }
-    wanted = (answer.UnprocessedKeys?.[env.tableName]?.Keys ?? []).map(({ pk, sk }) => ({ pk, sk }));
+    const sides = [false, true].flatMap((volatile) => {
+      const keys = wanted.filter((key) => (key.volatile ?? false) === volatile).map(({ pk, sk }) => ({ pk, sk }));
+      return keys.length === 0 ? [] : [{ volatile, name: tableOf({ volatile }), keys }];
+    });
+    const requests = sides.map(({ name, keys: each }) => [name, { Keys: each, ConsistentRead: consistent }]);
+    const answer = await table.send(new BatchGetCommand({ RequestItems: Object.fromEntries(requests) }));
+    wanted = sides.flatMap(({ name, volatile }) => {
+      for (const item of answer.Responses?.[name] ?? []) {
+        found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]), volatile }), readItem(item));
+      }
+      const left = answer.UnprocessedKeys?.[name]?.Keys ?? [];
+      return left.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk), volatile }));
+    });
   }
 }
 
-function identityOf(key: Key): string {
-  return `${key.pk}\n${key.sk}`;
+function tableOf({ volatile = false }: Pick<TableKey, "volatile">): string {
+  return volatile ? env.volatileTableName : env.tableName;
+}
+
+function identityOf(key: TableKey): string {
+  return `${key.volatile ?? false}\n${key.pk}\n${key.sk}`;
 }
 
 /**

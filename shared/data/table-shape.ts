@@ -18,7 +18,7 @@ export const indexes = {
   state: { name: "state", partition: "state_pk", sort: "state_sk" },
   /** What belongs to a parent: accounts of a client, transactions of an account. */
   owner: { name: "owner", partition: "owner_pk", sort: "owner_sk" },
-  /** What a client has across all its accounts: transactions (ADR 0015). */
+  /** A second order under a parent: transactions of a client (ADR 0015), trades of an account by their close. */
   client: { name: "client", partition: "client_pk", sort: "client_sk" },
   /** What must be woken at a time; global and sharded, read by the sweep alone. */
   due: { name: "due", partition: "due_pk", sort: "due_sk" },
@@ -51,10 +51,17 @@ export const slimAttributes = [
   "provider_reference",
   "email",
   "tags",
+  "facets",
 ] as const;
+
+/** Attribute for what only one kind is filtered by, as a map: an index takes no more attributes than it has. */
+export const facetsAttribute = "facets";
 
 /** Item type of an outbox item, the only one that the publisher's stream filter matches. */
 export const outboxType = "OUTBOX";
 
 /** Item type of an application; those that wait for the gateway carry `wake_at` as text. */
 export const applicationType = "APP";
+
+/** Item type of a quote in the volatile table: what the margin watch's stream filter matches. */
+export const quoteType = "QUOTE";

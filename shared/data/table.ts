@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
+import { facetsAttribute } from "./table-shape.ts";
 
 /**
  * The one connection of a function to its tables. A number that a double cannot hold exactly becomes a bigint; money is
@@ -26,6 +27,7 @@ const keyNames = new Set([
   "pk",
   "sk",
   "et",
+  facetsAttribute,
   ...["list", "state", "owner", "client", "due"].flatMap((index) => [`${index}_pk`, `${index}_sk`]),
 ]);
 

@@ -54,7 +54,9 @@ export type UniqueKind =
   | "account_number"
   | "platform_login"
   | "transaction_external_id"
-  | "provider_reference";
+  | "provider_reference"
+  | "source_position"
+  | "source_order";
 
 /** Names of the stored kinds that a decision may write. */
 export type EntityName =

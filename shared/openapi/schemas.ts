@@ -8,8 +8,13 @@ import * as event from "../schema/event.ts";
 import * as fields from "../schema/fields.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
+import * as order from "../schema/order.ts";
+import * as position from "../schema/position.ts";
+import * as quote from "../schema/quote.ts";
 import * as service from "../schema/service.ts";
 import * as settings from "../schema/settings.ts";
+import * as symbol from "../schema/symbol.ts";
+import * as trade from "../schema/trade.ts";
 import * as transaction from "../schema/transaction.ts";
 import * as webhook from "../schema/webhook.ts";
 import type { JsonObject } from "./document.ts";
@@ -23,8 +28,13 @@ const modules: readonly object[] = [
   fields,
   money,
   oauth,
+  order,
+  position,
+  quote,
   service,
   settings,
+  symbol,
+  trade,
   transaction,
   webhook,
 ];

@@ -1,12 +1,14 @@
 import type { Change, DomainEvent, Refusal, Requirement, StoredItem } from "../decision.ts";
 import type { Position } from "./position.ts";
+import type { Exposure } from "./watch.ts";
 
 /** Stored kinds of the trading half. */
-export type TradingEntity = "trade" | "position" | "order" | "risk";
+export type TradingEntity = "symbol" | "trade" | "position" | "order" | "risk" | "feed_source" | "feed_reject";
 
 /**
  * One change of a trading decision: those of every decision on the kinds of trading, and `remove`, which deletes an
- * item on the condition that its version is still that of `before`. `claim` makes a deal of a source happen once.
+ * item on the condition that its version is still that of `before`. `expose` and `hide` write and delete entries of the
+ * exposure index, whatever is there: the risk of the account, which lists them, is what is compared.
  */
 export type TradingChange =
   | Change
@@ -18,7 +20,8 @@ export type TradingChange =
       readonly after: StoredItem & { readonly version: number };
       readonly require?: readonly Requirement[];
     }
-  | { readonly op: "remove"; readonly entity: "position"; readonly before: Position };
+  | { readonly op: "remove"; readonly entity: "position"; readonly before: Position }
+  | { readonly op: "expose" | "hide"; readonly entry: Exposure };
 
 /** What a trading decision comes to. */
 export type TradingDecision<R> =
