@@ -9,7 +9,7 @@ export interface TableCall {
   /** The request, parsed. */
   readonly input: Readonly<Record<string, unknown>>;
   /** The answer, parsed; undefined until it is there. */
-  output?: Readonly<Record<string, unknown>>;
+  readonly output: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** An answer that a test gives in DynamoDB's place. */
@@ -24,7 +24,7 @@ export type Interference = undefined | PlantedAnswer | "lose_answer";
 /** A way to DynamoDB on which every call is seen, and on which a test may interfere. */
 export interface WatchedEndpoint {
   readonly endpoint: string;
-  /** Calls since the last `takeCalls`, in the order in which they came. */
+  /** Calls since the last `takeCalls`, in the order in which they came; none are kept before the first one. */
   readonly takeCalls: () => TableCall[];
   /** Asked about every call before it goes on; may wait. */
   interfere: (call: TableCall) => Interference | Promise<Interference>;
@@ -42,11 +42,11 @@ export function closedDoor(): { readonly open: () => void; readonly opened: Prom
 
 /** Starts a server in front of an emulator that passes every call on and asks for the capacity that it consumed. */
 export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
-  let calls: TableCall[] = [];
+  let calls: TableCall[] | undefined;
   const watched = {
     interfere: (_call: TableCall): Interference | Promise<Interference> => undefined,
     takeCalls: () => {
-      const taken = calls;
+      const taken = calls ?? [];
       calls = [];
       return taken;
     },
@@ -57,16 +57,18 @@ export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
   // A connection that this server closes while idle would fail the next call on it, as it would not on AWS.
   server.keepAliveTimeout = 0;
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const input = JSON.parse(await textOf(incoming)) as Record<string, unknown>;
+    const input = JSON.parse((await bytesOf(incoming)).toString()) as Record<string, unknown>;
     const operation = String(incoming.headers["x-amz-target"]).split(".")[1] ?? "";
-    const call: TableCall = { operation, tables: tablesOf(input), input };
-    calls.push(call);
+    const call = new PassingCall(operation, input);
+    calls?.push(call);
     const planted = await watched.interfere(call);
-    if (planted !== undefined && planted !== "lose_answer") return send(outgoing, planted.status, planted.body);
+    if (planted !== undefined && planted !== "lose_answer") {
+      return send(outgoing, planted.status, JSON.stringify(planted.body));
+    }
     const answer = await forward(target, incoming, JSON.stringify({ ...input, ReturnConsumedCapacity: "TOTAL" }));
-    call.output = JSON.parse(answer.text) as Record<string, unknown>;
+    call.answer = answer.bytes;
     if (planted === "lose_answer") outgoing.destroy();
-    else send(outgoing, answer.status, call.output);
+    else send(outgoing, answer.status, answer.bytes);
   }
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -81,12 +83,32 @@ export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
   });
 }
 
-function send(outgoing: ServerResponse, status: number, body: object): void {
-  outgoing.writeHead(status, { "Content-Type": "application/x-amz-json-1.0" });
-  outgoing.end(JSON.stringify(body));
+/** A call on its way. What was answered is parsed only when a test looks at it, for most are never looked at. */
+class PassingCall implements TableCall {
+  readonly operation: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  answer: Buffer | undefined;
+
+  constructor(operation: string, input: Readonly<Record<string, unknown>>) {
+    this.operation = operation;
+    this.input = input;
+  }
+
+  get tables(): string[] {
+    return tablesOf(this.input);
+  }
+
+  get output(): Readonly<Record<string, unknown>> | undefined {
+    return this.answer === undefined ? undefined : JSON.parse(this.answer.toString());
+  }
 }
 
-function tablesOf(input: Record<string, unknown>): string[] {
+function send(outgoing: ServerResponse, status: number, body: Buffer | string): void {
+  outgoing.writeHead(status, { "Content-Type": "application/x-amz-json-1.0" });
+  outgoing.end(body);
+}
+
+function tablesOf(input: Readonly<Record<string, unknown>>): string[] {
   const names = new Set<string>();
   const look = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
@@ -101,21 +123,21 @@ function tablesOf(input: Record<string, unknown>): string[] {
   return [...names];
 }
 
-function forward(target: string, incoming: IncomingMessage, body: string): Promise<{ status: number; text: string }> {
+function forward(target: string, incoming: IncomingMessage, body: string): Promise<{ status: number; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     const { host: _host, "content-length": _length, ...headers } = incoming.headers;
     const outgoing = request(target, { method: "POST", headers }, (answer) => {
-      textOf(answer).then((text) => resolve({ status: answer.statusCode ?? 500, text }), reject);
+      bytesOf(answer).then((bytes) => resolve({ status: answer.statusCode ?? 500, bytes }), reject);
     });
     outgoing.once("error", reject);
     outgoing.end(body);
   });
 }
 
-async function textOf(stream: IncomingMessage): Promise<string> {
+async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 /** DynamoDB's answer to a cancelled transaction with these codes, one per member. */
