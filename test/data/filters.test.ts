@@ -163,6 +163,9 @@ function valuesFor(list: List, name: string, all: readonly Item[]): string[] {
   ];
 }
 
+/** Whether every query is sorted both ways, and not in turn only. */
+const thorough = process.env["FILTER_SORTS"] === "both";
+
 const generic = new Set(["limit", "cursor", "sort", "created_from", "created_to"]);
 
 /** Every filter by itself, ranges that begin and end at the very moment of an item, and combinations of them. */
@@ -246,8 +249,9 @@ describe.each(lists.map((list) => [list.id, list] as const))("every filter and s
     const name = { list_ledger: "balance_version", list_events: "sequence" }[list.id] ?? "created_at";
     const before = calls;
     const queries = queriesOf(list, filters, all);
-    for (const query of [{}, ...queries]) {
-      for (const sort of [name, `-${name}`]) {
+    for (const [index, query] of [{}, {}, ...queries].entries()) {
+      // A walk goes there and back, so that each query reads the index both ways, whichever way it begins.
+      for (const sort of thorough ? [name, `-${name}`] : [index % 2 === 0 ? name : `-${name}`]) {
         const sorted = sort === name ? upward : upward.toReversed();
         const expected = sorted.filter((item) => meets(list, item, query)).map(order);
         // Five pages show what a page can do wrong; dozens of them would only take long.
@@ -262,6 +266,6 @@ describe.each(lists.map((list) => [list.id, list] as const))("every filter and s
         expect([`back over ${address}`, seen]).toEqual([`back over ${address}`, expected]);
       }
     }
-    console.log(`${list.id}: ${all.length} items, ${queries.length + 1} queries, ${calls - before} pages`);
+    console.log(`${list.id}: ${all.length} items, ${queries.length} queries, ${calls - before} pages`);
   }, 120_000);
 });
