@@ -2,30 +2,69 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { fileOf, mutations, planted } from "./support/mutations.ts";
+import type { Reporter } from "vitest/node";
+import { fileOf, type Mutation, mutations, planted } from "./support/mutations.ts";
 
-/** Runs tests on sources with the bug in them that `MUTANT` names; without it on the sources as they are. */
-const name = process.env["MUTANT"];
-const mutation = mutations.find((each) => each.name === name);
-if (name !== undefined && mutation === undefined) throw new Error(`There is no mutation ${name}.`);
+/** The project that runs the tests of all mutations on the sources as they are. */
+const healthy = "healthy";
+const answersDir = mkdtempSync(join(tmpdir(), "brokerage-answers-"));
 
-export default defineConfig({
-  plugins: [
-    {
-      name: "mutation",
-      enforce: "pre",
-      transform(code, id) {
-        return mutation === undefined || id !== fileOf(mutation) ? undefined : planted(mutation, code);
-      },
+function plantedIn(mutation: Mutation | undefined) {
+  return {
+    name: "mutation",
+    enforce: "pre" as const,
+    transform(code: string, id: string) {
+      return mutation === undefined || id !== fileOf(mutation) ? undefined : planted(mutation, code);
     },
-  ],
+  };
+}
+
+/** Runs test files on sources with one bug in them, or with none. */
+function projectOf(name: string, files: readonly string[], mutation?: Mutation) {
+  return {
+    extends: true as const,
+    plugins: [plantedIn(mutation)],
+    test: { name, include: [...new Set(files)] },
+  };
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** One line of JSON: what became of each test, by project. */
+const outcomes: Reporter = {
+  onTestRunEnd(modules) {
+    const told = modules.flatMap((module) =>
+      [...module.children.allTests()].map((test) => {
+        const { state, errors } = test.result();
+        const messages = (errors ?? []).map(({ message, stack }) => `${message}\n${stack}`);
+        return { project: module.project.name, test: test.fullName.replaceAll(" > ", " "), state, messages };
+      }),
+    );
+    process.stdout.write(`\n${JSON.stringify({ outcomes: told })}\n`);
+  },
+};
+
+/** Runs the test of each mutation on sources with the bug, each in a project of its own, and all of them without. */
+export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     // What is answered here is no proof that a promised answer is seen in a test.
-    provide: { answersDir: mkdtempSync(join(tmpdir(), "brokerage-answers-")) },
-    include: ["test/{data,domain,webhooks}/**/*.test.ts"],
+    provide: { answersDir },
+    // A bug that makes something never come about is found by waiting for it: long enough for what is healthy.
+    env: { EVENTUALLY_MS: "8000" },
     testTimeout: 20_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    testNamePattern: new RegExp(mutations.map(({ test }) => escaped(test.name)).join("|")),
+    reporters: [outcomes],
+    projects: [
+      projectOf(
+        healthy,
+        mutations.map(({ test }) => test.file),
+      ),
+      ...mutations.map((mutation) => projectOf(mutation.name, [mutation.test.file], mutation)),
+    ],
   },
 });

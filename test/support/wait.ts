@@ -1,5 +1,10 @@
+const patienceMs = Number(process.env["EVENTUALLY_MS"] ?? 15_000);
+
 /** The first answer of `look` that is not undefined. Looks again at once every few milliseconds, for a bounded time. */
-export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined, withinMs = 15_000): Promise<T> {
+export async function eventually<T>(
+  look: () => Promise<T | undefined> | T | undefined,
+  withinMs = patienceMs,
+): Promise<T> {
   const end = Date.now() + withinMs;
   for (;;) {
     const found = await look();
