@@ -67,7 +67,8 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
     performanceReporting: false,
     treeMetadata: false,
     stackTraces: false,
-    builtinCloudFormationValidation: validate,
+    // The framework's own sees top-level stacks only, which are among those that ours sees.
+    builtinCloudFormationValidation: false,
   });
   if (foundation) {
     new FoundationStack(app, `${serviceName}-foundation`);
@@ -80,7 +81,7 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
     new ServiceStack(app, `${serviceName}-${config.stage}`, { config, routes, bundles: bundles.directories });
   }
   Validations.of(app).addPlugins(new ServiceRules({ stage: config.stage, routes }));
-  if (validate) Validations.of(app).addPlugins(wholeTemplateValidation(), new AwsSolutionsChecks(app));
+  if (validate) Validations.of(app).addPlugins(wholeTemplateValidation, new AwsSolutionsChecks(app));
   return app;
 }
 

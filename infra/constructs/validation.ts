@@ -38,10 +38,11 @@ class WholeTemplateValidation extends CloudFormationValidatePlugin {
   }
 }
 
-/** CloudFormation's own rules over every template, nested ones included. */
-export function wholeTemplateValidation(): IPolicyValidationPlugin {
-  return new WholeTemplateValidation() as IPolicyValidationPlugin;
-}
+/**
+ * CloudFormation's own rules over every template, nested ones included. One for the process: to read the rules takes it
+ * longer than to apply them.
+ */
+export const wholeTemplateValidation = new WholeTemplateValidation() as IPolicyValidationPlugin;
 
 /** The rules of `checks.ts` as a plugin, so that the CDK command line reports and stops as well. */
 export class ServiceRules implements IPolicyValidationPlugin {

@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import type { OpenApi } from "../../shared/openapi/document.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { createDeposit } from "../../shared/routes/transactions.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 
 // Two linters from outside, each with all that it recommends. What is switched off has its reason here.
@@ -30,19 +29,12 @@ async function spectral(document: OpenApi): Promise<string[]> {
   return problems.map(({ code, path, message }) => `${code} ${path.join("/")}: ${message}`);
 }
 
-/** The document with a row that subscribes to events, whether the service has one yet or not. */
-function withSubscription(): OpenApi {
-  const path = "/webhook_endpoints";
-  const rows = routes.filter((row) => row.path !== path);
-  return buildOpenApi({ rows: [...rows, { ...createDeposit, id: "subscribe", path, tag: "Webhooks" }] });
-}
-
 describe.each([
   ["Redocly", redocly],
   ["Spectral", spectral],
 ] as const)("%s", { timeout: 120_000 }, (_, lint) => {
   it("finds a reference that leads nowhere and an operation without an answer", async () => {
-    const broken = buildOpenApi();
+    const broken = buildOpenApi({ rows: routes.filter(({ path }) => path === "/health") });
     const health = broken.paths["/health"]?.["get"];
     if (health === undefined) throw new Error("The document has no GET /health.");
     health["responses"] = {};
@@ -50,12 +42,8 @@ describe.each([
     expect(await lint(broken)).not.toEqual([]);
   });
 
-  it("finds no error and no warning in the document", async () => {
-    expect(await lint(buildOpenApi())).toEqual([]);
-  });
-
-  it("finds none in the deliveries that an endpoint gets", async () => {
-    const document = withSubscription();
+  it("finds no error and no warning in the document, the deliveries that an endpoint gets among it", async () => {
+    const document = buildOpenApi();
     const operation = document.paths["/webhook_endpoints"]?.["post"];
     expect(Object.keys(operation?.["callbacks"] as object)).toEqual([...eventTypes, ...optInEventTypes]);
     expect(Object.keys(document.components.schemas)).toContain("TransactionCompletedEvent");
