@@ -94,6 +94,8 @@ export const limits = {
     conflict_delay_max_ms: 1600,
     /** Times a decision is made again after its condition failed, each after a new read. */
     decision_tries: 10,
+    /** Items that one transaction holds (DynamoDB). */
+    max_items: 100,
     /** All of it ends this long before the function's own timeout. */
     reserve_ms: 1000,
   },
@@ -188,6 +190,8 @@ export const limits = {
     rate_digits: 12,
     /** A run that nobody carries on is found by the sweep after this time. */
     run_resumed_after_ms: 30_000,
+    /** An account at its stop-out level that nothing can be done about is looked at again after this time. */
+    stuck_retried_after_ms: 60_000,
     /** Partitions that the accounts of one symbol and direction are spread over; each costs every tick a read. */
     exposure_shards: 2,
     /** How long a function remembers which symbols a tenant has; what a symbol says is read anew each time. */

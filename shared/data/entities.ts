@@ -335,11 +335,11 @@ export const exposures = {
     `${tenant}|EXP|${symbol}|${direction}|${shard}`,
   /** The shard that an account's entries are in. */
   shardOf: (accountId: string) => Number.parseInt(sha256(accountId).slice(0, 4), 16) % limits.trading.exposure_shards,
-  /** A trigger as a text that sorts like the number: points of the symbol, at most 10^18. */
-  sortOf: (points: bigint) => String(points).padStart(19, "0"),
+  /** Points of a symbol, between 0 and 10^18, as a text that sorts like the number. */
+  sortOf: (points: string) => points.padStart(19, "0"),
   keyOf: (item: Exposure): Key => ({
     pk: exposures.partition(item.tenant_id, item.symbol, item.direction, exposures.shardOf(item.account_id)),
-    sk: `${item.trigger}|${item.account_id}`,
+    sk: `${exposures.sortOf(item.trigger)}|${item.account_id}`,
   }),
 } satisfies Entity<Exposure> & Record<string, unknown>;
 

@@ -103,12 +103,28 @@ export type Outcome =
   | { readonly kind: "key_reused" }
   | { readonly kind: "undecided" };
 
+/** A change that is already in the table's form. */
+export interface PreparedChange {
+  readonly op: "prepared";
+  readonly item: TransactItem;
+}
+
+/** A decision that can be committed: one of the domain, or one whose changes the data layer has prepared. */
+export type Committable<R> =
+  | {
+      readonly ok: true;
+      readonly result: R;
+      readonly changes: readonly (Change | PreparedChange)[];
+      readonly events: readonly DomainEvent[];
+    }
+  | Extract<Decision<R>, { ok: false }>;
+
 /** A command to run: `decide` may run several times, each time from new reads. */
 export interface Command<R> {
   readonly tenant_id: string;
   readonly idempotency?: IdempotencyScope | undefined;
   readonly newContext: () => Context;
-  readonly decide: (load: Load, context: Context) => Promise<Decision<R>>;
+  readonly decide: (load: Load, context: Context) => Promise<Committable<R>>;
   readonly show: (result: R) => Reply;
   readonly showRefusal: (refusal: Refusal) => { readonly reply: Reply; readonly stored: boolean };
   /** Milliseconds left until the function is ended. */
@@ -211,7 +227,7 @@ type Attempt = Outcome | { readonly kind: "again"; readonly conflict: boolean };
 
 async function attemptOnce<R>(command: Command<R>): Promise<Attempt> {
   const context = command.newContext();
-  let decision: Decision<R>;
+  let decision: Committable<R>;
   try {
     decision = await command.decide(loaderOf(command), context);
   } catch (error) {
@@ -243,7 +259,7 @@ function loaderOf<R>(command: Command<R>): Load {
 
 async function commit<R>(
   command: Command<R>,
-  decision: { readonly changes: readonly Change[]; readonly events: readonly DomainEvent[] },
+  decision: Extract<Committable<R>, { ok: true }>,
   reply: Reply,
   context: Context,
 ): Promise<Attempt> {
@@ -251,7 +267,7 @@ async function commit<R>(
   const stored = command.idempotency && (await storedReplyOf(command.idempotency, tenant, reply));
   const [first, ...more] = decision.events;
   const items: TransactItem[] = [
-    ...decision.changes.map((change) => writeOf(change, tenant)),
+    ...decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant))),
     ...(first === undefined ? [] : [putNew(outboxes, outboxOf([first, ...more], context, delayMs))]),
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
   ];
@@ -275,7 +291,7 @@ interface Reason {
 async function afterCancellation<R>(
   error: unknown,
   command: Command<R>,
-  changes: readonly Change[],
+  changes: readonly (Change | PreparedChange)[],
   replyIndex: number,
 ): Promise<Attempt> {
   const { name, CancellationReasons: reasons = [] } = error as { name?: string; CancellationReasons?: Reason[] };

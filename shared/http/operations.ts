@@ -1,7 +1,7 @@
 import type { output as Output } from "zod/v4/core";
 import { newContext } from "../data/context.ts";
-import { execute, type Load, loadItems } from "../data/store.ts";
-import type { Context, Decision } from "../domain/decision.ts";
+import { type Committable, execute, type Load, loadItems } from "../data/store.ts";
+import type { Context } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
 import { admitCaller, countRate } from "./admission.ts";
 import { headerOf } from "./body.ts";
@@ -52,7 +52,7 @@ export function list<R extends Route>(
  */
 export function command<R extends Route, T>(
   row: R,
-  decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
+  decide: (request: CommandRequest<BodyOf<R>>) => Promise<Committable<T>>,
   show: (result: T) => object,
   sealingOf?: SealingOf,
   afterCommit?: (result: T, remainingMs: () => number) => Promise<void>,

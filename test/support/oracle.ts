@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Emulator } from "./emulator.ts";
+import { countOf, groupBy, hasNumber, numberText, ofType, sum, text, whole } from "./raw-items.ts";
 import { type RawChange, type RawItem, type RawValue, readChanges, scanTable } from "./raw-table.ts";
+import { expectedTradeEvents, judgeMarginEvents, judgeTrading, marginKinds } from "./trading-oracle.ts";
 
 /**
  * What must hold of the table whatever the service did, judged from the raw items and the stream alone. Nothing here is
@@ -23,6 +25,7 @@ export function judgeItems(items: readonly RawItem[]): string[] {
     ...judgeAccounts(items),
     ...judgeTransactions(items),
     ...judgeDeliveries(items),
+    ...judgeTrading(items),
   ];
 }
 
@@ -175,6 +178,13 @@ function isReturn(entry: RawItem): boolean {
   return text(entry, "kind") === "return";
 }
 
+const tradingKinds = new Set(["realised_pnl", "swap", "commission", "negative_balance_correction"]);
+
+/** What trading books may take more than is there: a price does not stop at zero. */
+function isTrading(entry: RawItem): boolean {
+  return tradingKinds.has(text(entry, "kind"));
+}
+
 /** What an account accepts by its status and its trading mode. */
 function gateOf(account: RawItem): string {
   if (account["status"] !== "active") return "none";
@@ -207,7 +217,7 @@ function judgeAccounts(items: readonly RawItem[]): string[] {
       const pending = open.get(id) ?? [];
       const holds = sum(pending.filter(holdsMoney).map((item) => whole(item, "amount_minor")));
       const posted = sum(entries.map((entry) => whole(entry, "amount_minor")));
-      const overdrawn = (available ?? 0n) < 0n && !entries.some(isReturn);
+      const overdrawn = (available ?? 0n) < 0n && !entries.some((entry) => isReturn(entry) || isTrading(entry));
       return [
         ...about(account === undefined && "has no profile"),
         ...about(account !== undefined && account["currency"] !== balance["currency"] && "has two currencies"),
@@ -267,8 +277,9 @@ function judgeTransactions(items: readonly RawItem[]): string[] {
     contras.filter((item) => !hasEntry(item)),
     (item) => text(item, "transaction_id"),
   );
-  const byTransaction = groupBy(ledgers, (item) => text(item, "transaction_id"));
-  const legsByTransaction = groupBy(contras, (item) => text(item, "transaction_id"));
+  const ofTransaction = (item: RawItem) => item["transaction_id"] !== null;
+  const byTransaction = groupBy(ledgers.filter(ofTransaction), (item) => text(item, "transaction_id"));
+  const legsByTransaction = groupBy(contras.filter(ofTransaction), (item) => text(item, "transaction_id"));
   const transactions = ofType(items, "TXN");
   const known = new Set(transactions.map((item) => text(item, "id")));
   const entryIds = new Set(ledgers.map((item) => text(item, "id")));
@@ -289,7 +300,7 @@ function judgeTransactions(items: readonly RawItem[]): string[] {
       const own = legs.get(text(entry, "id")) ?? [];
       const off = whole(entry, "amount_minor") + sum(own.map((leg) => whole(leg, "amount_minor")));
       const foreign = own.some((leg) =>
-        ["currency", "account_id", "transaction_id"].some((name) => leg[name] !== entry[name]),
+        ["currency", "account_id", "transaction_id", "trade_id"].some((name) => leg[name] !== entry[name]),
       );
       return off === 0n && !foreign ? [] : [`the legs of ${text(entry, "id")} do not balance it`];
     }),
@@ -341,6 +352,8 @@ function bookingsOf(item: RawItem): string[] {
   const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
   const [kind, status] = [text(item, "kind"), text(item, "status")];
   const deposit = kind === "deposit";
+  if (kind === "negative_balance_correction")
+    return [JSON.stringify([[[kind, String(amount)]], [["negative_balance", String(-amount)]]])];
   const paid: Booked = [kind, deposit ? amount - fee : -amount];
   const books = (entries: readonly Booked[], controls: readonly Booked[]) => {
     const texts = (pairs: readonly Booked[]) => pairs.map(([name, minor]) => [name, String(minor)]);
@@ -431,14 +444,15 @@ export function judgeChanges(changes: readonly RawChange[]): string[] {
   return [...judgeEach(changes), ...judgeOrder(changes)];
 }
 
+/** The entries of a kind, by account and number. */
+function entriesOf(changes: readonly RawChange[], wanted: (entry: RawItem) => boolean): ReadonlySet<string> {
+  const entries = changes.flatMap(({ after }) => (after?.["et"] === "LEDGER" && wanted(after) ? [after] : []));
+  return new Set(entries.map((entry) => `${text(entry, "account_id")} ${whole(entry, "balance_version")}`));
+}
+
 function judgeEach(changes: readonly RawChange[]): string[] {
-  const returns = new Set(
-    changes.flatMap(({ after }) =>
-      after?.["et"] === "LEDGER" && isReturn(after)
-        ? [`${text(after, "account_id")} ${whole(after, "balance_version")}`]
-        : [],
-    ),
-  );
+  const returns = entriesOf(changes, isReturn);
+  const traded = entriesOf(changes, isTrading);
   return changes.flatMap(({ kind, before, after }) => {
     const item = after ?? before ?? {};
     const type = text(item, "et");
@@ -452,7 +466,7 @@ function judgeEach(changes: readonly RawChange[]): string[] {
         ...about(
           kind === "INSERT" && hasNumber(item, "version") && firstVersionOff(item) && "does not begin at version 1",
         ),
-        ...overdrawn(item, undefined, returns, about),
+        ...overdrawn(item, undefined, returns, traded, about),
       ];
     }
     const move = `${String(before["status"])}>${String(after["status"])}`;
@@ -465,7 +479,7 @@ function judgeEach(changes: readonly RawChange[]): string[] {
       // Only what has a version promises this: parallel holds on one balance commit in any order of their clocks.
       ...about(hasNumber(after, "version") && text(after, "updated_at") < text(before, "updated_at") && "went back"),
       ...about(before["created_at"] !== after["created_at"] && type !== "IDEM" && "changed its birth"),
-      ...overdrawn(after, before, returns, about),
+      ...overdrawn(after, before, returns, traded, about),
     ];
   });
 }
@@ -492,11 +506,12 @@ function firstVersionOff(item: RawItem): boolean {
   return whole(item, "version") !== first;
 }
 
-/** Only what is returned by force may leave a debt, and then the account allows closing alone. */
+/** Only a trade or what is returned by force may leave a debt; after the latter the account allows closing alone. */
 function overdrawn(
   item: RawItem,
   before: RawItem | undefined,
   returns: ReadonlySet<string>,
+  traded: ReadonlySet<string>,
   about: (sentence: string | false) => string[],
 ): string[] {
   if (text(item, "et") !== "BALANCE") return [];
@@ -504,10 +519,13 @@ function overdrawn(
   const [total = 0n, held = 0n, available = 0n] = amounts.map((name) => whole(item, name));
   const [had = 0n, , free = 0n] = before === undefined ? [] : amounts.map((name) => whole(before, name));
   const posted = before === undefined || whole(before, "seq") !== whole(item, "seq");
-  const returned = posted && returns.has(`${text(item, "account_id")} ${whole(item, "seq")}`);
+  const entry = `${text(item, "account_id")} ${whole(item, "seq")}`;
+  const [returned, lost] = [posted && returns.has(entry), posted && traded.has(entry)];
+  const more = before !== undefined && held > whole(before, "held_minor");
   return [
-    ...about(available < 0n && available < free && !returned && `was overdrawn to ${available}`),
-    ...about(total < 0n && had >= 0n && item["accepts"] === "all" && "has a debt and accepts all"),
+    ...about(available < 0n && available < free && !returned && !lost && `was overdrawn to ${available}`),
+    ...about(available < 0n && more && "holds what it does not have"),
+    ...about(total < 0n && had >= 0n && item["accepts"] === "all" && !lost && "has a debt and accepts all"),
     ...about(held < 0n && `held ${held}`),
     ...about(available !== total - held && "did not add up"),
   ];
@@ -519,14 +537,15 @@ function judgeOrder(changes: readonly RawChange[]): string[] {
   return changes.flatMap(({ before, after }) => {
     if (after === undefined) return [];
     const [type, id] = [text(after, "et"), text(after, "id")];
-    if (type === "TXN" && before === undefined && stopped.has(text(after, "account_id"))) {
+    const late = type === "TXN" && before === undefined && text(after, "kind") !== "negative_balance_correction";
+    if (late && stopped.has(text(after, "account_id"))) {
       return [`${id} was made after ${text(after, "account_id")} was disabled`];
     }
     if (type !== "ACCOUNT" && type !== "CLIENT") return [];
-    const late = type === "ACCOUNT" && before === undefined && stopped.has(text(after, "client_id"));
+    const opened = type === "ACCOUNT" && before === undefined && stopped.has(text(after, "client_id"));
     if (after["status"] === "active") stopped.delete(id);
     else stopped.add(id);
-    return late ? [`${id} was opened after ${text(after, "client_id")} was suspended or closed`] : [];
+    return opened ? [`${id} was opened after ${text(after, "client_id")} was suspended or closed`] : [];
   });
 }
 
@@ -565,7 +584,7 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
     ...ofType(items, "EVENT").map((item) => JSON.parse(text(item, "payload")) as Announced),
   ];
   const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
-  const told = countOf(announced.map(nameOf));
+  const told = countOf(announced.filter(({ type }) => !marginKinds.has(type)).map(nameOf));
   const expected = countOf(changes.flatMap(expectedEvents));
   return [
     ...[...expected].flatMap(([name, count]) =>
@@ -576,6 +595,7 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
       .filter(({ resource, data }) => data.object["id"] !== resource.id || data.object["version"] !== resource.version)
       .map((event) => `${nameOf(event)} shows another version`),
     ...judgeSequences(items),
+    ...judgeMarginEvents(announced, items, changes),
   ];
 }
 
@@ -624,6 +644,8 @@ function expectedEvents({ before, after }: RawChange): string[] {
         ...(changed || completed ? [name("transaction.updated")] : []),
       ];
     }
+    case "TRADE":
+      return expectedTradeEvents(before, after).map((type) => name(type));
     default:
       return [];
   }
@@ -643,43 +665,4 @@ function judgeSequences(items: readonly RawItem[]): string[] {
 
 function tenantOf(item: RawItem): string {
   return text(item, "pk").slice(0, 30);
-}
-
-function ofType(items: readonly RawItem[], type: string): RawItem[] {
-  return items.filter((item) => item["et"] === type);
-}
-
-function text(item: RawItem, name: string): string {
-  const value = item[name];
-  return typeof value === "string" ? value : "";
-}
-
-function numberText(value: RawValue | undefined): string | undefined {
-  return typeof value === "object" && value !== null && "number" in value ? value.number : undefined;
-}
-
-function hasNumber(item: RawItem, name: string): boolean {
-  return numberText(item[name]) !== undefined;
-}
-
-function whole(item: RawItem, name: string): bigint {
-  const digits = numberText(item[name]);
-  if (digits === undefined || !/^-?\d+$/.test(digits)) return -(10n ** 30n);
-  return BigInt(digits);
-}
-
-function sum(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((total, amount) => total + amount, 0n);
-}
-
-function groupBy(items: readonly RawItem[], keyOf: (item: RawItem) => string): Map<string, RawItem[]> {
-  const groups = new Map<string, RawItem[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
-}
-
-function countOf(names: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
 }

@@ -1,5 +1,18 @@
-import type { Authority } from "../feed.ts";
+import { limits } from "../../limits.ts";
+import type { Balance } from "../account.ts";
+import { type Context, later } from "../decision.ts";
+import { sameValue } from "../equality.ts";
+import { greatest, least } from "../money.ts";
+import type { TradingChange, TradingDecision } from "./changes.ts";
+import { type Trigger, triggersOf } from "./exposure.ts";
+import { type Holdings, valuePositions } from "./margin.ts";
+import type { Position } from "./position.ts";
+import type { Market } from "./quote.ts";
 import type { Risk } from "./risk.ts";
+import { liquidatorOf } from "./source.ts";
+import { type Evaluation, evaluateMargin } from "./stop-out.ts";
+import { marketClock } from "./symbol.ts";
+import type { Trade } from "./trade.ts";
 
 /** A trigger as it is stored: prices in points of its symbol, as decimal texts. */
 export interface StoredTrigger {
@@ -8,12 +21,12 @@ export interface StoredTrigger {
   readonly up: string | null;
 }
 
-/** The risk of an account as it is stored: with the triggers that the exposure index holds for it, no more, no less. */
+/** The risk of an account as it is stored. It is written with every change of what its account's margin depends on. */
 export interface StoredRisk extends Risk {
+  /** The triggers that the exposure index holds for the account, no more and no less. */
   readonly triggers: readonly StoredTrigger[];
-  /** The source whose deals are on the account; null when it is traded here. */
-  readonly source_id: string | null;
-  readonly liquidated_by: Authority;
+  /** The sum of the versions of its positions: who read another sum read positions of two moments. */
+  readonly positions_sum: number;
 }
 
 /** One entry of the exposure index: evaluate this account when the symbol's price meets the trigger. */
@@ -23,6 +36,246 @@ export interface Exposure {
   readonly symbol: string;
   /** `dn`: the bid falls to the trigger or below; `up`: the ask rises to it or above. */
   readonly direction: "dn" | "up";
-  /** Points of the symbol, padded so that texts sort like numbers. */
+  /** Points of the symbol as a decimal number. */
   readonly trigger: string;
+}
+
+/** An account as its decisions about margin read it. */
+export interface WatchedState extends Holdings {
+  readonly risk: StoredRisk | undefined;
+}
+
+/** Changes of one transaction, its events and its stored answer left room for. */
+const maxChanges = limits.commit.max_items - 2;
+
+/** The sum that {@link StoredRisk} keeps of its positions. */
+export function positionsSum(positions: readonly Position[]): number {
+  return positions.reduce((sum, { version }) => sum + version, 0);
+}
+
+/** What an account holds after these changes. */
+function holdingsAfter(before: Holdings, changes: readonly TradingChange[]): Holdings {
+  let { account, balance } = before;
+  const positions = new Map(before.positions.map((position) => [position.id, position]));
+  for (const change of changes) {
+    if (change.op === "adjust" && change.entity === "balance") balance = adjusted(balance, change);
+    if (change.op === "update" && change.entity === "account") account = change.after as typeof account;
+    if (change.op === "remove") positions.delete(change.before.id);
+    if (change.op === "update" && change.entity === "position") {
+      const after = change.after as Position;
+      positions.set(after.id, after);
+    }
+    if (change.op === "create" && change.entity === "position") {
+      const item = change.item as Position;
+      positions.set(item.id, item);
+    }
+  }
+  return { account, balance, positions: [...positions.values()] };
+}
+
+function adjusted(balance: Balance, change: Extract<TradingChange, { op: "adjust" }>): Balance {
+  const after: Record<string, unknown> = { ...balance, ...change.set };
+  for (const [name, by] of Object.entries(change.add ?? {})) {
+    const value = after[name];
+    after[name] = typeof value === "bigint" ? value + BigInt(by) : Number(value) + Number(by);
+  }
+  return after as unknown as Balance;
+}
+
+/**
+ * A decision with what follows from it for the account's margin, all in one: the margin call or its re-arming, the
+ * level, and the prices at which the account must be looked at again. Nothing is liquidated here: an account that is
+ * left at its stop-out level is due at once. An account without positions before and after needs nothing.
+ */
+export function followed<R>(
+  state: WatchedState,
+  decision: TradingDecision<R>,
+  market: Market,
+  context: Context,
+): TradingDecision<R> {
+  if (!decision.ok || decision.changes.length === 0) return decision;
+  const after = holdingsAfter(state, decision.changes);
+  if (state.positions.length === 0 && after.positions.length === 0) return decision;
+  const evaluation = evaluateMargin(
+    { ...after, risk: state.risk, liquidated_by: "platform" },
+    market,
+    new Map(),
+    context,
+  );
+  if (!evaluation.ok) return evaluation;
+  const whole = { ...decision, events: [...decision.events, ...evaluation.events] };
+  return watched(state, after, whole, { ...evaluation.result, mayLiquidate: true }, market, context);
+}
+
+/** What an evaluation came to, and whether the transaction could not hold all of what is to be watched. */
+export interface Evaluated extends Evaluation {
+  /** Evaluate again at once: a liquidation is under way, or there is more to write than fits one transaction. */
+  readonly again: boolean;
+}
+
+/**
+ * Decides what the newest prices mean for an account, a step of its liquidation included, and at which prices it must
+ * be looked at next. Who liquidates follows from the sources of its positions. `trades` holds those that may be closed.
+ */
+export function evaluated(
+  state: WatchedState,
+  market: Market,
+  trades: ReadonlyMap<string, Trade>,
+  context: Context,
+): TradingDecision<Evaluated> {
+  const liquidated_by = liquidatorOf(market, state.positions);
+  const decision = evaluateMargin({ ...state, liquidated_by }, market, trades, context);
+  if (!decision.ok) return decision;
+  const nothing = state.risk === undefined && state.positions.length === 0;
+  if (nothing) return { ...decision, result: { ...decision.result, again: false }, changes: [], events: [] };
+  const after = holdingsAfter(state, decision.changes);
+  const outcome = { ...decision.result, mayLiquidate: false };
+  const whole = watched(state, after, decision, outcome, market, context);
+  if (!whole.ok) return whole;
+  const risk = riskIn(whole.changes) ?? state.risk;
+  const { running, waiting } = decision.result;
+  const again = running || (!waiting && risk?.wake_at !== null && risk !== undefined && risk.wake_at <= context.now);
+  return { ...whole, result: { ...decision.result, again } };
+}
+
+/** The risk that these changes write. */
+function riskIn(changes: readonly TradingChange[]): StoredRisk | undefined {
+  for (const change of changes) {
+    if (change.op === "create" && change.entity === "risk") return change.item as StoredRisk;
+    if (change.op === "update" && change.entity === "risk") return change.after as unknown as StoredRisk;
+  }
+  return undefined;
+}
+
+interface Outcome extends Evaluation {
+  /** Positions that can be closed now were not: whoever comes next is to do it. */
+  readonly mayLiquidate: boolean;
+}
+
+/** The decision with the account's risk as it is afterwards, and the entries of the exposure index that go with it. */
+function watched<R>(
+  state: WatchedState,
+  after: Holdings,
+  decision: Extract<TradingDecision<R>, { ok: true }>,
+  outcome: Outcome,
+  market: Market,
+  context: Context,
+): TradingDecision<R> {
+  const others = decision.changes.filter((change) => !("entity" in change) || change.entity !== "risk");
+  const known = state.risk?.triggers ?? [];
+  const { risk } = outcome;
+  const wanted = risk.run === null ? triggersOf(after, risk.armed, market, context.now).map(storedTrigger) : known;
+  const plan = exposurePlan(state.account, known, wanted, maxChanges - 1 - others.length);
+  const stored: StoredRisk = {
+    ...risk,
+    triggers: plan.triggers,
+    positions_sum: positionsSum(after.positions),
+    wake_at: plan.complete ? wakeAt(after, outcome, market, context.now) : context.now,
+  };
+  const change = riskChange(state, stored, others.length > 0, context.now);
+  return { ...decision, changes: [...others, ...change, ...plan.changes] };
+}
+
+/** Written when it differs, and with every other change: then two decisions about one account always meet here. */
+function riskChange(
+  { risk: before }: WatchedState,
+  stored: StoredRisk,
+  always: boolean,
+  now: string,
+): readonly TradingChange[] {
+  if (before === undefined) return [{ op: "create", entity: "risk", item: { ...stored, version: 1 } }];
+  const { updated_at, version } = before;
+  if (!always && sameValue({ ...stored, updated_at, version }, before)) return [];
+  const after: StoredRisk = { ...stored, updated_at: later(updated_at, now), version: version + 1 };
+  return [{ op: "update", entity: "risk", before, after }];
+}
+
+/** No price in points is above this. */
+const highest = 10n ** 18n;
+
+/** A trigger within the prices that there can be; one beyond them is none. */
+function storedTrigger({ symbol, down, up }: Trigger): StoredTrigger {
+  return {
+    symbol,
+    down: down === null || down <= 0n ? null : String(least(down, highest)),
+    up: up === null || up > highest ? null : String(greatest(up, 0n)),
+  };
+}
+
+interface ExposurePlan {
+  /** What the index holds afterwards. */
+  readonly triggers: readonly StoredTrigger[];
+  readonly changes: readonly TradingChange[];
+  /** Whether that is what was wanted: what does not fit a transaction is left for the next one. */
+  readonly complete: boolean;
+}
+
+/** The writes that turn the entries of an account into the wanted ones, symbol by symbol, as many as there is room. */
+function exposurePlan(
+  holder: { readonly tenant_id: string; readonly id: string },
+  known: readonly StoredTrigger[],
+  wanted: readonly StoredTrigger[],
+  room: number,
+): ExposurePlan {
+  const before = new Map(known.map((trigger) => [trigger.symbol, trigger]));
+  const next = new Map(wanted.map((trigger) => [trigger.symbol, trigger]));
+  const held = new Map(before);
+  const changes: TradingChange[] = [];
+  let complete = true;
+  // What is watched anew comes first: an entry that is no longer needed costs an evaluation and hides nothing.
+  for (const symbol of new Set([...next.keys(), ...before.keys()])) {
+    const after = next.get(symbol);
+    const needed = entryChanges(holder, symbol, before.get(symbol), after);
+    if (changes.length + needed.length > room) {
+      complete = false;
+      continue;
+    }
+    changes.push(...needed);
+    if (after === undefined) held.delete(symbol);
+    else held.set(symbol, after);
+  }
+  return { triggers: [...held.values()], changes, complete };
+}
+
+function entryChanges(
+  holder: { readonly tenant_id: string; readonly id: string },
+  symbol: string,
+  before: StoredTrigger | undefined,
+  after: StoredTrigger | undefined,
+): TradingChange[] {
+  const entry = (direction: Exposure["direction"], trigger: string): Exposure => ({
+    tenant_id: holder.tenant_id,
+    account_id: holder.id,
+    symbol,
+    direction,
+    trigger,
+  });
+  return (["dn", "up"] as const).flatMap((direction) => {
+    const side = direction === "dn" ? "down" : "up";
+    const [old, wanted] = [before?.[side] ?? null, after?.[side] ?? null];
+    if (old === wanted) return [];
+    return [
+      ...(old === null ? [] : [{ op: "hide", entry: entry(direction, old) } as const]),
+      ...(wanted === null ? [] : [{ op: "expose", entry: entry(direction, wanted) } as const]),
+    ];
+  });
+}
+
+/**
+ * When an account must be looked at although no price of it moves: a liquidation that is under way or still to begin,
+ * and one that waits for a market to open.
+ */
+function wakeAt(after: Holdings, outcome: Outcome, market: Market, now: string): string | null {
+  const { risk, mayLiquidate, waiting } = outcome;
+  const retry = new Date(Date.parse(now) + limits.trading.stuck_retried_after_ms).toISOString();
+  if (risk.run !== null) return waiting ? retry : risk.wake_at;
+  if (outcome.metrics.margin_status !== "stop_out" || after.positions.length === 0) return null;
+  if (liquidatorOf(market, after.positions) === "platform") return null;
+  const values = valuePositions(market, after.positions, now);
+  if (mayLiquidate && values.some(({ open, stale }) => open && !stale)) return now;
+  const openings = values.map(({ open, position }) => {
+    const symbol = market.symbols.get(position.symbol);
+    return open || symbol === undefined ? retry : (marketClock(symbol, now).next_open_at ?? retry);
+  });
+  return openings.reduce((first, each) => (each < first ? each : first));
 }

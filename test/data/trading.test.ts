@@ -1,0 +1,131 @@
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { startApi } from "../support/api.ts";
+import { brokerage } from "../support/brokerage.ts";
+import { findings } from "../support/oracle.ts";
+import { type RawItem, scanTable } from "../support/raw-table.ts";
+import { newCaller } from "../support/request.ts";
+import { someSymbol } from "../support/trading.ts";
+import { putMarket, putQuote } from "../support/trading-data.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+afterEach(async () => {
+  api.watched.interfere = () => undefined;
+  expect(await findings(api.emulator)).toEqual([]);
+});
+const { tradingFloor } = await import("../support/trading-floor.ts");
+
+const caller = newCaller();
+const tenant = caller.tenant_id;
+const broker = brokerage(api, caller);
+const floor = tradingFloor(tenant);
+await putMarket(api, tenant);
+
+const eurusd = { symbol: "EURUSD", side: "buy", lots: "1.00" } as const;
+
+/** A demo account, so that retail leverage does not hold it back. */
+const trader = (amount: string, more: object = {}) => broker.account(amount, { type: "demo", leverage: 100, ...more });
+
+async function itemsOf(accountId: string, type: string): Promise<RawItem[]> {
+  const items = await scanTable(api.emulator);
+  return items.filter((item) => item["et"] === type && item["account_id"] === accountId);
+}
+
+/** The kinds of the events of an account that its commits wrote, those of its opening and deposit left out. */
+async function announced(accountId: string): Promise<string[]> {
+  const outboxes = (await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX");
+  const bodies = outboxes
+    .toSorted((a, b) => (String(a["sk"]) < String(b["sk"]) ? -1 : 1))
+    .flatMap(({ events }) => (events as string[]).map((event) => JSON.parse(event)));
+  return bodies
+    .filter(({ account_id }) => account_id === accountId)
+    .map(({ body }) => body.type)
+    .filter((type) => !type.startsWith("account.") && !type.startsWith("transaction."));
+}
+
+describe("a trading decision", () => {
+  it("of an account that is not there is refused", async () => {
+    const outcome = await floor.open("acc_01JD0000000000000000000009", eurusd);
+    expect(outcome).toMatchObject({ kind: "refused", refusal: { code: "account_not_found" } });
+  });
+
+  it("that is refused changes nothing, its margin neither", async () => {
+    const account = await trader("100.00");
+    const outcome = await floor.open(account.id, eurusd);
+    expect(outcome).toMatchObject({ kind: "refused", refusal: { code: "insufficient_margin" } });
+    expect([await itemsOf(account.id, "RISK"), await announced(account.id)]).toEqual([[], []]);
+  });
+
+  it("writes trade, position, margin and the prices at which the account is looked at again, all at once", async () => {
+    const account = await trader("2000.00");
+    api.watched.takeCalls();
+    expect((await floor.open(account.id, eurusd)).kind).toBe("done");
+    const calls = api.watched.takeCalls().map(({ operation }) => operation);
+    expect(calls.filter((operation) => operation === "TransactWriteItems")).toHaveLength(1);
+    const [risk] = await itemsOf(account.id, "RISK");
+    expect(risk).toMatchObject({ margin_status: "normal", margin_level: "180.89", armed: true, wake_at: null });
+    const entries = await itemsOf(account.id, "EXPOSURE");
+    expect(entries.map(({ pk }) => String(pk).split("|").slice(1, 4).join("|"))).toEqual(["EXP|EURUSD|dn"]);
+    expect(await announced(account.id)).toEqual(["trade.opened"]);
+  });
+
+  it("leaves no trace of margin behind when its last position is closed", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    await floor.close(account.id, 0, "0.40");
+    await floor.close(account.id, 0);
+    expect(await itemsOf(account.id, "EXPOSURE")).toEqual([]);
+    const [risk] = await itemsOf(account.id, "RISK");
+    expect(risk).toMatchObject({ margin_level: null, triggers: [], positions_sum: { number: "0" } });
+    expect(risk).not.toHaveProperty("list_pk");
+    expect(await announced(account.id)).toEqual(["trade.opened", "trade.closed", "trade.closed"]);
+  });
+
+  it("is made again when another one came between, and none is lost", async () => {
+    const account = await trader("20000.00");
+    await Promise.all(Array.from({ length: 6 }, () => floor.open(account.id, { ...eurusd, lots: "0.10" })));
+    expect(await itemsOf(account.id, "POSITION")).toHaveLength(6);
+    expect((await broker.get(`/accounts/${account.id}`)).used_margin).toBe("660.06");
+  });
+});
+
+describe("an evaluation", () => {
+  it("of an account without positions writes nothing", async () => {
+    const account = await trader("100.00");
+    expect(await floor.evaluate(account.id)).toMatchObject({ again: false, closed: [] });
+    expect(await itemsOf(account.id, "RISK")).toEqual([]);
+  });
+
+  it("calls once, liquidates 30 positions in steps, and says so once, in order", async () => {
+    const account = await trader("2200.00", { stop_out_order: "most_losing_first" });
+    const symbol = someSymbol("EURNOK", { quote_currency: "USD" });
+    await putMarket(api, tenant, { EURNOK: ["1.10000", "1.10010"] }, [symbol]);
+    for (let index = 0; index < 30; index += 1) {
+      expect((await floor.open(account.id, { symbol: "EURNOK", side: "buy", lots: "0.05" })).kind).toBe("done");
+    }
+    await putQuote(api, tenant, "EURNOK", ["1.09500", "1.09510"]);
+    await floor.evaluate(account.id);
+    expect((await announced(account.id)).slice(30)).toEqual(["margin.call"]);
+    await floor.evaluate(account.id);
+    await putQuote(api, tenant, "EURNOK", ["1.07000", "1.07010"]);
+    const last = await floor.evaluate(account.id);
+    expect(last.running).toBe(false);
+    const said = (await announced(account.id)).slice(31);
+    // Nothing is left of the account, so the next call is armed again.
+    expect(said).toEqual([...Array.from({ length: 30 }, () => "trade.closed"), "stop.out", "margin.recovered"]);
+    await floor.evaluate(account.id);
+    expect((await announced(account.id)).slice(31)).toEqual(said);
+  });
+
+  it("decides nothing on a price that is too old, and looks again at whatever price comes", async () => {
+    const account = await trader("1200.00");
+    await floor.open(account.id, eurusd);
+    const old = new Date(Date.now() - 120_000).toISOString();
+    await putQuote(api, tenant, "EURUSD", ["1.05000", "1.05010"], { time: old });
+    expect(await floor.evaluate(account.id)).toMatchObject({ waiting: true, closed: [] });
+    const entries = await itemsOf(account.id, "EXPOSURE");
+    expect(entries.map(({ trigger }) => trigger).toSorted()).toEqual(["0", "1000000000000000000"]);
+    await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"]);
+    await floor.close(account.id, 0);
+  });
+});
