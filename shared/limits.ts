@@ -64,6 +64,8 @@ export const limits = {
     burst_per_second: 50,
     /** Quote requests per application in one clock second, counted apart (spec 8). */
     quotes_per_second: 100,
+    /** Batches, and calls with prices, per application in one clock second, each counted apart. */
+    feed_per_second: 50,
     /** The counter item outlives its minute by this much before DynamoDB may delete it. */
     counter_kept_seconds: 3600,
   },
@@ -184,6 +186,10 @@ export const limits = {
     metrics_stale_ms: 60_000,
     /** Trades that one step of a liquidation closes: each takes up to ten of the 100 items of a transaction. */
     closes_per_step: 8,
+    /** Symbols of a tenant, which some decisions read all at once. */
+    max_symbols: 1000,
+    /** Symbols whose quotes one call asks for. */
+    max_quotes: 50,
     /** Open positions of one account. */
     max_positions: 500,
     /** Decimals of a rate or an average price. */
@@ -204,6 +210,20 @@ export const limits = {
   feed: {
     /** A source that sent no batch for so long, not even an empty one, is stale, and so is what depends on it. */
     silent_after_ms: 60_000,
+    /** Items of one batch. */
+    max_items: 100,
+    /** Prices of one call. */
+    max_quotes: 200,
+    /** Sources of a tenant. */
+    max_sources: 20,
+    /** Largest item that is put aside as it came: a page of a hundred must fit into an answer. */
+    max_item_bytes: 16 * 1024,
+    /** Accounts, or symbols, that one request works on at the same time. */
+    parallel: 16,
+    /** Tries to write a price that others write too. */
+    quote_tries: 5,
+    /** What is left of the function's time when nothing new is begun; the rest of a batch is sent again. */
+    reserve_ms: 3000,
   },
   functions: { memory_mb: 512, timeout_seconds: 10 },
 } as const;

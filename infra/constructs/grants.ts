@@ -29,6 +29,8 @@ export const deliveryKeys = {
 } as const;
 /** The partition of applications by client id. */
 export const clientIdKeys = ["GLOBAL|CLIENTID"] as const;
+/** Partitions of quotes and of the pulses of their sources, in the table of volatile items. */
+const quoteKeys = ["brk_*|Q|*", "brk_*|PULSE|*"] as const;
 /** Partitions of the ledger, which is only ever appended to. */
 export const ledgerKeys = ["*|LED", "*|CTL|*"] as const;
 
@@ -52,8 +54,11 @@ function onTable(sid: string, action: string, resource: string, keys: readonly s
   });
 }
 
+/** Grants on the main table. */
+type TableGrant = Exclude<Grant, QuoteGrant> | "query:due";
+
 /** One statement per grant, so that each can be taken away alone. */
-function tableStatement(grant: Grant | "query:due", access: TableAccess): PolicyStatement {
+function tableStatement(grant: TableGrant, access: TableAccess): PolicyStatement {
   const { tableArn, keys } = access;
   switch (grant) {
     case "read":
@@ -97,7 +102,7 @@ function denyLedgerChanges(tableArn: string): PolicyStatement {
 }
 
 /** Statements for grants on the main table, and the denial that goes with a role which may change items. */
-export function tableStatements<G extends Grant | "query:due">(
+export function tableStatements<G extends TableGrant>(
   grants: readonly G[],
   access: TableAccess | { readonly tableArn: string; readonly keysOf: (grant: G) => readonly string[] },
 ): PolicyStatement[] {
@@ -135,6 +140,21 @@ export function readSecretStatements(
   return names.map((name) => allow(secretSids[name], ["secretsmanager:GetSecretValue"], [arns[name]]));
 }
 
+type QuoteGrant = Extract<Grant, `${string}:quotes`>;
+
+function isQuoteGrant(grant: Grant): grant is QuoteGrant {
+  return grant === "read:quotes" || grant === "put:quotes";
+}
+
+/** Statements for grants on quotes, which are in the table of volatile items. */
+function quoteStatements(grants: readonly QuoteGrant[], volatileArn: string): PolicyStatement[] {
+  return grants.map((grant) =>
+    grant === "read:quotes"
+      ? onTable("ReadQuotes", "BatchGetItem", volatileArn, quoteKeys)
+      : onTable("PutQuotes", "PutItem", volatileArn, quoteKeys),
+  );
+}
+
 /** Exactly what a row of the route table says its handler does. */
 export function routeStatements(
   route: Route,
@@ -144,7 +164,11 @@ export function routeStatements(
     readonly secrets: Readonly<Record<SecretName, string>>;
   },
 ): PolicyStatement[] {
-  const statements = tableStatements(route.grants, { tableArn: arns.table, keysOf: (grant) => keysOf(route, grant) });
+  const onMain = route.grants.filter((grant) => !isQuoteGrant(grant));
+  const statements = [
+    ...tableStatements(onMain, { tableArn: arns.table, keysOf: (grant) => keysOf(route, grant) }),
+    ...quoteStatements(route.grants.filter(isQuoteGrant), arns.volatile),
+  ];
   if (route.rate !== "none") statements.push(countStatement(arns.volatile, route));
   return [...statements, ...readSecretStatements(route.secrets ?? [], arns.secrets)];
 }

@@ -6,8 +6,25 @@ import { countMetric, log } from "../runtime/log.ts";
 import { failureCounters, rateCounters } from "./entities.ts";
 import { readRawItem, table } from "./table.ts";
 
+/** A window of one second that requests of a kind are counted in. */
+interface RateWindow {
+  /** First letter of the counters of its seconds. */
+  readonly slot: string;
+  readonly per_second: number;
+  /** What an answer calls it that refuses. */
+  readonly policy: "burst" | "quotes" | "feed" | "feed_quotes";
+}
+
+/** What each class of requests counts against; the standard one counts against the minute as well. */
+const windows = {
+  standard: { slot: "s", per_second: limits.rate.burst_per_second, policy: "burst" },
+  quotes: { slot: "q", per_second: limits.rate.quotes_per_second, policy: "quotes" },
+  feed: { slot: "f", per_second: limits.rate.feed_per_second, policy: "feed" },
+  feed_quotes: { slot: "t", per_second: limits.rate.feed_per_second, policy: "feed_quotes" },
+} as const satisfies Readonly<Record<string, RateWindow>>;
+
 /** Which limits a request counts against. */
-export type RateClass = "standard" | "quotes";
+export type RateClass = keyof typeof windows;
 
 /** What the counter says of one request. `reset_seconds` is the start of the next window in epoch seconds. */
 export interface RateVerdict {
@@ -16,7 +33,7 @@ export interface RateVerdict {
   readonly remaining: number;
   readonly reset_seconds: number;
   /** Policies that refused it; empty when allowed. */
-  readonly violated: readonly ("minute" | "burst" | "quotes")[];
+  readonly violated: readonly ("minute" | RateWindow["policy"])[];
   /** Whole seconds after which the refused request may be tried again. */
   readonly retry_after_seconds: number;
 }
@@ -45,8 +62,8 @@ export async function countRequest(
   const minute = Math.floor(seconds / 60);
   const second = seconds % 60;
   const standard = rateClass === "standard";
-  const perSecond = standard ? limits.rate.burst_per_second : limits.rate.quotes_per_second;
-  const slot = `${standard ? "s" : "q"}${second}`;
+  const window = windows[rateClass];
+  const slot = `${window.slot}${second}`;
   const free = "(attribute_not_exists(#slot) OR #slot < :per_second)";
   try {
     const { Attributes: counts } = await counterTable.send(
@@ -60,7 +77,7 @@ export async function countRequest(
           ":et": rateCounters.et,
           ":expires": (minute + 1) * 60 + limits.rate.counter_kept_seconds,
           ":one": 1,
-          ":per_second": perSecond,
+          ":per_second": window.per_second,
           ...(standard ? { ":per_minute": limits.rate.per_minute } : {}),
         },
         ReturnValues: "UPDATED_NEW",
@@ -68,28 +85,29 @@ export async function countRequest(
       }),
       briefly,
     );
-    return verdict(counts as Counts, standard, slot, seconds, []);
+    return verdict(counts as Counts, rateClass, slot, seconds, []);
   } catch (error) {
     const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
-    if (name !== "ConditionalCheckFailedException") return failOpen(error, standard, slot, seconds);
+    if (name !== "ConditionalCheckFailedException") return failOpen(error, rateClass, slot, seconds);
     const counts = readRawItem<Counts>(item ?? {});
     const minuteFull = standard && (counts["n"] ?? 0) >= limits.rate.per_minute;
-    const secondFull = (counts[slot] ?? 0) >= perSecond;
-    return verdict(counts, standard, slot, seconds, [
+    const secondFull = (counts[slot] ?? 0) >= window.per_second;
+    return verdict(counts, rateClass, slot, seconds, [
       ...(minuteFull ? (["minute"] as const) : []),
-      ...(secondFull || !minuteFull ? ([standard ? "burst" : "quotes"] as const) : []),
+      ...(secondFull || !minuteFull ? [window.policy] : []),
     ]);
   }
 }
 
 function verdict(
   counts: Counts,
-  standard: boolean,
+  rateClass: RateClass,
   slot: string,
   seconds: number,
   violated: RateVerdict["violated"],
 ): RateVerdict {
-  const limit = standard ? limits.rate.per_minute : limits.rate.quotes_per_second;
+  const standard = rateClass === "standard";
+  const limit = standard ? limits.rate.per_minute : windows[rateClass].per_second;
   const used = counts[standard ? "n" : slot] ?? 0;
   const nextMinute = (Math.floor(seconds / 60) + 1) * 60;
   return {
@@ -102,10 +120,10 @@ function verdict(
   };
 }
 
-function failOpen(error: unknown, standard: boolean, slot: string, seconds: number): RateVerdict {
+function failOpen(error: unknown, rateClass: RateClass, slot: string, seconds: number): RateVerdict {
   countMetric("RateCounterFailedOpen");
   log.error("The rate counter could not be asked; the request passes.", { error: (error as Error).name });
-  return verdict({}, standard, slot, seconds, []);
+  return verdict({}, rateClass, slot, seconds, []);
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Quote } from "../domain/trading/quote.ts";
+import type { SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { Exposure, StoredRisk } from "../domain/trading/watch.ts";
@@ -174,6 +175,18 @@ export const quotes = {
   key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${symbol}`, sk: "QUOTE" }),
   keyOf: (item: StoredQuote): Key => quotes.key(item.tenant_id, item.symbol),
 } satisfies Entity<StoredQuote> & Record<string, unknown>;
+
+/** The last sign of life of a source, with its tenant, which its key is made of. */
+export interface StoredPulse extends SourcePulse {
+  readonly tenant_id: string;
+}
+
+/** When each source was last heard of, by its name, in the volatile table. */
+export const pulses = {
+  et: "PULSE",
+  key: (tenant: string, source: string): Key => ({ pk: `${tenant}|PULSE|${source}`, sk: "PULSE" }),
+  keyOf: (item: StoredPulse): Key => pulses.key(item.tenant_id, item.name),
+} satisfies Entity<StoredPulse> & Record<string, unknown>;
 
 /**
  * Trades. Lists: all of a tenant by opening (`list`), the open ones by opening and the closed ones by closing

@@ -1,18 +1,20 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { type Pair, symbolsNeeded } from "../domain/trading/needs.ts";
-import type { Market } from "../domain/trading/quote.ts";
+import type { Market, Quote } from "../domain/trading/quote.ts";
+import { internalSource, type SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { quotes, type StoredQuote, symbols } from "./entities.ts";
+import { pulses, quotes, symbols } from "./entities.ts";
 import { readKeys, type TableKey } from "./store.ts";
 import { readItem, table } from "./table.ts";
 
-/** Something that is valued: a symbol on an account of this currency. A position is one. */
+/** Something that is valued: a symbol on an account of this currency, from a source. A position is one. */
 export interface Valued {
   readonly symbol: string;
   readonly currency: string;
+  readonly source?: string;
 }
 
 /** Every symbol of a tenant, by name. */
@@ -52,27 +54,54 @@ async function pairsOf(tenant: string, names: ReadonlySet<string>): Promise<read
 }
 
 /**
- * The symbols and newest quotes that these depend on, conversion pairs included, strongly consistent: one read over
- * both tables, and one of the tenant's symbols when they were not read lately.
+ * The symbols and newest quotes that these depend on, conversion pairs included, and the pulse of every source that one
+ * of them is of, strongly consistent: one read over both tables, and one of the tenant's symbols when they were not
+ * read lately.
  */
 export async function readMarket(tenant: string, valued: Iterable<Valued>): Promise<Market> {
   const wanted = [...valued];
-  if (wanted.length === 0) return { symbols: new Map(), quotes: new Map() };
+  if (wanted.length === 0) return noMarket;
   const pairs = await pairsOf(tenant, new Set(wanted.map(({ symbol }) => symbol)));
-  const names = [...symbolsNeeded(pairs, wanted)];
+  const sources = new Set(wanted.flatMap(({ source = internalSource }) => (source === internalSource ? [] : [source])));
+  return readQuoted(tenant, symbolsNeeded(pairs, wanted), sources);
+}
+
+const noMarket: Market = { symbols: new Map(), quotes: new Map() };
+
+/** These symbols with their newest quotes, and the pulses of these sources: one read for each hundred items. */
+export async function readQuoted(
+  tenant: string,
+  names: Iterable<string>,
+  sources: Iterable<string> = [],
+): Promise<Market> {
+  const wanted = [...new Set(names)];
   const keys: TableKey[] = [
-    ...names.map((name) => symbols.key(tenant, name)),
-    ...names.map((name) => ({ ...quotes.key(tenant, name), volatile: true })),
+    ...wanted.map((name) => symbols.key(tenant, name)),
+    ...wanted.map((name) => ({ ...quotes.key(tenant, name), volatile: true })),
+    ...[...new Set(sources)].map((name) => ({ ...pulses.key(tenant, name), volatile: true })),
   ];
   const found = await readKeys(keys);
-  const foundSymbols = found.slice(0, names.length) as (TradingSymbol | undefined)[];
-  const foundQuotes = found.slice(names.length) as (StoredQuote | undefined)[];
+  const count = wanted.length;
   return {
-    symbols: new Map(foundSymbols.flatMap((symbol) => (symbol === undefined ? [] : [[symbol.symbol, symbol]]))),
-    quotes: new Map(foundQuotes.flatMap((quote) => (quote === undefined ? [] : [[quote.symbol, withoutKey(quote)]]))),
+    symbols: byName<TradingSymbol>(found.slice(0, count), ({ symbol }) => symbol),
+    quotes: byName<Quote>(found.slice(count, 2 * count), ({ symbol }) => symbol),
+    sources: byName<SourcePulse>(found.slice(2 * count), ({ name }) => name),
   };
 }
 
-function withoutKey({ tenant_id: _tenant, ...quote }: StoredQuote) {
-  return quote;
+/** Every symbol of a tenant, with the newest quotes of those that convert one currency into another. */
+export async function readPairs(tenant: string): Promise<Market> {
+  const all = await symbolsOf(tenant);
+  const pairs = all.filter(({ calc_mode }) => calc_mode === "forex");
+  const found = await readKeys(pairs.map(({ symbol }) => ({ ...quotes.key(tenant, symbol), volatile: true })));
+  return {
+    symbols: new Map(all.map((symbol) => [symbol.symbol, symbol])),
+    quotes: byName<Quote>(found, ({ symbol }) => symbol),
+  };
+}
+
+/** What was found of one kind, by its name. */
+function byName<T extends object>(found: readonly unknown[], nameOf: (item: T) => string): Map<string, T> {
+  const items = found.filter((item) => item !== undefined) as T[];
+  return new Map(items.map((item) => [nameOf(item), item]));
 }

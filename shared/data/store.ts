@@ -39,7 +39,7 @@ import { putNew, putReply, type TransactItem, writeOf } from "./write.ts";
  * request.
  */
 export interface Ref<T> {
-  readonly keyIn: (tenant: string) => Key;
+  readonly keyIn: (tenant: string) => TableKey;
   readonly kind?: T;
 }
 

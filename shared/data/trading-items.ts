@@ -3,6 +3,8 @@ import type { Dedup, FeedReject, FeedSource } from "../domain/feed.ts";
 import type { TradingChange, TradingEntity } from "../domain/trading/changes.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
+import type { Quote } from "../domain/trading/quote.ts";
+import type { SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { StoredRisk } from "../domain/trading/watch.ts";
@@ -15,6 +17,8 @@ import {
   feedSources,
   orders,
   positions,
+  pulses,
+  quotes,
   risks,
   symbols,
   trades,
@@ -26,6 +30,11 @@ import { itemOf, putNew, type TransactItem, updateItem, writeOf } from "./write.
 /** References to what trading stores; apart from the others, because most functions never ask for it. */
 export const tradingRef = {
   symbol: (symbol: string): Ref<TradingSymbol> => ({ keyIn: (tenant) => symbols.key(tenant, symbol) }),
+  quote: (symbol: string): Ref<Quote> => ({ keyIn: (tenant) => ({ ...quotes.key(tenant, symbol), volatile: true }) }),
+  /** The last sign of life of a source, by its name. */
+  pulse: (source: string): Ref<SourcePulse> => ({
+    keyIn: (tenant) => ({ ...pulses.key(tenant, source), volatile: true }),
+  }),
   trade: (id: string): Ref<Trade> => ({ keyIn: (tenant) => trades.key(tenant, id) }),
   position: (accountId: string, id: string): Ref<Position> => ({
     keyIn: (tenant) => positions.key(tenant, accountId, id),

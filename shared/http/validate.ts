@@ -1,6 +1,6 @@
 import type { $ZodIssue, $ZodType } from "zod/v4/core";
 import { safeParse } from "zod/v4/core";
-import { failedFields } from "../domain/decision.ts";
+import { type FieldError, failedFields } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { HttpProblem, type ProblemEntry } from "./problem.ts";
 import { escapePointer } from "./strict-json.ts";
@@ -13,10 +13,15 @@ const rules: Readonly<Record<string, string>> = {
     "must be a plain decimal such as 1000.00: no sign, exponent or leading zero, at most 15 digits before the point",
   card_last4: "must be 4 digits",
   country: "must be a country code of two capital letters (ISO 3166-1)",
+  currency: "must be a currency code of three capital letters (ISO 4217)",
   date: "must be a date such as 1990-12-31",
+  cost: "must be a plain decimal that is not above 0, such as -3.50",
   email: "must be an email address",
+  feed_sequence: "must be a whole number from 1, as text",
   iban: "must be an IBAN without spaces",
   language: "must be a language tag (BCP 47)",
+  decimal: "must be a plain decimal such as 1.10010",
+  leverage: "must be a whole number from 1 to 1000",
   limit: "must be a whole number from 1 to 100",
   metadata_key: "must be 1 to 40 letters, digits, dots, hyphens or underscores",
   metadata_keys: "must not hold more than 50 keys",
@@ -24,8 +29,13 @@ const rules: Readonly<Record<string, string>> = {
   phone: "must be a phone number in E.164 form such as +351912345678",
   reason_code: "must be a lower-case word with underscores",
   sequence: "must be a whole number",
+  symbol: "must be the name of a symbol such as EURUSD",
+  symbols: "must be up to 50 names of symbols such as EURUSD, separated by commas",
+  signed_amount: "must be a plain decimal such as -6.20",
+  source_name: "must be a platform and a name such as mt5:live-1",
   text: "must be text without control characters and not blank",
   time_zone: "must be a time zone name (IANA)",
+  time: "must be a time of day such as 22:00",
   timestamp: "must be a moment in RFC 3339 form such as 2026-11-21T06:30:00Z",
   wallet: "must be a wallet address",
 };
@@ -45,10 +55,7 @@ export function validBody(schema: $ZodType, body: unknown, immutable: ReadonlySe
   throw new HttpProblem(code, failedFields(errors.length), { errors: errors.slice(0, limits.body.max_errors) });
 }
 
-function bodyErrors(
-  issue: $ZodIssue,
-  immutable: ReadonlySet<string>,
-): { pointer: string; code: string; detail: string }[] {
+function bodyErrors(issue: $ZodIssue, immutable: ReadonlySet<string>): FieldError[] {
   const base = `#${issue.path.map((part) => `/${escapePointer(String(part))}`).join("")}`;
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {

@@ -6,7 +6,7 @@ import { Nothing, TokenError } from "../schema/oauth.ts";
 import { scopes } from "../schema/scope.ts";
 import { callbacksOf, eventSchemas } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
-import { exampleIds, examplePage, replyExamples } from "./examples.ts";
+import { exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
 import { operationIdOf } from "./links.ts";
 import {
   hasEntityTag,
@@ -265,17 +265,20 @@ function headerParametersOf(row: Route): string[] {
   ];
 }
 
+const namePatterns: Readonly<Record<string, string>> = { symbol: "^[A-Z0-9._]{2,20}$", seq: "^[1-9][0-9]{0,14}$" };
+
 /** Identifiers have a prefix of three letters; one of another form answers 404. */
 function pathParameter(row: Route, name: string): JsonObject {
-  const collection = row.path.split("/")[1] ?? "";
-  const example = exampleIds[collection];
-  const pattern = name === "id" ? { pattern: `^${example?.slice(0, 3) ?? "[a-z]{3}"}_[0-9A-HJKMNP-TV-Z]{26}$` } : {};
+  const before = row.path.slice(0, row.path.indexOf(`/{${name}}`));
+  const collection = before.slice(before.lastIndexOf("/") + 1);
+  const example = name === "id" ? exampleIds[row.path.split("/")[1] ?? ""] : exampleNames[name];
+  const pattern = name === "id" ? `^${example?.slice(0, 3) ?? "[a-z]{3}"}_[0-9A-HJKMNP-TV-Z]{26}$` : namePatterns[name];
   return {
     name,
     in: "path",
     required: true,
     description: `Which of the ${collection.replaceAll("_", " ")}.`,
-    schema: { type: "string", ...pattern },
+    schema: { type: "string", ...(pattern === undefined ? {} : { pattern }) },
     ...(example === undefined ? {} : { example }),
   };
 }

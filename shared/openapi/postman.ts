@@ -1,6 +1,6 @@
 import converter, { type Options } from "openapi-to-postmanv2";
 import type { JsonObject, OpenApi } from "./document.ts";
-import { exampleIds } from "./examples.ts";
+import { exampleIds, exampleNames } from "./examples.ts";
 
 /** Settings of the converter: folders by tag, values from the examples, authentication from the collection. */
 const conversion = {
@@ -114,7 +114,8 @@ function finishItem(item: PostmanItem, document: OpenApi): void {
   const path = `/${request.url.path.map((part) => part.replace(/^:(\w+)$/, "{$1}")).join("/")}`;
   const operation = document.paths[path]?.[request.method.toLowerCase()];
   const collection = request.url.path[0] ?? "";
-  for (const variable of request.url.variable) variable.value = `{{${variableOf(collection)}}}`;
+  for (const variable of request.url.variable)
+    variable.value = exampleNames[variable.key] ?? `{{${variableOf(collection)}}}`;
   for (const parameter of request.url.query) parameter.value = "";
   for (const parameter of [...request.url.query, ...request.header]) parameter.disabled = isOptional(parameter);
   for (const header of request.header) if (header.key === "Idempotency-Key") header.value = "{{$guid}}";

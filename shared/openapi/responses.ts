@@ -99,7 +99,10 @@ export const problemSchema: JsonObject = {
     available_balance: { type: "string", description: "With `insufficient_funds`: what is available." },
     withdrawable: { type: "string", description: "With `insufficient_free_margin`: what can be withdrawn now." },
     currency: { type: "string", description: "Currency of the amount beside it." },
-    "violated-policies": { type: "array", items: { type: "string", enum: ["minute", "burst", "quotes"] } },
+    "violated-policies": {
+      type: "array",
+      items: { type: "string", enum: ["minute", "burst", "quotes", "feed", "feed_quotes"] },
+    },
   },
   required: ["type", "title", "status", "detail", "instance", "code", "request_id"],
 };

@@ -175,6 +175,11 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
   }
   if (json["pattern"] === textPattern) json["pattern"] = portableTextPattern;
   if (String(json["pattern"]).includes("\\p{")) throw new Error(`${json["pattern"]} needs a portable form here.`);
+  if (zodSchema === quote.SymbolNames) {
+    delete json["pattern"];
+    const items = { type: "string", pattern: "^[A-Z0-9._]{2,20}$" };
+    Object.assign(json, { type: "array", items, minItems: 1, maxItems: limits.trading.max_quotes });
+  }
   const words = setPattern.exec(String(json["pattern"] ?? ""))?.[1];
   if (words !== undefined) {
     delete json["pattern"];

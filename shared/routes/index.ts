@@ -2,6 +2,7 @@ import { accountRoutes } from "./accounts.ts";
 import { applicationRoutes } from "./applications.ts";
 import { clientRoutes } from "./clients.ts";
 import { eventRoutes } from "./events.ts";
+import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
 import type { Route } from "./route.ts";
 import { serviceRoutes } from "./service.ts";
@@ -14,6 +15,7 @@ export const routes: readonly Route[] = [
   ...clientRoutes,
   ...accountRoutes,
   ...transactionRoutes,
+  ...marketRoutes,
   ...eventRoutes,
   ...webhookRoutes,
   ...applicationRoutes,

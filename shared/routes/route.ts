@@ -11,7 +11,8 @@ export type Stage = (typeof stages)[number];
 /**
  * What the function of a row may do in the main table. The stacks turn each into exactly one IAM action, so a row
  * names what its handler uses and nothing more: `read` BatchGetItem, `query` Query on the base table, `query:<index>`
- * Query on one index, `put`, `update`, `delete` and `check` the four members of a transaction.
+ * Query on one index, `put`, `update`, `delete` and `check` the four members of a transaction. `read:quotes` and
+ * `put:quotes` are BatchGetItem and PutItem on quotes and on the pulses of their sources, in the volatile table.
  */
 export type Grant =
   | "read"
@@ -23,7 +24,9 @@ export type Grant =
   | "put"
   | "update"
   | "delete"
-  | "check";
+  | "check"
+  | "read:quotes"
+  | "put:quotes";
 
 /** Secrets that functions can be let read: the key pair of the tokens, and the key that others are derived from. */
 export type SecretName = "signing_key" | "service_key";
@@ -57,7 +60,7 @@ export interface Route {
    * Which limit a request counts against; `none` counts nothing. `token`: counted by the endpoint itself, per client
    * and address, because the caller is known only then.
    */
-  readonly rate: "standard" | "quotes" | "token" | "none";
+  readonly rate: "standard" | "quotes" | "feed" | "feed_quotes" | "token" | "none";
   readonly grants: readonly Grant[];
   /** Partitions without a tenant that a grant reaches as well. */
   readonly globals?: Readonly<Partial<Record<"read" | "query" | "put", readonly GlobalPartition[]>>>;

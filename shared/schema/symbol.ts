@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { resourceFields, Timestamp } from "./fields.ts";
+import { Currency, id, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
 
 /** Decimal string that is not negative, `"1.10010"` for one. */
 export const Decimal = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "decimal"));
@@ -16,12 +16,15 @@ const TimeOfDay = z.string().check(z.regex(/^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)
 /** Whether a symbol can be executed: its sessions say open or closed, its feed can halt it. */
 export const MarketStatus = z.enum(["open", "closed", "halted"]);
 
+const assetClasses = ["forex", "metal", "index", "commodity", "crypto", "equity"] as const;
+const tradingModes = ["enabled", "close_only", "disabled"] as const;
+
 /** A trading symbol as the API shows it. */
 export const TradingSymbol = z.object({
   symbol: SymbolName,
   object: z.literal("symbol"),
   description: z.string(),
-  asset_class: z.enum(["forex", "metal", "index", "commodity", "crypto", "equity"]),
+  asset_class: z.enum(assetClasses),
   base_currency: InstrumentCurrency,
   quote_currency: InstrumentCurrency,
   margin_currency: InstrumentCurrency,
@@ -48,7 +51,7 @@ export const TradingSymbol = z.object({
     rollover_time: TimeOfDay,
   }),
   stops_level: z.int(),
-  trading_mode: z.enum(["enabled", "close_only", "disabled"]),
+  trading_mode: z.enum(tradingModes),
   sessions: z.array(z.object({ day: Weekday, open: TimeOfDay, close: TimeOfDay })),
   holidays: z.array(z.string()),
   market_status: MarketStatus,
@@ -58,6 +61,24 @@ export const TradingSymbol = z.object({
   updated_at: Timestamp,
   version: z.int(),
   _links: resourceFields._links,
+});
+
+/** Query of `GET /symbols`. */
+export const ListSymbolsQuery = z.strictObject({
+  ...pageParameters,
+  asset_class: z.optional(setOf(assetClasses)),
+  trading_mode: z.optional(setOf(tradingModes)),
+  market_status: z.optional(setOf(MarketStatus.options)),
+  sort: z.optional(z.enum(["symbol"])),
+});
+
+/** Query of `GET /symbols/{symbol}/margin`: an account, or the leverage and the currency of one. */
+export const SymbolMarginQuery = z.strictObject({
+  account_id: z.optional(id("acc")),
+  leverage: z.optional(z.string().check(z.regex(/^(?:[1-9]\d{0,2}|1000)$/, "leverage"))),
+  currency: z.optional(Currency),
+  side: z.optional(z.enum(["buy", "sell"])),
+  lots: z.optional(Decimal),
 });
 
 /** A symbol on the wire. */

@@ -63,6 +63,24 @@ export const Trade = z.object({
   _links: resourceFields._links,
 });
 
+/** The margin that lots of a symbol take by themselves, opened now. */
+export const SymbolMargin = z.object({
+  object: z.literal("symbol_margin"),
+  symbol: SymbolName,
+  account_id: z.nullable(z.string()),
+  currency: Currency,
+  leverage: z.int(),
+  side: Side,
+  lots: Decimal,
+  price: Decimal,
+  quote_at: Timestamp,
+  stale: z.boolean(),
+  margin: Money,
+  margin_rate: Decimal,
+  conversion: Conversion,
+  _links: resourceFields._links,
+});
+
 /** A trade on the wire. */
 export type TradeBody = z.infer<typeof Trade>;
 /** A conversion path on the wire. */
@@ -71,3 +89,5 @@ export type ConversionBody = z.infer<typeof Conversion>;
 export type SideName = z.infer<typeof Side>;
 /** One reason to close. */
 export type CloseReasonName = z.infer<typeof CloseReason>;
+/** A margin on the wire. */
+export type SymbolMarginBody = z.infer<typeof SymbolMargin>;

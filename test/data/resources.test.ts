@@ -10,6 +10,7 @@ import { startApi, type TestAnswer } from "../support/api.ts";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
 import {
+  addressOf,
   lambdaContext,
   newCaller,
   proxyEvent,
@@ -333,9 +334,9 @@ describe.each(withId.map((row) => [`${row.method} ${row.path}`, row] as const))(
   }
 
   it("answers for what is another tenant's exactly as for what does not exist", async () => {
-    const foreign = await api.call(stranger, row.method, row.path.replace("{id}", await own()), bodyFor(row));
+    const foreign = await api.call(stranger, row.method, addressOf(row, await own()), bodyFor(row));
     const prefix = (await own()).slice(0, 3);
-    const unknown = await api.call(stranger, row.method, row.path.replace("{id}", newId(prefix)), bodyFor(row));
+    const unknown = await api.call(stranger, row.method, addressOf(row, newId(prefix)), bodyFor(row));
     const shape = ({ status, headers, body }: TestAnswer) => ({
       status,
       names: Object.keys(headers),
@@ -353,7 +354,7 @@ describe.each(withId.map((row) => [`${row.method} ${row.path}`, row] as const))(
     "cli_01JD000000000000000000000U",
     "brk_01JD0000000000000000000000|CLI",
   ])("answers for %s, which no identifier looks like, that there is nothing", async (id) => {
-    const answer = await call(row.method, row.path.replace("{id}", encodeURIComponent(id)), bodyFor(row));
+    const answer = await call(row.method, addressOf(row, encodeURIComponent(id)), bodyFor(row));
     expect(answer).toMatchObject({ status: 404, body: { code: "not_found" } });
   });
 });
@@ -361,7 +362,7 @@ describe.each(withId.map((row) => [`${row.method} ${row.path}`, row] as const))(
 describe.each(routes.filter((row) => row.auth === "token").map((row) => [`${row.method} ${row.path}`, row] as const))(
   "%s",
   (_, row) => {
-    const address = row.path.replace("{id}", newId("cli"));
+    const address = addressOf(row);
 
     it("refuses without an authorizer in front", async () => {
       const answer = await api.call(undefined, row.method, address, bodyFor(row));
@@ -382,7 +383,7 @@ describe.each(routes.filter((row) => row.auth === "token").map((row) => [`${row.
     });
 
     it("refuses a query parameter that it does not know", async () => {
-      const answer = await call(row.method, `${address}?nope=1`, bodyFor(row));
+      const answer = await call(row.method, `${address}${address.includes("?") ? "&" : "?"}nope=1`, bodyFor(row));
       expect(answer).toMatchObject({
         status: 400,
         body: { code: "unknown_parameter", errors: [{ parameter: "nope" }] },
@@ -396,7 +397,7 @@ const scoped = routes.filter((row) => row.scope !== null);
 describe.each(scoped.map((row) => [`${row.method} ${row.path}`, row] as const))("%s", (_, row) => {
   it("refuses without its scope, and names it", async () => {
     const poor = { ...caller, scopes: caller.scopes.filter((scope) => scope !== row.scope) };
-    const answer = await api.call(poor, row.method, row.path.replace("{id}", newId("cli")), bodyFor(row));
+    const answer = await api.call(poor, row.method, addressOf(row), bodyFor(row));
     expect(answer).toMatchObject({ status: 403, body: { code: "insufficient_scope", scope: row.scope } });
   });
 });
@@ -404,7 +405,7 @@ describe.each(scoped.map((row) => [`${row.method} ${row.path}`, row] as const))(
 const withBody = routes.filter((row) => row.body !== undefined && row.auth === "token");
 
 describe.each(withBody.map((row) => [`${row.method} ${row.path}`, row] as const))("the body of %s", (_, row) => {
-  const address = row.path.replace("{id}", newId("cli"));
+  const address = addressOf(row);
   const send = (body: unknown, headers: Record<string, string> = {}, more: RequestParts = {}) =>
     call(row.method, address, { body, headers, ...more });
 

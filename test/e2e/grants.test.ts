@@ -1,12 +1,17 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, inject, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
+import { symbols } from "../../shared/data/entities.ts";
+import { itemOf } from "../../shared/data/write.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { type Credentials, fundedAccount, getToken, someClient } from "../support/api-client.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type Stack, startStack } from "../support/stack.ts";
+import { someSymbol } from "../support/trading.ts";
 import { eventually } from "../support/wait.ts";
 
 interface Statement {
@@ -155,6 +160,19 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   return { endpoint: good.split("/")[2] ?? "", delivery: sent.id };
 }
 
+/** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */
+async function quoteSymbol({ cloud, tenant_id }: Stack): Promise<void> {
+  const client = new DynamoDBClient({
+    endpoint: cloud.dynamodbEndpoint,
+    region: cloud.region,
+    credentials: { accessKeyId: "test", secretAccessKey: "test" },
+  });
+  const TableName = Object.entries(cloud.tables).find(([path]) => !/volatile/i.test(path))?.[1];
+  const Item = marshall(itemOf(symbols, { ...someSymbol("EURUSD"), tenant_id }));
+  await client.send(new PutItemCommand({ TableName, Item }));
+  client.destroy();
+}
+
 async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   const { api } = stack;
   const { client_id, account_id } = await fundedAccount(api, "100.00");
@@ -170,6 +188,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   });
   await api.call("DELETE", `/accounts/${account_id}`);
   await tellOfApplications(stack);
+  await quoteSymbol(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
   const ids: Record<string, string> = {
     applications: stack.application_id,
@@ -182,8 +201,11 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   for (const { method, path, auth } of routes) {
     if (method !== "GET" || auth !== "token") continue;
     const noun = path.split("/")[1] ?? "";
-    await api.call("GET", path.replace("{id}", ids[noun] ?? "evt_01JD0000000000000000000001"));
+    const named = path.replace("{symbol}", "EURUSD");
+    await api.call("GET", named.replace("{id}", ids[noun] ?? "evt_01JD0000000000000000000001"));
   }
+  await api.call("GET", "/quotes?symbols=EURUSD");
+  await api.call("GET", `/symbols/EURUSD/margin?account_id=${account_id}`);
   await api.call("GET", "/transactions?status=pending");
   await api.call("GET", `/transactions?account_id=${account_id}`);
   await api.call("GET", `/transactions?client_id=${client_id}`);

@@ -1,7 +1,6 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
-import type { Route } from "../../shared/routes/route.ts";
 import { apiClient, getToken, patiently, someClient } from "../support/api-client.ts";
 import type { Application } from "../support/application.ts";
 import { type Stack, startStack } from "../support/stack.ts";
@@ -74,7 +73,8 @@ function expectProblem(reply: RawReply, status: number, code: string): Problem {
   return problem;
 }
 
-const pathOf = (row: Route) => row.path.replace("{id}", "cli_01JD0000000000000000000001");
+const pathOf = (row: { readonly path: string }) =>
+  row.path.replace("{id}", "cli_01JD0000000000000000000001").replace("{symbol}", "EURUSD").replace("{seq}", "1");
 const guarded = routes.filter((row) => row.auth === "token");
 const withBody = guarded.filter((row) => row.body !== undefined);
 
@@ -98,7 +98,9 @@ describe("every endpoint behind a token", () => {
       const foreign = await stranger.api.call<{ id: string }>("POST", "/clients", { body: someClient() });
       const body = row.body === undefined ? undefined : row.example;
       for (const id of [foreign.body.id, "cli_01JD0000000000000000000009", "cli_short", "..%2Fclients", "%00"]) {
-        const reply = await stack.api.call<Problem>(row.method, row.path.replace("{id}", id), { body });
+        const reply = await stack.api.call<Problem>(row.method, pathOf({ path: row.path.replace("{id}", id) }), {
+          body,
+        });
         expect({ id, status: reply.status, code: reply.body.code }).toEqual({ id, status: 404, code: "not_found" });
       }
     },
@@ -138,7 +140,7 @@ describe("every endpoint with a body", () => {
   it.each(withBody.flatMap((row) => bad.map(([what, body, code]) => ({ ...row, what, sent: body, code }))))(
     "$method $path answers 400 to $what",
     async ({ method, path, sent, code }) => {
-      const reply = await raw(method, path.replace("{id}", "cli_01JD0000000000000000000001"), json(), sent);
+      const reply = await raw(method, pathOf({ path }), json(), sent);
       expectProblem(reply, 400, code);
     },
   );
@@ -165,7 +167,7 @@ describe("the gateway", () => {
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
       (one) => !known.includes(one as "GET"),
     )) {
-      const reply = await raw(method, path.replace("{id}", "cli_01JD0000000000000000000001"), bearer());
+      const reply = await raw(method, pathOf({ path }), bearer());
       expectProblem(reply, 405, "method_not_allowed");
       expect(String(reply.headers["allow"]).split(", ").sort()).toEqual([...known].sort());
     }

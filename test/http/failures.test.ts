@@ -9,14 +9,28 @@ import { newId } from "../../shared/runtime/ids.ts";
 import { type Scope, scopes } from "../../shared/schema/scope.ts";
 import { startApi } from "../support/api.ts";
 import { judge } from "../support/description.ts";
-import { newCaller } from "../support/request.ts";
+import { addressOf, newCaller } from "../support/request.ts";
 import { seenOf } from "../support/stack.ts";
 import { failure } from "../support/watched-endpoint.ts";
 
 const named = (rows: readonly Route[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
 const guarded = routes.filter((row) => row.auth === "token");
 const onTable = guarded.filter((row) => row.grants.length > 0);
-const addressOf = (row: Route) => row.path.replace(/\{\w+\}/, newId("cli"));
+
+/** What refuses a row of each class when every counter is full. */
+const policies: Readonly<Record<string, string>> = {
+  standard: "minute",
+  quotes: "quotes",
+  feed: "feed",
+  feed_quotes: "feed_quotes",
+};
+
+/** A counter that holds as much as it can in every second. */
+function fullCounter(): Record<string, { N: string }> {
+  const slots = ["q", "f", "t"].flatMap((slot) => Array.from({ length: 60 }, (_, second) => `${slot}${second}`));
+  const full = { N: String(limits.rate.per_minute) };
+  return { n: full, ...Object.fromEntries(slots.map((slot) => [slot, full])) };
+}
 
 describe("the pipeline", async () => {
   const api = await startApi();
@@ -27,13 +41,13 @@ describe("the pipeline", async () => {
   it.each(named(guarded))(
     "of %s answers 429 when the counter is full, before anything else is done",
     async (_, row) => {
-      api.watched.interfere = ({ tables }) =>
-        tables.some((name) => name.endsWith("-volatile"))
+      api.watched.interfere = ({ operation }) =>
+        operation === "UpdateItem"
           ? {
               status: 400,
               body: {
                 __type: "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
-                Item: { n: { N: String(limits.rate.per_minute) } },
+                Item: fullCounter(),
               },
             }
           : undefined;
@@ -41,7 +55,7 @@ describe("the pipeline", async () => {
       api.watched.interfere = () => undefined;
       expect(answer).toMatchObject({
         status: 429,
-        body: { code: "rate_limit_exceeded", "violated-policies": ["minute"] },
+        body: { code: "rate_limit_exceeded", "violated-policies": [policies[row.rate]] },
       });
       expect(Number(answer.headers["Retry-After"])).toBeGreaterThanOrEqual(1);
       expect(answer.headers["X-RateLimit-Remaining"]).toBe("0");
@@ -49,8 +63,8 @@ describe("the pipeline", async () => {
   );
 
   it.each(named(onTable))("of %s answers 500 and tells nothing of the table when the table fails", async (_, row) => {
-    api.watched.interfere = ({ tables }) =>
-      tables.some((name) => name.endsWith("-volatile"))
+    api.watched.interfere = ({ operation, tables }) =>
+      operation === "UpdateItem" && tables.some((name) => name.endsWith("-volatile"))
         ? undefined
         : failure("ValidationException", "canary of the table");
     const answer = await api.call(caller, row.method, addressOf(row), parts(row));

@@ -315,7 +315,7 @@ function caseOf(row: Route): fc.Arbitrary<Case> {
     .tuple(id, queryOf(row), bodyOf(row), headersOf(row), base64)
     .map(([given, query, body, headers, coded]) => ({
       row,
-      address: row.path.replace("{id}", encodeURIComponent(given)) + (query === "" ? "" : `?${query}`),
+      address: row.path.replace(/\{\w+\}/g, encodeURIComponent(given)) + (query === "" ? "" : `?${query}`),
       parts: {
         headers,
         ...(body === undefined ? {} : { body }),

@@ -45,6 +45,8 @@ const actions: Record<Grant, string> = {
   update: "UpdateItem main",
   delete: "DeleteItem main",
   check: "ConditionCheckItem main",
+  "read:quotes": "BatchGetItem volatile",
+  "put:quotes": "PutItem volatile",
 };
 
 const ledgerDenial = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
@@ -60,7 +62,10 @@ function expectedLines(route: Route): string[] {
   const counted = route.rate === "token" ? "brk_* GLOBAL|FAIL|*" : "brk_*";
   const changes = route.grants.includes("update") || route.grants.includes("delete");
   return [
-    ...route.grants.map((grant) => `Allow dynamodb:${actions[grant]} ${keysOf(grant)}`),
+    ...route.grants.map((grant) => {
+      const keys = grant.endsWith(":quotes") ? "brk_*|Q|* brk_*|PULSE|*" : keysOf(grant);
+      return `Allow dynamodb:${actions[grant]} ${keys}`;
+    }),
     ...(changes ? ledgerDenial : []),
     ...(route.rate === "none" ? [] : [`Allow dynamodb:UpdateItem volatile ${counted}`]),
     ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),

@@ -74,6 +74,18 @@ function findRoute(method: string, path: string): { row: Route; parameters: Reco
   throw new Error(`No row has ${method} ${path}.`);
 }
 
+/** Queries that a row does not answer without. */
+const neededQueries: Readonly<Record<string, string>> = {
+  list_quotes: "?symbols=EURUSD",
+  get_symbol_margin: "?leverage=100&currency=USD",
+};
+
+/** An address that a row takes as it is: what its path names need not be there. */
+export function addressOf(row: Route, id = newId("cli")): string {
+  const path = row.path.replace("{id}", id).replace("{symbol}", "EURUSD").replace("{seq}", "1");
+  return path + (neededQueries[row.id] ?? "");
+}
+
 /** The event of a Lambda proxy integration (REST API, payload version 1.0) for this request. */
 export function proxyEvent(
   caller: TestCaller | undefined,

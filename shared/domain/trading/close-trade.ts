@@ -27,6 +27,8 @@ export interface PlatformMoney {
   readonly gross_minor?: bigint;
   readonly commission_minor?: bigint;
   readonly swap_minor?: bigint;
+  /** With an opening: the rate that it froze, as `numerator/denominator`. */
+  readonly margin_ratio?: string;
 }
 
 /** What is closed of a position, at which price and why. */

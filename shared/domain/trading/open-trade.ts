@@ -128,7 +128,7 @@ function openingEntries({ id, commission_minor }: Trade) {
 
 function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Execution, context: Context) {
   const { account } = book;
-  const ratio = marginRatio(market, account, symbol, deal.price);
+  const ratio = deal.platform?.margin_ratio ?? marginRatio(market, account, symbol, deal.price);
   const commission = deal.platform?.commission_minor ?? commissionOf(market, symbol, deal, account.currency);
   if (ratio === undefined || commission === undefined) {
     return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be traded in ${account.currency}.`, "symbol");

@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import type { QuoteBody } from "../../schema/quote.ts";
+import type { QuoteBody, QuoteSetBody } from "../../schema/quote.ts";
 import type { SideName } from "../../schema/trade.ts";
 import { decimalText, type Rational, rational, roundHalfAway } from "./rational.ts";
 import type { SourcePulse } from "./source.ts";
@@ -116,4 +116,17 @@ export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): Quo
       symbol: { href: `/v2/symbols/${quote.symbol}` },
     },
   };
+}
+
+/** The quotes of these symbols as the API shows them, and why the others have none. */
+export function quoteSetBody(market: Market, names: readonly string[], now: string): QuoteSetBody {
+  const data: QuoteBody[] = [];
+  const missing: QuoteSetBody["missing"] = [];
+  for (const name of names) {
+    const symbol = market.symbols.get(name);
+    const quote = market.quotes.get(name);
+    if (symbol !== undefined && quote !== undefined) data.push(quoteBody(symbol, quote, now));
+    else missing.push({ symbol: name, code: symbol === undefined ? "symbol_not_found" : "no_quote" });
+  }
+  return { object: "quote_set", data, missing, _links: { self: { href: `/v2/quotes?symbols=${names.join(",")}` } } };
 }

@@ -69,6 +69,11 @@ export function isMarketOpen(symbol: TradingSymbol, now: string): boolean {
   return marketClock(symbol, now).market_status === "open";
 }
 
+/** Whether the market of a symbol is in one of these states at a moment. */
+export function isMarketIn(symbol: TradingSymbol, states: readonly string[], now: string): boolean {
+  return states.includes(marketClock(symbol, now).market_status);
+}
+
 /** The symbol as the API shows it. */
 export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
   const { tenant_id: _tenant, halted: _halted, ...fields } = symbol;

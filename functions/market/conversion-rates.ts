@@ -1,0 +1,13 @@
+import { readPairs } from "../../shared/data/market.ts";
+import { conversionRatesBody } from "../../shared/domain/trading/rates.ts";
+import { wordsOf } from "../../shared/http/filters.ts";
+import { read } from "../../shared/http/operations.ts";
+import { listConversionRates } from "../../shared/routes/market.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+import { Currency } from "../../shared/schema/fields.ts";
+
+/** `GET /conversion_rates` */
+export const handler = read(listConversionRates, async ({ caller, query }) => {
+  const market = await readPairs(caller.tenant_id);
+  return conversionRatesBody(market, query["from"], wordsOf(query, "to") ?? Currency.options, nowIso());
+});

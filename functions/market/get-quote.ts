@@ -1,0 +1,15 @@
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { quoteBody } from "../../shared/domain/trading/quote.ts";
+import { read } from "../../shared/http/operations.ts";
+import { noQuote, noSymbol, symbolName } from "../../shared/http/symbol-path.ts";
+import { getQuote } from "../../shared/routes/market.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `GET /quotes/{symbol}`: the symbol and its quote in one read over both tables. */
+export const handler = read(getQuote, async ({ path, load }) => {
+  const name = symbolName(path);
+  const { symbol, quote } = await load({ symbol: tradingRef.symbol(name), quote: tradingRef.quote(name) });
+  if (symbol === undefined) throw noSymbol();
+  if (quote === undefined) throw noQuote(symbol);
+  return quoteBody(symbol, quote, nowIso());
+});

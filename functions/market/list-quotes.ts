@@ -1,0 +1,12 @@
+import { readQuoted } from "../../shared/data/market.ts";
+import { quoteSetBody } from "../../shared/domain/trading/quote.ts";
+import { wordsOf } from "../../shared/http/filters.ts";
+import { read } from "../../shared/http/operations.ts";
+import { listQuotes } from "../../shared/routes/market.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `GET /quotes`: all of them in one read over both tables. */
+export const handler = read(listQuotes, async ({ caller, query }) => {
+  const names = wordsOf(query, "symbols") ?? [];
+  return quoteSetBody(await readQuoted(caller.tenant_id, names), names, nowIso());
+});

@@ -1,0 +1,19 @@
+import { symbols } from "../../shared/data/entities.ts";
+import { pageOfPartition } from "../../shared/data/list.ts";
+import { isMarketIn, symbolBody, type TradingSymbol } from "../../shared/domain/trading/symbol.ts";
+import { keepBoth, keepBy, wordsOf } from "../../shared/http/filters.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply, pageRequest } from "../../shared/http/page.ts";
+import { listSymbols } from "../../shared/routes/market.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `GET /symbols`: whether a market is open is told by the clock, everything else by the symbol. */
+export const handler = list(listSymbols, async ({ caller, place, query }) => {
+  const now = nowIso();
+  const states = wordsOf(query, "market_status");
+  const inState = states && { keep: (entry: object) => isMarketIn(entry as TradingSymbol, states, now) };
+  const filter = keepBoth(keepBy(query, ["asset_class", "trading_mode"]), inState ?? {});
+  const request = { ...pageRequest(place, "symbol"), ...filter };
+  const page = await pageOfPartition<TradingSymbol>(symbols.partition(caller.tenant_id), request);
+  return pageReply(place, page, (symbol) => symbolBody(symbol, now));
+});
