@@ -1,7 +1,8 @@
+import { shownLive } from "../../shared/data/margin.ts";
 import { ref } from "../../shared/data/store.ts";
-import { accountBody } from "../../shared/domain/account.ts";
 import { disableAccount } from "../../shared/domain/amend-account.ts";
 import { refuse } from "../../shared/domain/decision.ts";
+import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { disableAccount as row } from "../../shared/routes/accounts.ts";
 
@@ -13,7 +14,7 @@ export const handler = command(
     const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
     if (!account || !balance) return refuse("not_found", "There is nothing here.");
     expectVersion(account.version);
-    return disableAccount({ account, balance }, context);
+    return shownLive(context, disableAccount({ account, balance }, context));
   },
-  ({ account, balance }) => accountBody(account, balance),
+  liveBody,
 );

@@ -1,7 +1,8 @@
+import { decideAmendment } from "../../shared/data/margin.ts";
 import { ref } from "../../shared/data/store.ts";
-import { accountBody } from "../../shared/domain/account.ts";
 import { amendAccount } from "../../shared/domain/amend-account.ts";
 import { refuse } from "../../shared/domain/decision.ts";
+import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
 
@@ -15,7 +16,7 @@ export const handler = command(
     expectVersion(account.version);
     const { client } = await load({ client: ref.client(account.client_id) });
     if (!client) return refuse("not_found", "There is nothing here.");
-    return amendAccount({ account, balance, client }, body, context);
+    return decideAmendment(load, context, { account, balance, client }, body, amendAccount);
   },
-  ({ account, balance }) => accountBody(account, balance),
+  liveBody,
 );

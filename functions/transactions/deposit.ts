@@ -1,3 +1,4 @@
+import { decideMoney } from "../../shared/data/margin.ts";
 import { ref } from "../../shared/data/store.ts";
 import { refuseField } from "../../shared/domain/decision.ts";
 import { isComplete, requestDeposit, transactionBody } from "../../shared/domain/transaction.ts";
@@ -11,7 +12,7 @@ export const handler = command(
     const id = body.account_id;
     const around = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
     if (!isComplete(around)) return refuseField("account_not_found", "account_id", "The account does not exist.");
-    return requestDeposit(around, body, context);
+    return decideMoney(load, context, around, (now) => requestDeposit(now, body, context));
   },
   transactionBody,
 );

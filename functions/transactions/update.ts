@@ -1,3 +1,4 @@
+import { decideMoney } from "../../shared/data/margin.ts";
 import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
@@ -15,7 +16,7 @@ export const handler = command(
     const id = transaction.account_id;
     const around = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
     if (!isComplete(around)) return refuse("not_found", "There is nothing here.");
-    return moveTransaction(transaction, around, body, context);
+    return decideMoney(load, context, around, (now) => moveTransaction(transaction, now, body, context));
   },
   transactionBody,
 );

@@ -1,3 +1,4 @@
+import { decideMoney } from "../../shared/data/margin.ts";
 import { ref } from "../../shared/data/store.ts";
 import { refuseField } from "../../shared/domain/decision.ts";
 import { isComplete, requestWithdrawal, transactionBody } from "../../shared/domain/transaction.ts";
@@ -13,7 +14,7 @@ export const handler = command(
     if (!isComplete(around)) return refuseField("account_not_found", "account_id", "The account does not exist.");
     const { client } = await load({ client: ref.client(around.account.client_id) });
     if (!client) return refuseField("client_not_found", "account_id", "The client of the account does not exist.");
-    return requestWithdrawal(client, around, body, context);
+    return decideMoney(load, context, around, (now) => requestWithdrawal(client, now, body, context));
   },
   transactionBody,
 );

@@ -155,7 +155,7 @@ interface Holder<X extends Refs> {
  * An account with its money, its risk and its positions of one moment. DynamoDB may show a transaction on one item
  * before it shows it on another, so positions whose versions do not add up to what the risk says are read again.
  */
-async function readHolder<X extends Refs>(
+export async function readHolder<X extends Refs>(
   load: Load,
   tenant: string,
   accountId: string,
@@ -208,7 +208,7 @@ function byId(found: Readonly<Record<string, Trade | undefined>>): ReadonlyMap<s
 }
 
 /** The open positions of an account, oldest trade first, strongly consistent. */
-async function positionsOf(tenant: string, accountId: string): Promise<readonly Position[]> {
+export async function positionsOf(tenant: string, accountId: string): Promise<readonly Position[]> {
   const found: Position[] = [];
   let start: Record<string, unknown> | undefined;
   do {
@@ -231,7 +231,7 @@ async function positionsOf(tenant: string, accountId: string): Promise<readonly 
 }
 
 /** A decision with its changes in the table's form; uniqueness markers stay as they are, for their refusals. */
-function prepared<R>(decision: TradingDecision<R>, { tenant_id }: Context): Committable<R> {
+export function prepared<R>(decision: TradingDecision<R>, { tenant_id }: Context): Committable<R> {
   if (!decision.ok) return decision;
   const changes = decision.changes.map((change) =>
     isMarker(change) ? change : ({ op: "prepared", item: writeTrading(change, tenant_id) } as const),

@@ -61,7 +61,7 @@ function amend(
   const touched = ["margin_call_level", "stop_out_level", "margin_rearm_level"].some((name) => name in patch);
   const levels = touched ? marginLevels({ ...levelsOf(account), ...patch }, retail) : unchanged(levelsOf(account));
   if (!levels.ok) return levels;
-  const { status: _s, disabled_reason: _r, trading_mode: _t, metadata: _m, ...plain } = patch;
+  const { status: _s, disabled_reason: _r, trading_mode: _t, metadata: _m, force: _f, ...plain } = patch;
   const merged = { ...account, ...plain, ...levels.result, ...status.result, metadata: metadata.result } as Account;
   if (sameValue(merged, account)) return unchanged({ account, balance });
   if (account.status === "closed") return refuse("account_closed", "A closed account cannot be changed.");

@@ -11,7 +11,17 @@ import {
   refuseScope,
   unchanged,
 } from "./decision.ts";
-import { adjustBalance, type Booking, completion, contraEntries, equal, type Leg, post } from "./posting.ts";
+import { least } from "./money.ts";
+import {
+  adjustBalance,
+  type Booking,
+  completion,
+  contraEntries,
+  equal,
+  type Leg,
+  post,
+  refuseUnsettled,
+} from "./posting.ts";
 import { moved, refuseFunds, type Surroundings, type Transaction, transactionEvent } from "./transaction.ts";
 
 type Scope = Context["scopes"][number];
@@ -171,7 +181,7 @@ function book(
   context: Context,
   booking: Booking,
 ): Decision<Transaction> {
-  const posting = post(after, around.balance, context, booking);
+  const posting = post(after, around.balance, context, booking, { margin: around.margin });
   if (!posting.ok) return posting;
   const { balance_before_minor, balance_after_minor, changes } = posting.result;
   const shown = booking.customer_minor < 0n || after.status === "completed";
@@ -187,7 +197,7 @@ function book(
 function giveBack(
   before: Transaction,
   after: Transaction,
-  { account, balance }: Surroundings,
+  { account, balance, margin }: Surroundings,
   context: Context,
   request: UpdateTransaction,
 ): Decision<Transaction> {
@@ -198,7 +208,12 @@ function giveBack(
   const income: Leg = ["fee_income", kept - fee];
   const customer = kind === "deposit" ? -(amount - fee) - kept : amount - kept;
   const other: Leg = kind === "deposit" ? ["clearing", amount] : ["payouts", -(amount - fee)];
-  if (customer < 0n && !forced && balance.available_minor < -customer) return refuseFunds(balance, 409);
+  if (customer < 0n && !forced) {
+    const unsettled = refuseUnsettled(margin);
+    if (unsettled !== undefined) return unsettled;
+    const free = least(balance.available_minor, (margin?.payable_minor ?? balance.balance_minor) - balance.held_minor);
+    if (free < -customer) return refuseFunds({ ...balance, available_minor: free }, 409);
+  }
   const booking: Booking = {
     kind: "return",
     customer_minor: customer,
@@ -209,7 +224,7 @@ function giveBack(
   // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
   const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };
   const require = customer < 0n ? [forced ? equal("accepts", balance.accepts) : covered] : [];
-  const posting = post(after, balance, context, booking, require);
+  const posting = post(after, balance, context, booking, { require });
   if (!posting.ok) return posting;
   const below = posting.result.balance_after_minor < 0n && balance.accepts === "all";
   const reopened = account.status === "closed";

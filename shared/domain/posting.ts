@@ -26,6 +26,23 @@ export function completion({ kind, amount_minor: amount, fee_minor: fee }: Trans
     : { kind, customer_minor: -amount, legs: [["payouts", amount - fee], income], captured_minor: amount, final: true };
 }
 
+/** What the open positions of an account allow at the newest prices. */
+export interface MarginView {
+  /** What may be paid out, what is held for others included: neither credit nor floating profit (I5). */
+  readonly payable_minor: bigint;
+  /** A price that it depends on is too old, so nothing may be decided on it. */
+  readonly stale: boolean;
+  /** The account is being liquidated. */
+  readonly liquidating: boolean;
+}
+
+/** Why nothing may be taken from an account now, whatever it has; undefined when its margin can be told. */
+export function refuseUnsettled(margin: MarginView | undefined) {
+  if (margin?.liquidating) return refuse("liquidation_in_progress", "The account is being liquidated; try again.");
+  if (margin?.stale) return refuse("metrics_stale", "A price that the account depends on is too old; try again.");
+  return undefined;
+}
+
 /** What a posting comes to. */
 export interface Posting {
   readonly balance_before_minor: bigint;
@@ -42,7 +59,10 @@ export function post(
   balance: Balance,
   context: Context,
   booking: Booking,
-  require: readonly Requirement[] = [],
+  {
+    require = [],
+    margin,
+  }: { readonly require?: readonly Requirement[]; readonly margin?: MarginView | undefined } = {},
 ): Decision<Posting> {
   const { customer_minor: change, captured_minor: captured } = booking;
   const before = balance.balance_minor;
@@ -50,8 +70,12 @@ export function post(
   if (after > limits.money.max_minor) {
     return refuse("amount_too_large", "The balance would be larger than the service can hold.");
   }
-  const payable = before - greatest(0n, balance.used_margin_minor - balance.credit_minor);
-  if (booking.kind === "withdrawal" && change < 0n && -change > payable) return refuseMargin(payable, balance);
+  if (booking.kind === "withdrawal" && change < 0n) {
+    const unsettled = refuseUnsettled(margin);
+    if (unsettled !== undefined) return unsettled;
+    const payable = margin?.payable_minor ?? before;
+    if (-change > payable) return refuseMargin(payable, balance);
+  }
   const seq = balance.seq + 1;
   const entry = ledgerEntry(transaction, context, { kind: booking.kind, change, before, after, seq });
   const changes: Change[] = [
@@ -71,7 +95,8 @@ export function post(
   return { ok: true, result, changes: [], events: [] };
 }
 
-function refuseMargin(payable: bigint, balance: Balance) {
+/** The refusal of a payment that the open positions need; it says what may be paid. */
+export function refuseMargin(payable: bigint, balance: Balance) {
   return refuse("insufficient_free_margin", "The free margin does not cover the amount.", {
     extra: { withdrawable: formatAmount(greatest(0n, payable), balance.currency), currency: balance.currency },
   });

@@ -21,7 +21,16 @@ import {
   unchanged,
 } from "./decision.ts";
 import { formatAmount, greatest, parseAmount } from "./money.ts";
-import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
+import {
+  adjustBalance,
+  completion,
+  equal,
+  type MarginView,
+  notClosed,
+  post,
+  refuseMargin,
+  refuseUnsettled,
+} from "./posting.ts";
 import type { Tenant } from "./tenant.ts";
 
 type MoneyField = "amount" | "fee" | "net_amount" | "balance_before" | "balance_after";
@@ -74,11 +83,13 @@ export interface Surroundings {
   readonly tenant: Tenant;
   readonly account: Account;
   readonly balance: Balance;
+  /** What its open positions allow; absent where it has none. */
+  readonly margin?: MarginView;
 }
 
 /** Whether everything a decision needs was found. */
 export function isComplete(
-  found: { readonly [K in keyof Surroundings]: Surroundings[K] | undefined },
+  found: { readonly [K in "tenant" | "account" | "balance"]: Surroundings[K] | undefined },
 ): found is Surroundings {
   return found.tenant !== undefined && found.account !== undefined && found.balance !== undefined;
 }
@@ -105,6 +116,7 @@ export function requestDeposit(around: Surroundings, request: CreateDeposit, con
 
 /**
  * Decides `POST /transactions/withdrawal`: the amount is held, on the condition that it is still covered at the commit.
+ * What open positions need is not available; it is decided at the prices that were read (I4).
  */
 export function requestWithdrawal(
   client: Client,
@@ -112,7 +124,7 @@ export function requestWithdrawal(
   request: CreateWithdrawal,
   context: Context,
 ): Decision<Transaction> {
-  const { balance, account, tenant } = around;
+  const { balance, account, tenant, margin } = around;
   if (balance.accepts !== "all") return refuseGate(account);
   if (client.status !== "active") return refuse("client_suspended", "The client may not withdraw while suspended.");
   if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
@@ -121,8 +133,12 @@ export function requestWithdrawal(
   const draft = draftTransaction("withdrawal", around, request, context);
   if (!draft.ok) return draft;
   const pending = draft.result;
-  const need = pending.amount_minor + greatest(0n, balance.used_margin_minor - balance.credit_minor);
-  if (balance.available_minor < need) return refuseFunds(balance);
+  const amount = pending.amount_minor;
+  if (balance.available_minor < amount) return refuseFunds(balance);
+  const unsettled = refuseUnsettled(margin);
+  if (unsettled !== undefined) return unsettled;
+  const payable = margin === undefined ? balance.balance_minor : margin.payable_minor;
+  if (payable - balance.held_minor < amount) return refuseMargin(payable - balance.held_minor, balance);
   if (request.status === "completed") return createCompleted(pending, around, context);
   return {
     ok: true,
@@ -134,7 +150,7 @@ export function requestWithdrawal(
         require: [
           equal("accepts", "all"),
           equal("pos_version", balance.pos_version),
-          { attribute: "available_minor", is: "at_least", value: need },
+          { attribute: "available_minor", is: "at_least", value: amount },
         ],
       }),
       ...transactionMarkers(pending),
@@ -156,10 +172,13 @@ function createCompleted(pending: Transaction, around: Surroundings, context: Co
   const moment = moved(pending, "completed", context, null);
   const booking = { ...completion(pending), captured_minor: 0n, final: false };
   const withdrawal = pending.kind === "withdrawal";
-  const posting = post(moment, balance, context, booking, [
-    withdrawal ? equal("accepts", "all") : notClosed,
-    ...(withdrawal ? [{ attribute: "available_minor", is: "at_least", value: pending.amount_minor } as const] : []),
-  ]);
+  const posting = post(moment, balance, context, booking, {
+    margin: around.margin,
+    require: [
+      withdrawal ? equal("accepts", "all") : notClosed,
+      ...(withdrawal ? [{ attribute: "available_minor", is: "at_least", value: pending.amount_minor } as const] : []),
+    ],
+  });
   if (!posting.ok) return posting;
   const { balance_before_minor, balance_after_minor, changes } = posting.result;
   const after = { ...moment, balance_before_minor, balance_after_minor };

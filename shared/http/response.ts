@@ -20,8 +20,16 @@ export function problemAnswer(exchange: Exchange, error: unknown): Answer {
   );
 }
 
+/** Refusals that pass by themselves, with the seconds after which the same request may be sent again. */
+const passing: Readonly<Partial<Record<Refusal["code"], number>>> = {
+  liquidation_in_progress: 1,
+  metrics_stale: 5,
+  no_quote: 5,
+};
+
 /**
- * The answer of a refused decision; a business refusal is stored under the caller's key, a fault of the request is not.
+ * The answer of a refused decision; a business refusal is stored under the caller's key, a fault of the request is not,
+ * nor what passes by itself: the same key may come again then.
  */
 export function refusalAnswer(
   exchange: Exchange,
@@ -29,9 +37,11 @@ export function refusalAnswer(
 ): { readonly reply: Answer; readonly stored: boolean } {
   const status = refusal.status ?? problems[refusal.code].status;
   const fault = refusal.code === "validation_failed" || refusal.code === "immutable_field";
+  const seconds = passing[refusal.code];
+  const again = seconds === undefined ? {} : { headers: { "Retry-After": String(seconds) } };
   return {
-    reply: problem(exchange, refusal.code, refusal.detail, refusal),
-    stored: status === 409 || (status === 422 && !fault),
+    reply: problem(exchange, refusal.code, refusal.detail, { ...refusal, ...again }),
+    stored: seconds === undefined && (status === 409 || (status === 422 && !fault)),
   };
 }
 

@@ -60,6 +60,11 @@ export const headerComponents: Record<string, JsonObject> = {
     schema: { type: "integer", minimum: 1 },
     example: 1,
   },
+  "Retry-After-Passing": {
+    description: "With a refusal that passes by itself: whole seconds to wait before the same request is sent again.",
+    schema: { type: "integer", minimum: 1 },
+    example: 1,
+  },
   "WWW-Authenticate": { description: "How to authenticate (RFC 9110 11.6.1).", schema: text },
   "Accept-Patch": { description: "On PATCH: media types it takes (RFC 5789 3.1).", schema: text },
 };
@@ -98,6 +103,13 @@ export const problemSchema: JsonObject = {
     scope: { type: "string", description: "With `insufficient_scope`: the scope that is missing." },
     available_balance: { type: "string", description: "With `insufficient_funds`: what is available." },
     withdrawable: { type: "string", description: "With `insufficient_free_margin`: what can be withdrawn now." },
+    free_margin: { type: "string", description: "With `insufficient_margin`: what was free." },
+    required_margin: { type: "string", description: "With `insufficient_margin`: what the trade would take." },
+    margin_level: {
+      ...text,
+      nullable: true,
+      description: "With `leverage_change_breaches_margin`: the level, in percent, that the account would have.",
+    },
     currency: { type: "string", description: "Currency of the amount beside it." },
     "violated-policies": {
       type: "array",
@@ -205,16 +217,23 @@ function problemRefusals(row: Route): Record<string, JsonObject> {
     const shared = sharedResponses[status];
     responses[status] =
       shared === undefined
-        ? problemResponse(codes, headersOfRefusal(row, status))
+        ? problemResponse(codes, headersOfRefusal(row, status, codes))
         : { $ref: `#/components/responses/${shared.name}` };
   }
   return responses;
 }
 
+/** Codes of a conflict that passes by itself: the answer says when. */
+const passing: ReadonlySet<ProblemCode> = new Set(["liquidation_in_progress", "metrics_stale"]);
+
 /** Refusals of a business rule are kept under the caller's key like answers that succeed. */
-function headersOfRefusal(row: Route, status: number): string[] {
+function headersOfRefusal(row: Route, status: number, codes: readonly ProblemCode[]): string[] {
   const kept = isRepeatable(row) && (status === 409 || status === 422);
-  return [...(isCounted(row) ? rateHeaders : []), ...(kept ? ["Idempotent-Replayed"] : [])];
+  return [
+    ...(isCounted(row) ? rateHeaders : []),
+    ...(kept ? ["Idempotent-Replayed"] : []),
+    ...(codes.some((code) => passing.has(code)) ? ["Retry-After-Passing"] : []),
+  ];
 }
 
 /**
@@ -336,5 +355,7 @@ export function problemExamples(): Record<string, JsonObject> {
 
 function headersOf(names: readonly string[]): JsonObject {
   const all = ["X-Request-Id", "X-Correlation-Id", ...names];
-  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(
+    all.map((name) => [name.replace("-Passing", ""), { $ref: `#/components/headers/${name}` }]),
+  );
 }

@@ -359,6 +359,7 @@ const memberTexts: Readonly<Record<string, string>> = {
   "QuoteSet.missing.code": "Whether there is no such symbol, or no price of it yet.",
   "ConversionRates.data": "One entry per pair.",
   "SymbolMargin.account_id": "The account that it was computed for; null for a leverage and a currency.",
+  "UpdateAccountRequest.force": "With `leverage`: also when it takes open positions to the margin-call level.",
   "SymbolMargin.leverage": "The leverage in force: the lower of that of the account and that of the symbol.",
   "BrokerageClient.country": "Country of residence, ISO 3166-1 alpha-2.",
   "BrokerageEvent.data": "What the event is about.",

@@ -59,6 +59,7 @@ export const UpdateAccountRequest = z.strictObject({
   margin_rearm_level: z.optional(Percent),
   status: z.optional(AccountStatus),
   disabled_reason: z.optional(z.nullable(text(500))),
+  force: z.optional(z.boolean()),
   metadata: z.optional(MetadataPatch),
 });
 

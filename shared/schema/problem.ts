@@ -41,6 +41,7 @@ export const problems = {
   webhook_endpoint_disabled: { status: 409, title: "The webhook endpoint is not enabled." },
   secret_rotation_in_progress: { status: 409, title: "The secret before still works." },
   insufficient_margin: { status: 409, title: "The free margin does not cover the trade." },
+  leverage_change_breaches_margin: { status: 409, title: "The open positions do not allow this leverage." },
   liquidation_in_progress: { status: 409, title: "The account is being liquidated." },
   market_closed: { status: 409, title: "The market of the symbol is closed." },
   metrics_stale: { status: 409, title: "A price that is needed is too old." },

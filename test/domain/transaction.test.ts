@@ -116,13 +116,34 @@ describe("a withdrawal is refused", () => {
   it.each([
     ["the balance", { balance_minor: 100_000n }, "1000.01", "1000.00"],
     ["the balance without its holds", { balance_minor: 100_000n, held_minor: 90_009n }, "99.92", "99.91"],
-    ["what margin leaves", { balance_minor: 100_000n, used_margin_minor: 40_000n }, "600.01", "1000.00"],
     ["what is there after a loss", { balance_minor: -500n }, "0.01", "0.00"],
   ] as const)("when it is more than %s, and the refusal tells what is available", (_, money, amount, available) => {
     expect(refused(request("withdrawal", { amount }, someAccount({}, money)))).toMatchObject({
       code: "insufficient_funds",
       extra: { available_balance: available, currency: "USD" },
     });
+  });
+
+  const positions = { payable_minor: 60_000n, stale: false, liquidating: false };
+  const held = someAccount({}, { balance_minor: 100_000n, held_minor: 10_000n, used_margin_minor: 40_000n });
+
+  it("when open positions need it, and the refusal tells what can be withdrawn", () => {
+    const on = { ...held, margin: positions };
+    expect(refused(request("withdrawal", { amount: "500.01" }, on))).toMatchObject({
+      code: "insufficient_free_margin",
+      extra: { withdrawable: "500.00", currency: "USD" },
+    });
+    expect(request("withdrawal", { amount: "500.00" }, on).ok).toBe(true);
+  });
+
+  it.each([
+    ["while a price that the account depends on is too old", { stale: true }, "metrics_stale"],
+    ["while the account is being liquidated", { liquidating: true }, "liquidation_in_progress"],
+  ] as const)("%s", (_, state, code) => {
+    const on = { ...held, margin: { ...positions, ...state } };
+    expect(refused(request("withdrawal", { amount: "0.01" }, on)).code).toBe(code);
+    expect(refused(request("withdrawal", { amount: "0.01", status: "completed" }, on)).code).toBe(code);
+    expect(request("deposit", { amount: "0.01", status: "completed" }, on).ok).toBe(true);
   });
 
   it("not when it is exactly what is available", () => {
@@ -157,7 +178,7 @@ describe("a pending transaction", () => {
   });
 
   it("of a withdrawal holds its amount on the condition that it is still covered", () => {
-    const on = someAccount({}, { balance_minor: 100_000n, used_margin_minor: 40_000n, credit_minor: 10_000n });
+    const on = someAccount({}, { balance_minor: 100_000n, credit_minor: 10_000n });
     const { changes } = accepted(request("withdrawal", { amount: "100.01" }, on));
     expect(changesOf(changes, "adjust").map(({ add, require }) => [add, require])).toEqual([
       [
@@ -165,7 +186,7 @@ describe("a pending transaction", () => {
         [
           { attribute: "accepts", is: "equal", value: "all" },
           { attribute: "pos_version", is: "equal", value: 0 },
-          { attribute: "available_minor", is: "at_least", value: 40_001n },
+          { attribute: "available_minor", is: "at_least", value: 10_001n },
         ],
       ],
     ]);
@@ -336,7 +357,7 @@ describe.each(kinds)("the status of a %s", (kind) => {
 describe("a completion", () => {
   it("is refused when margin needs the money meanwhile", () => {
     const { transaction, around } = standing("withdrawal", "pending");
-    const tight = { ...around, balance: { ...around.balance, used_margin_minor: 95_000n } };
+    const tight = { ...around, margin: { payable_minor: 5_000n, stale: false, liquidating: false } };
     expect(refused(moveTransaction(transaction, tight, { status: "completed" }, decisionContext()))).toMatchObject({
       code: "insufficient_free_margin",
       extra: { withdrawable: "50.00", currency: "USD" },

@@ -5,13 +5,16 @@ import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, inject, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { symbols } from "../../shared/data/entities.ts";
+import { balances, positions, quotes, risks, symbols } from "../../shared/data/entities.ts";
 import { itemOf } from "../../shared/data/write.ts";
+import type { Account } from "../../shared/domain/account.ts";
+import { draftRisk } from "../../shared/domain/trading/risk.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { type Credentials, fundedAccount, getToken, someClient } from "../support/api-client.ts";
+import { decisionContext, someAccount } from "../support/decisions.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type Stack, startStack } from "../support/stack.ts";
-import { someSymbol } from "../support/trading.ts";
+import { someMarket, somePosition, someQuote, someSymbol } from "../support/trading.ts";
 import { eventually } from "../support/wait.ts";
 
 interface Statement {
@@ -160,17 +163,55 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   return { endpoint: good.split("/")[2] ?? "", delivery: sent.id };
 }
 
-/** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */
-async function quoteSymbol({ cloud, tenant_id }: Stack): Promise<void> {
+/** Writes items past every role, in the place of what is not told here. */
+async function put({ cloud }: Stack, table: "main" | "volatile", ...items: Record<string, unknown>[]): Promise<void> {
   const client = new DynamoDBClient({
     endpoint: cloud.dynamodbEndpoint,
     region: cloud.region,
     credentials: { accessKeyId: "test", secretAccessKey: "test" },
   });
-  const TableName = Object.entries(cloud.tables).find(([path]) => !/volatile/i.test(path))?.[1];
-  const Item = marshall(itemOf(symbols, { ...someSymbol("EURUSD"), tenant_id }));
-  await client.send(new PutItemCommand({ TableName, Item }));
+  const TableName = Object.entries(cloud.tables).find(
+    ([path]) => /volatile/i.test(path) === (table === "volatile"),
+  )?.[1];
+  for (const item of items) await client.send(new PutItemCommand({ TableName, Item: marshall(item) }));
   client.destroy();
+}
+
+/** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */
+async function quoteSymbol(stack: Stack): Promise<void> {
+  const { tenant_id } = stack;
+  const now = new Date().toISOString();
+  const quote = someQuote("EURUSD", ["1.10000", "1.10010"], { time: now, received_at: now });
+  await put(stack, "main", itemOf(symbols, { ...someSymbol("EURUSD"), tenant_id }));
+  await put(stack, "volatile", itemOf(quotes, { ...quote, tenant_id }));
+}
+
+/** An account with an open position, and every change of its money and its terms. */
+async function tellOfMargin(stack: Stack): Promise<void> {
+  const { api, tenant_id } = stack;
+  const { account_id } = await fundedAccount(api, "100.00");
+  await quoteSymbol(stack);
+  const { body } = await api.call<Record<string, never>>("GET", `/accounts/${account_id}`);
+  const account = { ...body, tenant_id } as unknown as Account;
+  const deal = { symbol: "EURUSD", side: "buy", lots: "0.01", open_price: "1.10010" } as const;
+  const position = somePosition(account, someMarket(), { ...deal, tenant_id });
+  const { balance } = someAccount({}, { balance_minor: 10_000n });
+  const context = decisionContext({ tenant_id });
+  const own = { account_id, tenant_id, seq: 1, positions: 1, used_margin_minor: position.margin_minor };
+  const risk = { ...draftRisk(account, context), triggers: [], positions_sum: 1 };
+  await put(stack, "main", itemOf(positions, position), itemOf(risks, risk), itemOf(balances, { ...balance, ...own }));
+  const move = (path: string, fields: object) => api.call("PATCH", path, { body: fields });
+  const post = (kind: string, status?: string) =>
+    api.call<{ id: string }>("POST", `/transactions/${kind}`, {
+      body: { account_id, amount: "1.00", ...(status === undefined ? {} : { status }) },
+    });
+  expect((await move(`/accounts/${account_id}`, { leverage: 20 })).status).toBe(200);
+  expect((await move(`/accounts/${account_id}`, { leverage: 30 })).status).toBe(200);
+  expect((await post("deposit", "completed")).status).toBe(201);
+  expect((await post("withdrawal", "completed")).status).toBe(201);
+  const { body: pending } = await post("withdrawal");
+  expect((await move(`/transactions/${pending.id}`, { status: "completed" })).status).toBe(200);
+  expect((await api.call("DELETE", `/accounts/${account_id}`)).status).toBe(200);
 }
 
 async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
@@ -188,7 +229,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   });
   await api.call("DELETE", `/accounts/${account_id}`);
   await tellOfApplications(stack);
-  await quoteSymbol(stack);
+  await tellOfMargin(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
   const ids: Record<string, string> = {
     applications: stack.application_id,

@@ -21,8 +21,15 @@ const others: Readonly<Record<string, number>> = {
   "oauth/revoke": 206,
   "applications/create": 204,
   // These also seal a secret: the client of Secrets Manager.
+  "applications/rotate-secret": 204,
   "webhooks/create": 208,
   "webhooks/rotate-secret": 204,
+  // These decide about open positions too: the exact arithmetic of margin and what follows from it are 40 KiB.
+  "transactions/deposit": 245,
+  "transactions/withdrawal": 246,
+  "transactions/update": 243,
+  "accounts/update": 242,
+  "accounts/disable": 212,
   // The client of SQS.
   "webhooks/retry-delivery": 216,
   "webhooks/replay": 224,

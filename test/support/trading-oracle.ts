@@ -202,11 +202,7 @@ export function judgeMarginEvents(
 ): string[] {
   const told = countOf(announced.map(({ type, resource }) => `${type} of ${resource.id}`));
   const rearmed = countOf(
-    changes.flatMap(({ before, after }) =>
-      after?.["et"] === "RISK" && before?.["armed"] === false && after["armed"] === true
-        ? [text(after, "account_id")]
-        : [],
-    ),
+    changes.flatMap(({ before, after }) => (isRearmed(before, after) ? [text(after ?? {}, "account_id")] : [])),
   );
   const risks = ofType(items, "RISK").flatMap((risk) => {
     const id = text(risk, "account_id");
@@ -236,6 +232,13 @@ export function judgeMarginEvents(
       .map((id) => `${id} is named by a stop.out and was not liquidated`),
     ...judgeEpisodes(changes),
   ];
+}
+
+/** Armed again: since the change before, or in one change with the call. */
+function isRearmed(before: RawItem | undefined, after: RawItem | undefined): boolean {
+  if (after?.["et"] !== "RISK" || after["armed"] !== true) return false;
+  const calls = before === undefined ? 0n : whole(before, "episode");
+  return before?.["armed"] === false || whole(after, "episode") > calls;
 }
 
 function closedIn(object: Record<string, unknown>): string[] {

@@ -8,7 +8,7 @@ import { type Trigger, triggersOf } from "./exposure.ts";
 import { type Holdings, valuePositions } from "./margin.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./quote.ts";
-import type { Risk } from "./risk.ts";
+import { metricsBody, type Risk } from "./risk.ts";
 import { liquidatorOf } from "./source.ts";
 import { type Evaluation, evaluateMargin } from "./stop-out.ts";
 import { marketClock } from "./symbol.ts";
@@ -103,7 +103,12 @@ export function followed<R>(
     context,
   );
   if (!evaluation.ok) return evaluation;
-  const whole = { ...decision, events: [...decision.events, ...evaluation.events] };
+  const { metrics } = evaluation.result;
+  const money = metricsBody(metrics, after.account.currency, after.balance.updated_at);
+  const events = decision.events.map((event) =>
+    event.type === "account.updated" ? { ...event, object: { ...event.object, ...money } } : event,
+  );
+  const whole = { ...decision, events: [...events, ...evaluation.events] };
   return watched(state, after, whole, { ...evaluation.result, mayLiquidate: true }, market, context);
 }
 

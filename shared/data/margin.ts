@@ -1,0 +1,79 @@
+import type { AccountWithBalance } from "../domain/account.ts";
+import type { OwnedAccount } from "../domain/amend-account.ts";
+import type { Context, Decision } from "../domain/decision.ts";
+import { least } from "../domain/money.ts";
+import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
+import { metricsAt } from "../domain/trading/margin.ts";
+import { followed } from "../domain/trading/watch.ts";
+import type { Surroundings } from "../domain/transaction.ts";
+import type { UpdateAccount } from "../schema/account.ts";
+import { readMarket } from "./market.ts";
+import type { Committable, Load } from "./store.ts";
+import { positionsOf, prepared, readHolder } from "./trading.ts";
+
+/**
+ * Makes a decision about the money of an account. Where it has open positions the decision sees what they allow at the
+ * newest prices, and what follows for the margin is written with it; everything is then read again, so that money,
+ * positions and prices are of one moment.
+ */
+export async function decideMoney<R>(
+  load: Load,
+  context: Context,
+  around: Surroundings,
+  decide: (around: Surroundings) => Decision<R>,
+): Promise<Committable<R>> {
+  const held = around.balance.positions === 0 ? undefined : await readHeld(load, context, around.account.id);
+  if (held === undefined) return decide(around);
+  const { state, market } = held;
+  const { account, balance, risk } = state;
+  const metrics = metricsAt(market, state, context.now);
+  const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;
+  const margin = {
+    payable_minor: least(balance.balance_minor, backed),
+    stale: metrics.stale,
+    liquidating: risk !== undefined && risk.run !== null,
+  };
+  const decision = decide({ ...around, account, balance, margin });
+  return prepared(followed(state, decision, market, context), context);
+}
+
+/** Decides a change of an account; with open positions also what it means for their margin. */
+export async function decideAmendment(
+  load: Load,
+  context: Context,
+  owned: OwnedAccount,
+  patch: UpdateAccount,
+  decide: (owned: OwnedAccount, patch: UpdateAccount, context: Context) => Decision<AccountWithBalance>,
+): Promise<Committable<LiveAccount>> {
+  const held = owned.balance.positions === 0 ? undefined : await readHeld(load, context, owned.account.id);
+  if (held === undefined) return decide(owned, patch, context);
+  const { state, market } = held;
+  const { account, balance } = state;
+  const decision = amendHoldings({ ...owned, account, balance }, state, patch, market, context);
+  return prepared(followed(state, decision, market, context), context);
+}
+
+/**
+ * A decision that must wait for nothing, a disable for one, with the account's money shown at the newest prices. They
+ * are only shown: no price and no position can make it be decided again.
+ */
+export async function shownLive(
+  context: Context,
+  decision: Decision<AccountWithBalance>,
+): Promise<Committable<LiveAccount>> {
+  if (!decision.ok || decision.result.balance.positions === 0) return decision;
+  const { account, balance } = decision.result;
+  const positions = await positionsOf(context.tenant_id, account.id);
+  const market = await readMarket(context.tenant_id, positions);
+  const result = { account, balance, metrics: metricsAt(market, { account, balance, positions }, context.now) };
+  const events = decision.events.map((event) =>
+    event.resource.type === "account" ? { ...event, object: liveBody(result) } : event,
+  );
+  return { ...decision, result, events };
+}
+
+async function readHeld(load: Load, context: Context, accountId: string) {
+  const read = await readHolder(load, context.tenant_id, accountId, {});
+  if (read === undefined || read.state.positions.length === 0) return undefined;
+  return { state: read.state, market: await readMarket(context.tenant_id, read.state.positions) };
+}

@@ -1,0 +1,106 @@
+import type { UpdateAccount } from "../../schema/account.ts";
+import { type AccountWithBalance, accountBody, type Balance } from "../account.ts";
+import { amendAccount, type OwnedAccount } from "../amend-account.ts";
+import { type Context, later, type Requirement } from "../decision.ts";
+import { equal } from "../posting.ts";
+import type { TradingChange, TradingDecision } from "./changes.ts";
+import { refuseTrading } from "./close-trade.ts";
+import { type Holdings, type Metrics, metricsAt, underLeverage } from "./margin.ts";
+import type { Position } from "./position.ts";
+import type { Market } from "./quote.ts";
+import { metricsBody } from "./risk.ts";
+import type { WatchedState } from "./watch.ts";
+
+/** An account with its money at the newest prices, where it has positions. */
+export interface LiveAccount extends AccountWithBalance {
+  readonly metrics?: Metrics;
+}
+
+/** The account as GET shows it. */
+export function liveBody({ account, balance, metrics }: LiveAccount) {
+  const body = accountBody(account, balance);
+  return metrics === undefined ? body : { ...body, ...metricsBody(metrics, account.currency, balance.updated_at) };
+}
+
+/** Positions that one transaction can hold the new margin of, beside all else that it writes. */
+const maxRemargined = 60;
+
+/**
+ * Decides `PATCH /accounts/{id}` of an account with open positions. Another leverage computes their margin again from
+ * their frozen rates; one that takes more margin and would leave the account at its margin-call level is refused unless
+ * the caller forces it.
+ */
+export function amendHoldings(
+  owned: OwnedAccount,
+  state: WatchedState,
+  patch: UpdateAccount,
+  market: Market,
+  context: Context,
+): TradingDecision<LiveAccount> {
+  const amended = amendAccount(owned, patch, context);
+  if (!amended.ok) return amended;
+  const { account, balance } = amended.result;
+  const holdings = { account, balance, positions: state.positions };
+  if (account.leverage === owned.account.leverage) {
+    return { ...amended, result: { ...amended.result, metrics: metricsAt(market, holdings, context.now) } };
+  }
+  if (state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated; try again.");
+  const after = underLeverage(market, holdings, account.leverage);
+  if (after === undefined) return refuseTrading("metrics_stale", "The symbol of a position is not known.");
+  const metrics = metricsAt(market, after, context.now);
+  const more = after.balance.used_margin_minor > balance.used_margin_minor;
+  if (more && patch.force !== true) {
+    if (metrics.stale) return refuseTrading("metrics_stale", "A price that the account depends on is too old.");
+    if (metrics.margin_status !== "normal") return refuseBreach(metrics, after);
+  }
+  const moved = remargined(state.positions, after.positions, context.now);
+  if (moved.length > maxRemargined) {
+    const detail = `The leverage of an account with more than ${maxRemargined} such positions cannot be changed.`;
+    return refuseTrading("too_many_positions", detail);
+  }
+  const changes = [...withMargin(amended.changes, owned.balance, after.balance, context), ...moved];
+  return { ...amended, result: { account, balance: after.balance, metrics }, changes };
+}
+
+function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
+  const refusal = {
+    code: "leverage_change_breaches_margin",
+    detail: `With this leverage the account would be at its margin-call level of ${account.margin_call_level} %.`,
+    extra: { margin_level },
+  } as const;
+  return { ok: false, refusal } as const;
+}
+
+/** The positions whose margin is another one. */
+function remargined(before: readonly Position[], after: readonly Position[], now: string): TradingChange[] {
+  const known = new Map(before.map((position) => [position.id, position]));
+  return after.flatMap((position): TradingChange[] => {
+    const old = known.get(position.id);
+    if (old === undefined || old.margin_minor === position.margin_minor) return [];
+    const next = { ...position, updated_at: later(old.updated_at, now), version: old.version + 1 };
+    return [{ op: "update", entity: "position", before: old, after: next }];
+  });
+}
+
+/** The changes with the new margin in the one change of the balance: a transaction touches an item once. */
+function withMargin(
+  changes: readonly TradingChange[],
+  before: Balance,
+  { used_margin_minor }: Balance,
+  context: Context,
+): TradingChange[] {
+  const isGate = (change: TradingChange) => change.op === "adjust" && change.entity === "balance";
+  const gate = changes.find(isGate);
+  const known = gate?.op === "adjust" ? gate : undefined;
+  const require: readonly Requirement[] = [equal("pos_version", before.pos_version), equal("seq", before.seq)];
+  const seq = known?.require.filter(({ attribute }) => attribute !== "seq") ?? [];
+  const change: TradingChange = {
+    op: "adjust",
+    entity: "balance",
+    id: before.account_id,
+    set: { updated_at: later(before.updated_at, context.now), ...known?.set, used_margin_minor },
+    add: { ...known?.add, pos_version: 1 },
+    require: [...require, ...seq],
+  };
+  return [...changes.filter((each) => !isGate(each)), change];
+}
