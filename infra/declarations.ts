@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Plugin } from "esbuild";
 import { limits } from "../shared/limits.ts";
+import { routes } from "../shared/routes/index.ts";
+import type { Route } from "../shared/routes/route.ts";
+import { memberOrder } from "../shared/schema/member-order.ts";
 
 const ours = /\/(?:shared|functions)\/.*\.ts$/;
 
@@ -13,6 +16,25 @@ const constant = /^((?:export )?const \w+(?:: [^=\n]+)? = )([\s\S]*?);$(?=\n(?:\
 
 /** What only the description of the API says of a row, with its value to the next member or the end of the row. */
 const described = /^ {2}(?:tag|summary|description|example|grants|stages):\s[\s\S]*?,\n(?= {2}\w|\}\))/gm;
+
+/** A row, and in it its id and its reply. */
+const row = /^export const \w+ = route\(\{\n[\s\S]*?^\}\);$/gm;
+const identifier = /^ {2}id: "(\w+)",$/m;
+const reply = /^ {2}reply:\s[\s\S]*?,\n(?= {2}\w|\}\))/m;
+
+/**
+ * A file of rows with the order of each reply's members in the place of its schema, of which functions ask nothing
+ * else: to make the schemas is a fifth of what a function loads.
+ * @throws Error when a row has no reply that can be found
+ */
+export function ordered(source: string, known: readonly Pick<Route, "id" | "reply">[] = routes): string {
+  return source.replace(row, (text) => {
+    const id = identifier.exec(text)?.[1];
+    const schema = known.find((each) => each.id === id)?.reply;
+    if (schema === undefined || !reply.test(text)) throw new Error(`The row ${id} has no reply that can be read.`);
+    return text.replace(reply, () => `  reply: { order: ${JSON.stringify(memberOrder(schema))} },\n`);
+  });
+}
 
 /** A file of rows without what only the description and the stacks read of them. */
 export function undescribed(source: string): string {
@@ -54,7 +76,7 @@ export function declarations(): Plugin {
     setup(context) {
       context.onLoad({ filter: ours }, ({ path }) => {
         const source = inlined(readFileSync(path, "utf8"));
-        if (rows.test(path)) return { contents: marked(undescribed(source)), loader: "ts" };
+        if (rows.test(path)) return { contents: marked(undescribed(ordered(source))), loader: "ts" };
         return { contents: schemas.test(path) ? marked(source) : source, loader: "ts" };
       });
     },

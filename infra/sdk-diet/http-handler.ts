@@ -5,7 +5,6 @@ import {
   request as httpRequest,
   type IncomingMessage,
 } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
 import { buildQueryString, HttpResponse } from "@smithy/core/protocols";
 
@@ -59,6 +58,8 @@ interface CallOptions {
   readonly requestTimeout?: number;
 }
 
+/** Loaded by the first request over TLS: a third of what a function loads, and a plain address has no use for it. */
+const https = (): typeof import("node:https") => process.getBuiltinModule("node:https");
 const maxSockets = 50;
 const label = "@smithy/node-http-handler -";
 
@@ -165,7 +166,7 @@ export class NodeHttpHandler {
       agent: secure ? this.#secureAgent(settings) : this.#plainAgent(settings),
       ...((username ?? password) !== undefined && { auth: `${username ?? ""}:${password ?? ""}` }),
     };
-    return secure ? httpsRequest(options) : httpRequest(options);
+    return secure ? https().request(options) : httpRequest(options);
   }
 
   #plainAgent({ httpAgent: given }: Settings): Agent {
@@ -174,7 +175,7 @@ export class NodeHttpHandler {
   }
 
   #secureAgent({ httpsAgent: given }: Settings): Agent {
-    this.#agents.https ??= isAgent(given) ? given : new HttpsAgent({ keepAlive: true, maxSockets, ...given });
+    this.#agents.https ??= isAgent(given) ? given : new (https().Agent)({ keepAlive: true, maxSockets, ...given });
     return this.#agents.https;
   }
 }

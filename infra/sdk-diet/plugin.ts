@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { extname, join } from "node:path";
 import type { Loader, Metafile, Plugin } from "esbuild";
+import { operationsModule } from "./json-operations.ts";
 import {
-  jsonWriters,
+  jsonClients,
   nativeFunctions,
   type Replacement,
   replacements,
   serviceHosts,
-  tableErrors,
   withoutSideEffects,
   writtenFor,
 } from "./replacements.ts";
@@ -16,12 +16,11 @@ import {
 /** How often each rule was met, by its name. */
 export type Hits = ReadonlyMap<string, number>;
 
-/** Rules beside the replacements: for modules of Node, endpoint rules, the version of a client, errors, lodash. */
+/** Rules beside the replacements: for modules of Node, endpoint rules, the version of a client, schemas, lodash. */
 const builtinsRule = "node:*";
 const endpointsRule = "@aws-sdk/client-*/endpoint";
 const manifestsRule = "@aws-sdk/client-*/package.json";
-const errorsRule = "@aws-sdk/client-dynamodb/schemas";
-const writerRule = "@smithy/core JsonShapeSerializer2";
+const schemasRule = "@aws-sdk/client-*/schemas";
 const nativesRule = "lodash.*";
 const sideEffectsRule = "@aws-sdk/lib-dynamodb";
 
@@ -48,8 +47,7 @@ const anyClient = /node_modules\/@aws-sdk\/client-/;
 
 const others = [
   ...[builtinsRule, endpointsRule, manifestsRule].map((replaces) => ({ replaces, neededBy: anyClient })),
-  { replaces: errorsRule, neededBy: /node_modules\/@aws-sdk\/client-dynamodb\// },
-  { replaces: writerRule, neededBy: anyClient },
+  { replaces: schemasRule, neededBy: jsonClients },
   { replaces: nativesRule, neededBy: /node_modules\/jsonwebtoken\/sign\.js$/ },
   { replaces: sideEffectsRule, neededBy: /node_modules\/@aws-sdk\/lib-dynamodb\// },
 ];
@@ -61,8 +59,7 @@ const builtinName = new RegExp(`^(?:node:)?(?:${builtinModules.map((name) => nam
 
 /** Endpoint rules of a client, and the file that only tells its version. */
 const endpointFile = /\/@aws-sdk\/(client-[a-z-]+)\/dist-es\/endpoint\/endpointResolver\.js$/;
-const errorsFile = /\/@aws-sdk\/client-dynamodb\/dist-es\/schemas\/schemas_0\.js$/;
-const writerFile = /\/@smithy\/core\/dist-es\/submodules\/protocols\/json\/codec-v2\/JsonShapeSerializer2\.js$/;
+const schemasFile = new RegExp(`${jsonClients.source}dist-es\\/schemas\\/schemas_0\\.js$`);
 const manifestFile = /\/@aws-sdk\/client-[a-z-]+\/package\.json$/;
 
 /** Counts how often each rule is met, since a renamed package would silently match nothing. */
@@ -79,10 +76,11 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
         return { path: path.replace(/^node:/, ""), namespace: "builtin", sideEffects: false };
       });
       context.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({ contents: builtin(path), loader: "js" }));
-      context.onResolve({ filter: /^[a-z@]/ }, async ({ path, resolveDir, kind, pluginData }) => {
+      context.onResolve({ filter: /^[a-z@]/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
         const rule = byImport.get(path);
-        if (rule !== undefined) meet(path);
-        if (rule !== undefined) return { path: join(folder, rule.by), sideEffects: false };
+        const applies = rule !== undefined && (rule.importedBy?.test(importer) ?? true);
+        if (applies) meet(path);
+        if (applies) return { path: join(folder, rule.by), sideEffects: false };
         if (path in nativeFunctions) {
           meet(nativesRule);
           return { path, namespace: "native" };
@@ -96,14 +94,10 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
       context.onLoad({ filter: /.*/, namespace: "native" }, ({ path }) => ({
         contents: `module.exports = ${nativeFunctions[path]};`,
       }));
-      context.onLoad({ filter: writerFile }, ({ path }) => {
-        const contents = withNativeWriters(readFileSync(path, "utf8"));
-        if (contents !== undefined) meet(writerRule);
-        return contents === undefined ? undefined : { contents, loader: "js" };
-      });
-      context.onLoad({ filter: errorsFile }, ({ path }) => {
-        meet(errorsRule);
-        return { contents: withoutTableErrors(readFileSync(path, "utf8")), loader: "js" };
+      context.onLoad({ filter: schemasFile }, async ({ path }) => {
+        meet(schemasRule);
+        const [, client = ""] = schemasFile.exec(path) ?? [];
+        return { contents: await operationsModule(client), loader: "js" };
       });
       context.onLoad({ filter: /\/node_modules\/@(?:smithy|aws-sdk)\/.*\.js$/ }, ({ path }) => {
         const service = serviceHosts[endpointFile.exec(path)?.[1] ?? ""];
@@ -127,21 +121,6 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
 }
 
 const resolving = Symbol("resolving");
-
-/** The schemas of DynamoDB without the registration of errors that cannot come, so that nothing keeps them. */
-function withoutTableErrors(source: string): string {
-  return source.replace(/^n0_registry\.registerError\((\w+)\$, \1\);$/gm, (line, name: string) =>
-    tableErrors.test(name) ? "" : line,
-  );
-}
-
-/** The JSON writer with other methods for text; undefined when it is not the one that they were written for. */
-function withNativeWriters(source: string): string | undefined {
-  const from = source.indexOf("    writeAscii(s) {");
-  const to = source.indexOf("    writeValue(schema, value, container) {");
-  if (from === -1 || to < from || !source.includes("const encoder = new TextEncoder();")) return undefined;
-  return source.slice(0, from) + jsonWriters + source.slice(to);
-}
 
 /** A client's endpoint resolver in one line. */
 function endpointOf(service: string): { contents: string; loader: Loader; resolveDir: string } {

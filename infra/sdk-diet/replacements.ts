@@ -10,13 +10,17 @@ export interface Replacement {
   readonly by: string;
   /** Inputs whose presence means that the replacement must match. */
   readonly neededBy: RegExp;
+  /** The files whose import is replaced, where others keep the package. */
+  readonly importedBy?: RegExp;
 }
 
 const anyClient = /node_modules\/@aws-sdk\/client-/;
 const dynamodb = /node_modules\/@aws-sdk\/client-dynamodb\//;
+/** Clients of services that speak plain JSON, which is all but API Gateway. */
+export const jsonClients = /node_modules\/@aws-sdk\/(client-(?:dynamodb|secrets-manager|sqs))\//;
 
-function replacement(replaces: string, by: string, neededBy: RegExp = anyClient): Replacement {
-  return { replaces, by, neededBy };
+function replacement(replaces: string, by: string, neededBy: RegExp = anyClient, importedBy?: RegExp): Replacement {
+  return { replaces, by, neededBy, ...(importedBy && { importedBy }) };
 }
 
 /** Every module that is replaced. */
@@ -49,7 +53,15 @@ export const replacements: readonly Replacement[] = [
     "no-buckets.ts",
   ),
   replacement("@aws/lambda-invoke-store", "no-invoke-store.ts"),
+  replacement("@aws-sdk/core/protocols", "json-protocol.ts", jsonClients, jsonClients),
+  replacement("@aws-sdk/dynamodb-codec", "no-codec.ts", dynamodb),
+  replacement("@smithy/core/schema", "no-streams.ts", anyClient, /\/client\/smithy-client\/command\.js$/),
   replacement("@aws-sdk/core/account-id-endpoint", "no-account-endpoints.ts", dynamodb),
+  replacement(
+    "/@aws-sdk/util-dynamodb/dist-es/convertToNative.js",
+    "native-attributes.ts",
+    /node_modules\/@aws-sdk\/util-dynamodb\/dist-es\/unmarshall\.js$/,
+  ),
   replacement("@middy/util", "parser-error.ts", /node_modules\/@middy\/http-json-body-parser\//),
   replacement("semver", "node-version.cjs", /node_modules\/jsonwebtoken\//),
 ];
@@ -64,35 +76,6 @@ export const nativeFunctions: Readonly<Record<string, string>> = {
   "lodash.isstring": '(value) => typeof value === "string"',
   "lodash.once": "(run) => { let done = false; return (...given) => done ? undefined : (done = true, run(...given)); }",
 };
-
-/**
- * Errors of DynamoDB that only operations on whole tables, backups and imports know, none of which a function calls.
- * Should one come, the SDK makes its general error of it, under the same name.
- */
-export const tableErrors =
-  /^(?:Backup|ContinuousB|Export|GlobalTable|Import|Index|Invalid(?:Export|Restore)|PointInTime|Policy|Replica|Table)/;
-
-/**
- * Methods of the SDK's JSON writer, which goes letter by letter: before V8 has compiled it, which a cold start never
- * sees, that takes 5 ms for one transaction. Node's own encoder writes the same bytes at once.
- */
-export const jsonWriters = `
-    writeAscii(s) {
-        this.ensure(s.length);
-        this.i += encoder.encodeInto(s, this.json.subarray(this.i)).written;
-    }
-    writeAsciiQuoted(s) {
-        this.writeAscii('"' + s + '"');
-    }
-    writeJsonString(s) {
-        const text = JSON.stringify(s);
-        this.ensure(text.length * 3);
-        this.i += encoder.encodeInto(text, this.json.subarray(this.i)).written;
-    }
-    writeBase64(data) {
-        this.writeAscii('"' + Buffer.from(data).toString("base64") + '"');
-    }
-`;
 
 /** Packages without a word on side effects, of which there are none: the bundler may leave out what nobody uses. */
 export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
@@ -114,6 +97,7 @@ export const writtenFor: Readonly<Record<string, string>> = {
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/core": "3.981.0",
   "@aws-sdk/lib-dynamodb": "3.1162.0",
+  "@aws-sdk/util-dynamodb": "3.996.9",
   "@aws/lambda-invoke-store": "0.3.0",
   "@smithy/signature-v4": "5.7.5",
   "@smithy/node-http-handler": "4.14.2",

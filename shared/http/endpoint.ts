@@ -3,6 +3,7 @@ import httpJsonBodyParser from "@middy/http-json-body-parser";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from "aws-lambda";
 import type { Route } from "../routes/route.ts";
 import { nowMs } from "../runtime/clock.ts";
+import { replyOrder } from "../schema/member-order.ts";
 import { moneyMembersOf } from "../schema/money.ts";
 import { readBody } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
@@ -113,8 +114,8 @@ function newExchange(row: Route, event: APIGatewayProxyEvent, lambda: LambdaCont
 /** The body against the schema of its row; money keeps the digits of its source text. */
 function checkedBody(row: Route): Stage {
   const moneyMembers = moneyMembersOf(row.body);
-  const reply = row.reply as { _zod?: { def?: { shape?: object } } };
-  const immutable = new Set(row.media === "merge_patch" ? Object.keys(reply._zod?.def?.shape ?? {}) : []);
+  const shown = row.media === "merge_patch" ? replyOrder(row.reply) : null;
+  const immutable = new Set(shown !== null && "members" in shown ? shown.members.map(([name]) => name) : []);
   return function checkBody(exchange) {
     if (row.body === undefined) return;
     const parsed = exchange.event.body as unknown as Record<string, unknown>;

@@ -3,13 +3,13 @@ import { newContext } from "../data/context.ts";
 import { type Committable, execute, type Load, loadItems } from "../data/store.ts";
 import type { Context } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
+import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
 import { admitCaller, countRate } from "./admission.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { endpoint, type Handler } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
 import type { SealingOf } from "./idempotency.ts";
-import { inSchemaOrder } from "./member-order.ts";
 import { HttpProblem } from "./problem.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
@@ -22,10 +22,11 @@ export function read<R extends Route>(
   row: R,
   work: (request: Request<undefined>) => Promise<object | undefined>,
 ): Handler {
+  const order = replyOrder(row.reply);
   return endpoint(row, [admitCaller, countRate], async (exchange) => {
-    const found = await work(requestOf<undefined>(exchange, loaderFor(exchange)));
+    const found = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
     if (found === undefined) throw nothingHere();
-    return notModified(exchange.event, resourceReplyOf(row, found));
+    return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
 }
 
@@ -37,8 +38,9 @@ export function list<R extends Route>(
   row: R,
   work: (request: Request<undefined>) => Promise<Answer | undefined>,
 ): Handler {
+  const order = replyOrder(row.reply);
   return endpoint(row, [admitCaller, countRate], async (exchange) => {
-    const page = await work(requestOf<undefined>(exchange, loaderFor(exchange)));
+    const page = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
     if (page === undefined) throw nothingHere();
     return page;
   });
@@ -57,6 +59,7 @@ export function command<R extends Route, T>(
   sealingOf?: SealingOf,
   afterCommit?: (result: T, remainingMs: () => number) => Promise<void>,
 ): Handler {
+  const order = replyOrder(row.reply);
   const work = async (exchange: Exchange): Promise<Answer> => {
     let shown: { readonly result: T } | undefined;
     const outcome = await execute<T>({
@@ -66,14 +69,14 @@ export function command<R extends Route, T>(
       decide: (load, context) => {
         shown = undefined;
         return decide({
-          ...requestOf<BodyOf<R>>(exchange, load),
+          ...requestOf<BodyOf<R>>(exchange, load, order),
           context,
           expectVersion: (version) => expectVersion(exchange, version),
         });
       },
       show: (result) => {
         shown = { result };
-        return resourceReplyOf(row, show(result));
+        return resourceReplyOf(row, order, show(result));
       },
       showRefusal: (refusal) => refusalAnswer(exchange, refusal),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
@@ -97,17 +100,17 @@ export function command<R extends Route, T>(
   return endpoint(row, [admitCaller, countRate], work, sealingOf);
 }
 
-function resourceReplyOf(row: Route, body: object): Answer {
-  return resourceReply(row.status, inSchemaOrder(row.reply, body) as ResourceBody);
+function resourceReplyOf(row: Route, order: MemberOrder, body: object): Answer {
+  return resourceReply(row.status, inOrder(order, body) as ResourceBody);
 }
 
-function requestOf<B>(exchange: Exchange, load: Load): Request<B> {
+function requestOf<B>(exchange: Exchange, load: Load, order: MemberOrder): Request<B> {
   return {
     path: (exchange.event.pathParameters ?? {}) as Record<string, string>,
     query: exchange.query,
     body: exchange.body as B,
     caller: callerIn(exchange),
-    place: { path: exchange.event.requestContext.path, query: exchange.query, reply: exchange.row.reply },
+    place: { path: exchange.event.requestContext.path, query: exchange.query, order },
     load,
   };
 }

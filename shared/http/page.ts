@@ -1,26 +1,25 @@
-import type { $ZodType } from "zod/v4/core";
 import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../data/cursor.ts";
 import type { Page, PageRequest } from "../data/list.ts";
 import type { Reply } from "../data/store.ts";
 import { limits } from "../limits.ts";
-import { inSchemaOrder } from "./member-order.ts";
+import { inOrder, type MemberOrder } from "../schema/member-order.ts";
 import { HttpProblem } from "./problem.ts";
 import { absolute } from "./reply.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** Where a list is asked for: its path with the version, its query, and the schema of the page. */
+/** Where a list is asked for: its path with the version, its query, and the order of the page's members. */
 export interface ListPlace {
   readonly path: string;
   readonly query: Query;
-  readonly reply: $ZodType;
+  readonly order: MemberOrder;
 }
 
 /**
  * What page a request asks for. `sort` begins with a hyphen for descending; without it the list's own default counts.
  * @throws HttpProblem `invalid_cursor`
  */
-export function pageRequest({ path, query }: Omit<ListPlace, "reply">, defaultSort: string): PageRequest {
+export function pageRequest({ path, query }: Omit<ListPlace, "order">, defaultSort: string): PageRequest {
   return {
     limit: Number(query["limit"] ?? limits.page.default_items),
     descending: (query["sort"] ?? defaultSort).startsWith("-"),
@@ -40,7 +39,7 @@ function knownCursor(text: string, fingerprint: string): Cursor {
 /**
  * A page as the API shows it: the items, links that carry every filter, and the same links in a Link header (RFC 8288).
  */
-export function pageReply<T>({ path, query, reply }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
+export function pageReply<T>({ path, query, order }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
   const fingerprint = listFingerprint(path, query);
   const { cursor: _cursor, ...filters } = query;
   const address = (cursor?: Cursor) => {
@@ -72,6 +71,6 @@ export function pageReply<T>({ path, query, reply }: ListPlace, page: Page<T>, s
       "Content-Type": "application/json",
       Link: links.map(([relation, href]) => `<${href}>; rel="${relation}"`).join(", "),
     },
-    body: JSON.stringify(inSchemaOrder(reply, body)),
+    body: JSON.stringify(inOrder(order, body)),
   };
 }

@@ -75,7 +75,12 @@ async function main(): Promise<number> {
   }
 }
 
-const peers = { empty: "the empty function", floor: "one call, signed by hand", hono: "Hono, SDK as published" };
+const peers = {
+  empty: "the empty function",
+  tls: "the empty function, node:https loaded",
+  floor: "one call, signed by hand",
+  hono: "Hono, SDK as published",
+};
 
 /** Bundles everything with the production settings and finds the work of each row. */
 async function rowsOf(workload: Workload, outdir: string, only: string): Promise<Row[]> {
@@ -85,7 +90,7 @@ async function rowsOf(workload: Workload, outdir: string, only: string): Promise
   const entries = (names: readonly string[]) => names.map((file) => ({ name: file, file }));
   const peerRoot = new URL("peers", import.meta.url).pathname;
   await bundle({ entries: entries(kept), root: functions, outdir: join(outdir, "own") });
-  await bundle({ entries: entries(["empty", "floor"]), root: peerRoot, outdir: join(outdir, "bare") });
+  await bundle({ entries: entries(["empty", "tls", "floor"]), root: peerRoot, outdir: join(outdir, "bare") });
   await bundle({ entries: entries(["hono"]), root: peerRoot, outdir: join(outdir, "published"), diet: false });
   await bundle({ entries: entries(["hono"]), root: peerRoot, outdir: join(outdir, "slim") });
   const { client, plain } = await peerEvents(workload);
@@ -108,6 +113,7 @@ async function rowsOf(workload: Workload, outdir: string, only: string): Promise
   }
   return [
     await peer(peers.empty, "bare", "empty", plain),
+    await peer(peers.tls, "bare", "tls", plain),
     await peer(peers.floor, "bare", "floor", plain),
     await peer(peers.hono, "published", "hono", client),
     await peer("Hono, SDK on our diet", "slim", "hono", client),

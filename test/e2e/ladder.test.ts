@@ -98,7 +98,8 @@ function expectLadder(calls: readonly Received[], secret: string): void {
   }
   const stamps = new Set(calls.map(({ headers }) => headers["webhook-timestamp"]));
   const signatures = new Set(calls.map(({ headers }) => headers["webhook-signature"]));
-  expect(signatures.size).toBe(stamps.size);
+  // Two in one second differ when the secret was rotated between them.
+  expect(signatures.size).toBeGreaterThanOrEqual(stamps.size);
   expect(stamps.size).toBeGreaterThan(2);
 }
 

@@ -5,6 +5,7 @@ import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { HttpProblem } from "../../shared/http/problem.ts";
 import { listClients } from "../../shared/routes/clients.ts";
 import { page as pageSchema } from "../../shared/schema/fields.ts";
+import { memberOrder } from "../../shared/schema/member-order.ts";
 
 const base = "https://api.test.example/v2";
 const reply = pageSchema(z.object({ id: z.string() }));
@@ -14,7 +15,7 @@ beforeAll(() => {
 });
 
 function place(query: Record<string, string> = {}) {
-  return { path: "/v2/clients", query, reply };
+  return { path: "/v2/clients", query, order: memberOrder(reply) };
 }
 
 const nothing: Page<{ id: string }> = { items: [], next: undefined, prev: undefined };

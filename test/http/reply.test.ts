@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { inSchemaOrder } from "../../shared/http/member-order.ts";
 import { entityTag, matchesVersion, noneMatch, resourceReply } from "../../shared/http/reply.ts";
+import { inOrder, memberOrder } from "../../shared/schema/member-order.ts";
 
 process.env["PUBLIC_BASE_URL"] = "https://api.test.example/v2";
 
@@ -93,17 +93,17 @@ describe("the order of members", () => {
     const { any: _any, ...ordered } = value;
     fc.assert(
       fc.property(shuffled(ordered), (mixed) => {
-        expect(JSON.stringify(inSchemaOrder(schema, mixed))).toBe(JSON.stringify(ordered));
+        expect(JSON.stringify(inOrder(memberOrder(schema), mixed))).toBe(JSON.stringify(ordered));
       }),
     );
   });
 
   it("of what holds anything is left as it came", () => {
-    expect(JSON.stringify(inSchemaOrder(schema, value))).toBe(JSON.stringify(value));
+    expect(JSON.stringify(inOrder(memberOrder(schema), value))).toBe(JSON.stringify(value));
   });
 
   it("shows nothing that the schema does not name, and leaves out what is not there", () => {
     const stored = { a: null, b: "1", tenant_id: "brk_1", map: { p: "1" }, list: [{ x: 1, y: 2, secret: 3 }] };
-    expect(inSchemaOrder(schema, stored)).toEqual({ a: null, b: "1", map: { p: "1" }, list: [{ x: 1, y: 2 }] });
+    expect(inOrder(memberOrder(schema), stored)).toEqual({ a: null, b: "1", map: { p: "1" }, list: [{ x: 1, y: 2 }] });
   });
 });

@@ -1,6 +1,7 @@
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
-import { inlined, marked, undescribed } from "../../infra/declarations.ts";
+import * as z from "zod/mini";
+import { inlined, marked, ordered, undescribed } from "../../infra/declarations.ts";
 
 /** What the bundler keeps of a module of which `kept` alone is used. */
 async function bundled(source: string): Promise<string> {
@@ -78,6 +79,30 @@ describe("a row", () => {
   reply: A,
 });
 `);
+  });
+});
+
+describe("the reply of a row", () => {
+  const source = `import { A } from "./a.ts";
+export const a = route({
+  id: "a",
+  reply: page(
+    A,
+  ),
+  refusals: [],
+});
+`;
+
+  it("is the order of its members, in the place of the schema that would have to be made", () => {
+    const reply = z.object({ id: z.string(), list: z.array(z.object({ b: z.int(), a: z.nullable(z.int()) })) });
+    const order = '{"members":[["id",null],["list",{"each":{"members":[["b",null],["a",null]]}}]]}';
+    expect(ordered(source, [{ id: "a", reply }])).toBe(source.replace("page(\n    A,\n  )", `{ order: ${order} }`));
+  });
+
+  it("must be found: a row that nobody knows and one without a reply end the build", () => {
+    expect(() => ordered(source, [])).toThrow("The row a has no reply that can be read.");
+    const known = [{ id: "a", reply: z.string() }];
+    expect(() => ordered(source.replace(/ {2}reply[\s\S]*?\),\n/, ""), known)).toThrow("The row a has no reply");
   });
 });
 

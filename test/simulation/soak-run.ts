@@ -35,7 +35,7 @@ export interface SoakOptions {
   readonly seed: number;
   /** Whether the run ends when the healthy endpoints have got everything: then only their times count. */
   readonly times_only: boolean;
-  /** Longest time from the last event to the end of the last delivery. */
+  /** How long deliveries may wait after the last event without one of them ending, before that is a finding. */
   readonly settle_ms: number;
   readonly log: (line: string) => void;
 }
@@ -118,9 +118,7 @@ class Soak {
     await Promise.all(apis.map((each) => this.write(each, Date.now())));
     log(`  ${this.confirmed.length} events are written; waiting for their deliveries`);
     if (this.options.times_only) await eventually(() => this.isHealthyDone(), settle_ms);
-    const rest = this.options.times_only ? this.scan() : eventually(() => this.itemsAtRest(tenant_id), settle_ms);
-    // What waits for ever is a finding of the oracles.
-    const items = await rest.catch(() => this.scan());
+    const items = await (this.options.times_only ? this.scan() : this.itemsAtRest(tenant_id));
     this.client.destroy();
     return this.report(tenant_id, items, await this.deadLetters());
   }
@@ -198,18 +196,19 @@ class Soak {
     return this.latencies().length >= this.confirmed.length * this.options.healthy ? true : undefined;
   }
 
-  /** The table, once nothing in it waits any more; undefined until then. A scan is dear, so it looks now and then. */
-  private async itemsAtRest(tenantId: string): Promise<RawItem[] | undefined> {
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    const items = await this.scan();
-    const own = items.filter(({ pk }) => String(pk).startsWith(tenantId));
-    const waiting = own.filter(({ et, due_pk, status }) => {
-      if (et === "OUTBOX") return true;
-      if (et === "EVENT") return due_pk !== undefined;
-      return et === "DELIVERY" && (status === "pending" || status === "retrying");
-    });
-    if (waiting.length > 0) this.options.log(`  ${waiting.length} of ${own.length} items wait`);
-    return waiting.length === 0 ? items : undefined;
+  /** The table, once nothing in it waits any more. What waits for ever is a finding of the oracles. */
+  private async itemsAtRest(tenantId: string): Promise<RawItem[]> {
+    let [fewest, sinceMs] = [Number.POSITIVE_INFINITY, Date.now()];
+    for (;;) {
+      // A scan is dear, so it looks now and then.
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      const items = await this.scan();
+      const own = items.filter(({ pk }) => String(pk).startsWith(tenantId));
+      const waiting = own.filter(isWaiting).length;
+      if (waiting > 0) this.options.log(`  ${waiting} of ${own.length} items wait`);
+      if (waiting < fewest) [fewest, sinceMs] = [waiting, Date.now()];
+      if (waiting === 0 || Date.now() - sinceMs > this.options.settle_ms) return items;
+    }
   }
 
   /** Deliveries of the messages in the dead-letter queue. */
@@ -255,4 +254,10 @@ class Soak {
     }
     return [...first.values()];
   }
+}
+
+function isWaiting({ et, due_pk, status }: RawItem): boolean {
+  if (et === "OUTBOX") return true;
+  if (et === "EVENT") return due_pk !== undefined;
+  return et === "DELIVERY" && (status === "pending" || status === "retrying");
 }

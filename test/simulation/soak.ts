@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   if (given === undefined) return console.log(help);
   const { compared, quiet_pace, ...rest } = given;
   const { directory: assemblyDir } = await synthesizeOnce("sandbox", resolve(join(".local", "cdk")));
-  const common = { ...rest, assemblyDir, healthy: 7, settle_ms: 900_000, log: console.log };
+  const common = { ...rest, assemblyDir, healthy: 7, settle_ms: 300_000, log: console.log };
   if (compared > 0) {
     const quiet = { ...common, events: compared, pace: quiet_pace, chaos: false, time_scale: 1, times_only: true };
     const alone = await run("Healthy endpoints alone", { ...quiet, sick: [] });

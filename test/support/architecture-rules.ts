@@ -100,11 +100,12 @@ const layers: readonly Layer[] = [
   {
     path: "infra/",
     // The responses that the gateway makes itself carry the titles and types of the same problems.
-    // The local runner shows the reference of what it runs.
+    // The local runner shows the reference of what it runs. Bundling reads the order of replies from their schemas.
     values: [
       "shared/routes/",
       "shared/data/table-shape.ts",
       "shared/schema/problem.ts",
+      "shared/schema/member-order.ts",
       "shared/openapi/document.ts",
       "shared/openapi/reference.ts",
       "shared/limits.ts",
