@@ -187,6 +187,14 @@ export class Alarms extends Construct {
         datapointsToAlarm: 2,
       },
       {
+        id: "message-failed",
+        description: "Deliveries could not be queued; the sweep sends them later than they are due.",
+        metric: this.ownMetric("DeliveryMessageFailed"),
+        threshold: 0,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 2,
+      },
+      {
         id: "iterator-age",
         description: "Commits wait in the table's stream: events are published late.",
         metric: this.lambdaMetric(streamReaderId, "IteratorAge", "Maximum"),

@@ -1,9 +1,15 @@
-import { PutCommand, type PutCommandInput, UpdateCommand, type UpdateCommandInput } from "@aws-sdk/lib-dynamodb";
+import {
+  PutCommand,
+  type PutCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
+  type UpdateCommandOutput,
+} from "@aws-sdk/lib-dynamodb";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
 import { crashOf, type Outcome } from "../domain/delivery-attempt.ts";
 import { inForce, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { nowMs } from "../runtime/clock.ts";
+import { nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import {
   attempts,
@@ -15,7 +21,7 @@ import {
   webhooks,
 } from "./entities.ts";
 import type { DeliveryMessage } from "./queues.ts";
-import { readKeys } from "./store.ts";
+import { backoffMs, readKeys } from "./store.ts";
 import { readItem, readRawItem, table } from "./table.ts";
 import { putNew, updateItem } from "./write.ts";
 
@@ -183,22 +189,36 @@ export type HealthOutcome =
 export async function updateHealth(health: WebhookHealth, change: HealthChange): Promise<HealthOutcome> {
   const { update, conditions, names, values } = change;
   try {
-    const { Attributes: attributes = {} } = await table.send(
-      new UpdateCommand({
-        TableName: env.tableName,
-        Key: webhookHealths.keyOf(health),
-        UpdateExpression: update,
-        ConditionExpression: ["attribute_exists(pk)", ...conditions].join(" AND "),
-        ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: { ...names } }),
-        ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: { ...values } }),
-        ReturnValues: "ALL_NEW",
-        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      }),
-    );
+    const { Attributes: attributes = {} } = await pastTransactions({
+      TableName: env.tableName,
+      Key: webhookHealths.keyOf(health),
+      UpdateExpression: update,
+      ConditionExpression: ["attribute_exists(pk)", ...conditions].join(" AND "),
+      ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: { ...names } }),
+      ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: { ...values } }),
+      ReturnValues: "ALL_NEW",
+      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+    });
     return { ok: true, health: readItem<WebhookHealth>(attributes) };
   } catch (error) {
     const item = failedOn(error);
     return { ok: false, health: item === null ? undefined : readRawItem<WebhookHealth>(item) };
+  }
+}
+
+/**
+ * Sends an update, again as long as it meets a transaction on the same item, such as a person's retry or the removal of
+ * the endpoint: nothing was written then, and without its outcome an attempt would be made twice.
+ */
+async function pastTransactions(update: UpdateCommandInput): Promise<UpdateCommandOutput> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await table.send(new UpdateCommand(update));
+    } catch (error) {
+      const { name } = error as { name?: string };
+      if (name !== "TransactionConflictException" || attempt === limits.webhooks.conflict_tries) throw error;
+      await pause(backoffMs(attempt));
+    }
   }
 }
 
@@ -221,7 +241,7 @@ export async function moveOn<T extends object & { readonly version: number }>(
   after: T,
 ): Promise<boolean> {
   try {
-    await table.send(new UpdateCommand(updateItem(entity, before, after).Update as UpdateCommandInput));
+    await pastTransactions(updateItem(entity, before, after).Update as UpdateCommandInput);
     return true;
   } catch (error) {
     failedOn(error);

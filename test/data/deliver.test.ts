@@ -242,6 +242,39 @@ describe("an attempt that is accepted", () => {
   });
 });
 
+describe("an attempt beside transactions on the same items", () => {
+  it("is made once and recorded, though each of its updates meets one first", async () => {
+    const { delivery } = await situation();
+    const met = new Set<string>();
+    watched.interfere = ({ operation, input }) => {
+      const update = JSON.stringify(input);
+      if (operation !== "UpdateItem" || met.has(update)) return undefined;
+      met.add(update);
+      return failure("TransactionConflictException");
+    };
+    expect(await deliver([messageOf(delivery)])).toEqual(none);
+    expect(receiver.received).toHaveLength(1);
+    // The slot is taken, the attempt claimed and recorded, the slot given back.
+    expect(met.size).toBeGreaterThanOrEqual(4);
+    const after = await stored(delivery);
+    expect(after.delivery).toMatchObject({ status: "succeeded", attempt: 1, claims: 1 });
+    expect(after.health.slots).toEqual({});
+  });
+
+  it("goes back to its queue when they do not end", async () => {
+    const { delivery } = await situation();
+    let tries = 0;
+    watched.interfere = ({ operation }) => {
+      if (operation !== "UpdateItem") return undefined;
+      tries += 1;
+      return failure("TransactionConflictException");
+    };
+    expect((await deliver([messageOf(delivery)])).batchItemFailures).toHaveLength(1);
+    expect(tries % bounds.conflict_tries).toBe(0);
+    expect(receiver.received).toHaveLength(0);
+  });
+});
+
 describe("an attempt that fails", () => {
   it("is followed by a message for the next one, recorded before it is sent", async () => {
     const { delivery } = await situation();

@@ -490,6 +490,7 @@ describe("what runs by itself", () => {
       "function-throttles",
       "iterator-age",
       "latency",
+      "message-failed",
       "publish-failed",
       "publish-failures",
       "retry-1m-late",
