@@ -16,15 +16,20 @@ import { type RowCost, startWorkload, type Workload } from "./workload.ts";
 const help = `Measures the functions as they are deployed, and writes test/bench/RESULTS.md.
 
 npm run bench -- [options]
-  --rounds <n>     processes per row (default 7; more make the medians steadier)
+  --rounds <n>     processes per row (default 17; fewer are quicker and less steady)
   --only <text>    rows whose file holds this text, and the peers
   --exact          counts instructions with valgrind instead of milliseconds (about 3 s a row); writes nothing
   --help           this text
 
 Ratios are to an empty function in the same round. They survive a busy machine, milliseconds do not.`;
 
-/** What must hold; the command fails when a row misses. Ratios and milliseconds of the processor, sizes in KiB. */
-const most = { ratio: 2.9, first_ms: 8, warm_requests: 300 };
+/**
+ * What must hold; the command fails when a row misses. `first` is the processor time of the first request over that of
+ * the empty function's whole process in the same round: 8 ms where that takes 26.7, as on the machine that the bounds
+ * were set on. A row of one round trip, the counter beside it, keeps to it; `first_of_several` is for those that wait for
+ * one answer before they can ask for the next, and for lists with their 25 items (ADR 0017).
+ */
+const most = { kibibytes: 200, ratio: 2.9, first: 8 / 26.7, first_of_several: 22 / 26.7, warm_requests: 300 };
 
 interface Row {
   readonly subject: Subject;
@@ -40,6 +45,8 @@ interface Measured extends Row {
   readonly ratio_spread: number;
   readonly import_ms: number;
   readonly first_ms: number | undefined;
+  /** The same over the empty function's whole process. */
+  readonly first_ratio: number | undefined;
   readonly warm_us: number | undefined;
   readonly rss_mb: number;
 }
@@ -47,7 +54,7 @@ interface Measured extends Row {
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
-      rounds: { type: "string", default: "7" },
+      rounds: { type: "string", default: "17" },
       only: { type: "string", default: "" },
       exact: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -151,7 +158,7 @@ async function rowAt(given: {
 
 /** All rows in a new order in each round; a round in which the machine was busy is thrown away and made again. */
 async function measureAll(rows: readonly Row[], rounds: number): Promise<Measured[]> {
-  const samples = new Map<Row, { readonly sample: Sample; readonly ratio: number }[]>(rows.map((row) => [row, []]));
+  const samples = new Map<Row, { readonly sample: Sample; readonly empty: number }[]>(rows.map((row) => [row, []]));
   let calmest = Number.POSITIVE_INFINITY;
   for (let kept = 0, made = 0; kept < rounds && made < rounds * 2; made += 1) {
     const round = new Map<Row, Sample>();
@@ -160,14 +167,14 @@ async function measureAll(rows: readonly Row[], rounds: number): Promise<Measure
     calmest = Math.min(calmest, empty);
     if (empty > calmest * 1.5) continue;
     kept += 1;
-    for (const [row, one] of round) samples.get(row)?.push({ sample: one, ratio: one.total_ms / empty });
+    for (const [row, one] of round) samples.get(row)?.push({ sample: one, empty });
     process.stderr.write(`round ${kept} of ${rounds}\n`);
   }
   const measured: Measured[] = [];
   for (const row of rows) {
     const taken = samples.get(row) ?? [];
     const of = (member: "import_ms" | "first_ms" | "rss_mb") => median(taken.map((each) => each.sample[member] ?? 0));
-    const ratios = taken.map(({ ratio }) => ratio);
+    const ratios = taken.map(({ sample: one, empty }) => one.total_ms / empty);
     const served = taken.some((each) => each.sample.first_ms !== undefined);
     measured.push({
       ...row,
@@ -175,6 +182,7 @@ async function measureAll(rows: readonly Row[], rounds: number): Promise<Measure
       ratio_spread: spread(ratios),
       import_ms: of("import_ms"),
       first_ms: served ? of("first_ms") : undefined,
+      first_ratio: served ? median(taken.map(({ sample: one, empty }) => (one.first_ms ?? 0) / empty)) : undefined,
       warm_us: served ? await warmOf(row) : undefined,
       rss_mb: of("rss_mb"),
     });
@@ -204,15 +212,19 @@ function misses(rows: readonly Measured[]): string[] {
   const hono = rows.find(({ subject }) => subject.name === peers.hono);
   return rows
     .filter(({ api }) => api)
-    .flatMap(({ subject: { name }, ratio, first_ms }) => [
-      ...(ratio > most.ratio
-        ? [`${name}: ${ratio.toFixed(2)} times the empty function, more than ${most.ratio}.`]
-        : []),
-      ...((first_ms ?? 0) > most.first_ms
-        ? [`${name}: the first request takes ${first_ms?.toFixed(1)} ms, more than ${most.first_ms}.`]
-        : []),
-      ...(hono !== undefined && ratio > hono.ratio ? [`${name}: behind ${peers.hono}.`] : []),
-    ]);
+    .flatMap(({ subject: { name }, kibibytes, ratio, first_ratio = 0, cost }) => {
+      const first = (cost?.calls ?? 0) > 2 ? most.first_of_several : most.first;
+      return [
+        ...(kibibytes > most.kibibytes ? [`${name}: ${kibibytes.toFixed(0)} KiB, more than ${most.kibibytes}.`] : []),
+        ...(ratio > most.ratio
+          ? [`${name}: ${ratio.toFixed(2)} times the empty function, more than ${most.ratio}.`]
+          : []),
+        ...(first_ratio > first
+          ? [`${name}: the first request takes ${first_ratio.toFixed(2)} of it, more than ${first.toFixed(2)}.`]
+          : []),
+        ...(hono !== undefined && ratio > hono.ratio ? [`${name}: behind ${peers.hono}.`] : []),
+      ];
+    });
 }
 
 function report(rows: readonly Measured[], rounds: number, missed: readonly string[]): string {
@@ -225,6 +237,7 @@ function report(rows: readonly Measured[], rounds: number, missed: readonly stri
       `${number(row.ratio, 2)} ± ${number(row.ratio_spread / 2, 2)}`,
       number(row.import_ms),
       number(row.first_ms),
+      number(row.first_ratio, 2),
       number(row.warm_us, 0),
       number(row.rss_mb, 0),
       cost === undefined ? "" : String(cost.calls),
@@ -242,7 +255,8 @@ function report(rows: readonly Measured[], rounds: number, missed: readonly stri
 const billedMs = 10;
 
 const heads = [
-  ...["function", "KiB min / gz", "cold CPU ratio", "import ms", "first request ms", "warm µs", "RSS MB"],
+  ...["function", "KiB min / gz", "cold CPU ratio", "import ms", "first request ms", "of empty"],
+  ...["warm µs", "RSS MB"],
   ...["DynamoDB calls", "read units", "write units", "$ per million"],
 ];
 
