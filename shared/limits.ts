@@ -217,7 +217,7 @@ export const limits = {
     /** Prices of one call. */
     max_quotes: 200,
     /** Sources of a tenant. */
-    max_sources: 20,
+    max_sources: 50,
     /** Largest item that is put aside as it came: a page of a hundred must fit into an answer. */
     max_item_bytes: 16 * 1024,
     /** Accounts, or symbols, that one request works on at the same time. */

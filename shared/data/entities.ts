@@ -4,7 +4,8 @@ import type { Client } from "../domain/client.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
 import type { Family } from "../domain/family.ts";
-import type { Dedup, FeedReject, FeedSource } from "../domain/feed.ts";
+import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
@@ -356,7 +357,7 @@ export const exposures = {
   }),
 } satisfies Entity<Exposure> & Record<string, unknown>;
 
-/** Feed sources of a tenant in partitions of their own (`list`); those that may have fallen silent (`due`). */
+/** Feed sources, each in a partition of its own. List: all of a tenant (`list`). */
 export const feedSources = {
   et: "SOURCE",
   partition: (tenant: string, id: string) => `${tenant}|SRC|${id}`,
@@ -366,7 +367,6 @@ export const feedSources = {
   indexesOf: (item: FeedSource): IndexKeys => ({
     list_pk: feedSources.all(item.tenant_id),
     list_sk: ulidOf(item.id),
-    ...(item.wake_at === null ? {} : dueKeys("SOURCE", item.id, item.wake_at)),
   }),
 } satisfies Entity<FeedSource> & Record<string, unknown>;
 
@@ -382,7 +382,7 @@ export const feedRejects = {
   keyOf: (item: FeedReject): Key => feedRejects.key(item.tenant_id, item.source_id, item.seq),
 } satisfies Entity<FeedReject> & Record<string, unknown>;
 
-/** Items of a feed that were applied, by what the source calls them: the same again changes nothing. */
+/** What became of the items of a feed, by what the source calls them: the same again changes nothing. */
 export const dedups = {
   et: "DEDUP",
   key: (tenant: string, sourceId: string, kind: Dedup["kind"], name: string): Key => ({
@@ -654,18 +654,7 @@ export const rateCounters = {
 };
 
 /** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
-export type DueKind =
-  | "APP"
-  | "DLV"
-  | "EVENT"
-  | "HEALTH"
-  | "ORDER"
-  | "OUTBOX"
-  | "REPLAY"
-  | "RISK"
-  | "SOURCE"
-  | "TXN"
-  | "WEBHOOK";
+export type DueKind = "APP" | "DLV" | "EVENT" | "HEALTH" | "ORDER" | "OUTBOX" | "REPLAY" | "RISK" | "TXN" | "WEBHOOK";
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */
 function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {

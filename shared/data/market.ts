@@ -18,7 +18,7 @@ export interface Valued {
 }
 
 /** Every symbol of a tenant, by name. */
-async function symbolsOf(tenant: string): Promise<readonly TradingSymbol[]> {
+export async function symbolsOf(tenant: string): Promise<readonly TradingSymbol[]> {
   const found: TradingSymbol[] = [];
   let start: Record<string, unknown> | undefined;
   do {

@@ -63,7 +63,7 @@ export const ref = {
 };
 
 type Loaded<R extends Readonly<Record<string, Ref<unknown>>>> = {
-  -readonly [K in keyof R]: R[K] extends Ref<infer T> ? T | undefined : never;
+  -readonly [K in keyof R]: NonNullable<R[K]> extends Ref<infer T> ? T | undefined : never;
 };
 
 /** Reads several items at once, strongly consistent. What does not exist is undefined. */

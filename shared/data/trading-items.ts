@@ -1,5 +1,6 @@
 import type { UniqueKind } from "../domain/decision.ts";
-import type { Dedup, FeedReject, FeedSource } from "../domain/feed.ts";
+import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingEntity } from "../domain/trading/changes.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
@@ -71,6 +72,8 @@ export function writeTrading(change: TradingChange, tenant: string): TransactIte
       return { Put: { TableName: env.tableName, Item: itemOf(exposures, change.entry) } };
     case "hide":
       return { Delete: { TableName: env.tableName, Key: exposures.keyOf(change.entry) } };
+    case "mark":
+      return putMark(change.before, change.after);
     case "remove":
       return {
         Delete: {
@@ -89,6 +92,19 @@ export function writeTrading(change: TradingChange, tenant: string): TransactIte
     default:
       return writeOf(change, tenant);
   }
+}
+
+/** Notes what became of an item of a feed. */
+function putMark(before: Dedup | undefined, after: Dedup): TransactItem {
+  const condition =
+    before === undefined
+      ? { ConditionExpression: "attribute_not_exists(pk)" }
+      : {
+          ConditionExpression: "#status = :status AND seq = :seq",
+          ExpressionAttributeNames: { "#status": "status" },
+          ExpressionAttributeValues: { ":status": before.status, ":seq": before.seq },
+        };
+  return { Put: { TableName: env.tableName, Item: itemOf(dedups, after), ...condition } };
 }
 
 function isTrading<C extends { readonly entity: string }>(change: C): change is C & { readonly entity: TradingEntity } {

@@ -27,7 +27,9 @@ import { tradingRef, writeTrading } from "./trading-items.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
 type Refs = Readonly<Record<string, Ref<unknown>>>;
-type Found<X extends Refs> = { readonly [K in keyof X]: X[K] extends Ref<infer T> ? T | undefined : never };
+type Found<X extends Refs> = {
+  readonly [K in keyof X]: NonNullable<X[K]> extends Ref<infer T> ? T | undefined : never;
+};
 
 /** An account with all that decisions about its trading depend on, read at one moment. */
 export interface AccountState extends WatchedState {
@@ -98,7 +100,7 @@ export function commitTrading<R, X extends Refs>(
   attempted: Attempted,
   request: TradingRequest<R, X>,
 ): Promise<Committed<R>> {
-  return committed(attempted, (load, context) => decideTrading(load, context, request));
+  return commitDecision(attempted, (load, context) => decideTrading(load, context, request));
 }
 
 /**
@@ -108,7 +110,7 @@ export function commitTrading<R, X extends Refs>(
  */
 export async function evaluateAccount(attempted: Attempted, accountId: string): Promise<Committed<Evaluated>> {
   for (;;) {
-    const step = await committed(attempted, (load, context) => decideEvaluation(load, context, accountId));
+    const step = await commitDecision(attempted, (load, context) => decideEvaluation(load, context, accountId));
     const more = step.kind === "done" && step.result.again;
     if (!more || attempted.remainingMs() <= limits.commit.reserve_ms) return step;
   }
@@ -125,7 +127,8 @@ async function decideEvaluation(load: Load, context: Context, accountId: string)
   return prepared(evaluated(state, market, trades, context), context);
 }
 
-async function committed<R>(
+/** Makes a decision and commits it, again as long as others come between. */
+export async function commitDecision<R>(
   { tenant_id, newContext, remainingMs }: Attempted,
   decide: (load: Load, context: Context) => Promise<Committable<R>>,
 ): Promise<Committed<R>> {

@@ -96,7 +96,12 @@ export function writeOf(change: Change, tenant: string): TransactItem {
         Put: {
           TableName: env.tableName,
           Item: { ...uniques.key(tenant, change.kind, change.value), et: uniques.et, owner_id: change.owner },
-          ConditionExpression: "attribute_not_exists(pk)",
+          ...(change.instead_of === undefined
+            ? { ConditionExpression: "attribute_not_exists(pk)" }
+            : {
+                ConditionExpression: "owner_id = :owner",
+                ExpressionAttributeValues: { ":owner": change.instead_of },
+              }),
         },
       };
     case "release":

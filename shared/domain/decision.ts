@@ -55,6 +55,7 @@ export type UniqueKind =
   | "platform_login"
   | "transaction_external_id"
   | "provider_reference"
+  | "source_name"
   | "source_position"
   | "source_order";
 
@@ -109,6 +110,8 @@ export type Change =
       readonly refusal: Refusal;
       /** The value was drawn by us: when it is taken, decide again with another one. */
       readonly drawn?: boolean;
+      /** The owner it is taken from, where it belongs to one; else it must belong to none. */
+      readonly instead_of?: string;
     }
   | { readonly op: "release"; readonly kind: UniqueKind; readonly value: string; readonly owner: string };
 

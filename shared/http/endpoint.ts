@@ -66,7 +66,7 @@ export function endpoint(
     stage(checkedBody(row));
   }
   stage(function readIdempotencyKey(exchange) {
-    if (row.method === "GET" || exchange.caller === undefined) return;
+    if (row.method === "GET" || row.named === true || exchange.caller === undefined) return;
     exchange.idempotency = idempotencyScope(
       exchange.event,
       exchange.caller.application_id,

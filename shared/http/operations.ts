@@ -100,6 +100,34 @@ export function command<R extends Route, T>(
   return endpoint(row, [admitCaller, countRate], work, sealingOf);
 }
 
+/** What the handler of an ingestion sees besides: for whom it decides, and how long it may. */
+export interface IngestRequest<Body> extends Request<Body> {
+  readonly newContext: () => Context;
+  /** Milliseconds left until the function is ended. */
+  readonly remainingMs: () => number;
+}
+
+/**
+ * An endpoint that takes in what names its own parts: each of them is applied once however often it is sent, in a
+ * transaction of its own, and the answer tells what became of each. So it takes no Idempotency-Key. `work` returns what
+ * to show, or undefined when what the path names is not there (404).
+ */
+export function ingest<R extends Route>(
+  row: R,
+  work: (request: IngestRequest<BodyOf<R>>) => Promise<object | undefined>,
+): Handler {
+  const order = replyOrder(row.reply);
+  return endpoint(row, [admitCaller, countRate], async (exchange) => {
+    const receipt = await work({
+      ...requestOf<BodyOf<R>>(exchange, loaderFor(exchange), order),
+      newContext: () => contextOf(exchange),
+      remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
+    });
+    if (receipt === undefined) throw nothingHere();
+    return resourceReplyOf(row, order, receipt);
+  });
+}
+
 function resourceReplyOf(row: Route, order: MemberOrder, body: object): Answer {
   return resourceReply(row.status, inOrder(order, body) as ResourceBody);
 }

@@ -1,4 +1,4 @@
-import type { FieldError } from "../domain/decision.ts";
+import type { FieldError, Refusal } from "../domain/decision.ts";
 import { type ProblemCode, problems, problemType } from "../schema/problem.ts";
 
 /** One entry of `errors`: a field of the body, a query parameter or a header, with the rule that it broke. */
@@ -26,6 +26,15 @@ export class HttpProblem extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+/** The problem that a refused decision is. */
+export function refused({ code, detail, errors, extra, status }: Refusal): HttpProblem {
+  return new HttpProblem(code, detail, {
+    ...(errors === undefined ? {} : { errors }),
+    ...(extra === undefined ? {} : { extra }),
+    ...(status === undefined ? {} : { status }),
+  });
 }
 
 /** The problem document of a code, as an object in the order that it is shown. */

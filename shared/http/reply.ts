@@ -12,7 +12,7 @@ export interface ResourceBody {
 }
 
 /** Resources with fields that move without a write of the resource itself, so that the version alone would lie. */
-const computed = new Set(["application", "client", "account", "position", "symbol", "webhook_endpoint"]);
+const computed = new Set(["application", "client", "account", "feed_source", "position", "symbol", "webhook_endpoint"]);
 
 /** Strong entity tag (RFC 9110 8.8.3): the version, and a hash of the body where the body can change without it. */
 export function entityTag(body: ResourceBody, text: string): string | undefined {

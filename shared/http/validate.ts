@@ -55,8 +55,21 @@ export function validBody(schema: $ZodType, body: unknown, immutable: ReadonlySe
   throw new HttpProblem(code, failedFields(errors.length), { errors: errors.slice(0, limits.body.max_errors) });
 }
 
-function bodyErrors(issue: $ZodIssue, immutable: ReadonlySet<string>): FieldError[] {
-  const base = `#${issue.path.map((part) => `/${escapePointer(String(part))}`).join("")}`;
+/** A value that is what its schema asks for, or everything that is wrong with it, each fault below `pointer`. */
+export type CheckedValue =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly errors: readonly FieldError[] };
+
+/** Checks a part of a body by itself. */
+export function checkedValue(schema: $ZodType, value: unknown, pointer: string): CheckedValue {
+  const result = safeParse(schema, value, withInput);
+  if (result.success) return { ok: true, value: result.data };
+  const errors = result.error.issues.flatMap((issue) => bodyErrors(issue, new Set(), pointer));
+  return { ok: false, errors: errors.slice(0, limits.body.max_errors) };
+}
+
+function bodyErrors(issue: $ZodIssue, immutable: ReadonlySet<string>, root = "#"): FieldError[] {
+  const base = `${root}${issue.path.map((part) => `/${escapePointer(String(part))}`).join("")}`;
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
       const pointer = `${base}/${escapePointer(key)}`;

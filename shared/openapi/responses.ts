@@ -98,6 +98,7 @@ export const problemSchema: JsonObject = {
       format: "date-time",
       description: "With `secret_rotation_in_progress`: from when on a new secret can be had.",
     },
+    expected_seq: { type: "string", description: "With `sequence_gap`: the number that comes next." },
     left: { type: "array", items: text, description: "With `account_not_empty`: what the account still has." },
     max: { type: "integer", description: "With `leverage_not_allowed`: the highest that is allowed." },
     scope: { type: "string", description: "With `insufficient_scope`: the scope that is missing." },
@@ -144,7 +145,7 @@ export function isOAuth(row: Route): boolean {
 
 /** The row lets the caller repeat a request safely by `Idempotency-Key`. */
 export function isRepeatable(row: Route): boolean {
-  return row.method !== "GET" && !isOAuth(row);
+  return row.method !== "GET" && row.named !== true && !isOAuth(row);
 }
 
 /** The row can be made to depend on the version of a resource by `If-Match`. */
@@ -330,6 +331,7 @@ const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
   },
   illegal_transition: { from: "completed", to: "pending", allowed: ["returned"] },
   secret_rotation_in_progress: { previous_secret_expires_at: "2026-11-22T06:30:00.123Z" },
+  sequence_gap: { expected_seq: "918" },
   insufficient_scope: { scope: "clients:write" },
   insufficient_funds: { available_balance: "750.00", currency: "USD" },
   rate_limit_exceeded: { "violated-policies": ["burst"] },

@@ -5,6 +5,7 @@ import * as account from "../schema/account.ts";
 import * as application from "../schema/application.ts";
 import * as client from "../schema/client.ts";
 import * as event from "../schema/event.ts";
+import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
@@ -25,6 +26,7 @@ const modules: readonly object[] = [
   application,
   client,
   event,
+  feed,
   fields,
   money,
   oauth,

@@ -2,6 +2,7 @@ import { accountRoutes } from "./accounts.ts";
 import { applicationRoutes } from "./applications.ts";
 import { clientRoutes } from "./clients.ts";
 import { eventRoutes } from "./events.ts";
+import { feedRoutes } from "./feed.ts";
 import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
 import type { Route } from "./route.ts";
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...transactionRoutes,
   ...marketRoutes,
+  ...feedRoutes,
   ...eventRoutes,
   ...webhookRoutes,
   ...applicationRoutes,

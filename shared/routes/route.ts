@@ -75,6 +75,11 @@ export interface Route {
    * also names `service_key` in `secrets` and its handler is a `secretCommand`.
    */
   readonly secret?: true;
+  /**
+   * What is sent names its own parts, each of which is applied once: a repetition changes nothing, and an
+   * Idempotency-Key is neither taken nor needed.
+   */
+  readonly named?: true;
   /** Queues of deliveries that the function sends to. */
   readonly queues?: readonly "deliver"[];
   readonly query?: $ZodType;

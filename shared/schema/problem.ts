@@ -60,6 +60,8 @@ export const problems = {
   amount_precision: { status: 422, title: "The amount has more digits than its currency." },
   amount_too_large: { status: 422, title: "The amount is too large." },
   currency_mismatch: { status: 422, title: "The currency is not that of the account." },
+  item_failed: { status: 422, title: "The item could not be applied." },
+  too_many_symbols: { status: 422, title: "The brokerage has as many symbols as it may have." },
   unknown_position: { status: 422, title: "The position is not known." },
   unknown_order: { status: 422, title: "The order is not known." },
   position_known: { status: 422, title: "The position is known already." },

@@ -214,6 +214,39 @@ async function tellOfMargin(stack: Stack): Promise<void> {
   expect((await api.call("DELETE", `/accounts/${account_id}`)).status).toBe(200);
 }
 
+/** What a bridge sends of an account, with an item that is put aside and closes its position when it is retried. */
+async function tellOfFeed({ api }: Stack): Promise<string> {
+  const { account_id } = await fundedAccount(api, "5000.00");
+  const login = { platform: "mt5", platform_login: "7001" };
+  const { body: live } = await api.call<{ client_id: string }>("GET", `/accounts/${account_id}`);
+  await api.call("POST", "/accounts", { body: { client_id: live.client_id, ...login } });
+  const headers = { "Idempotency-Key": "source" };
+  const body = { name: "mt5:story", platform: "mt5" };
+  const { body: source } = await api.call<{ id: string }>("POST", "/feed/sources", { body, headers });
+  const path = `/feed/sources/${source.id}`;
+  const { platform_login } = login;
+  const deal = { platform_login, symbol: "EURUSD", side: "buy", lots: "1.00", price: "1.10010" };
+  const price = { price: "1.10350" };
+  const items = [
+    { type: "balance_operation", data: { operation_id: "B-1", platform_login, amount: "5000.00", kind: "deposit" } },
+    { type: "execution", data: { action: "close", deal_id: "D-0", position_id: "P-1", ...price } },
+    { type: "execution", data: { action: "open", deal_id: "D-1", position_id: "P-1", ...deal } },
+    { type: "execution", data: { action: "open", deal_id: "D-2", position_id: "P-2", ...deal } },
+    { type: "execution", data: { action: "close", deal_id: "D-3", position_id: "P-2", ...price } },
+  ].map((item, place) => ({ seq: String(place + 1), ...item }));
+  const sent = await api.call<{ results: { status: string }[] }>("POST", `${path}/batches`, {
+    body: { first_seq: "1", items },
+  });
+  const statuses = sent.body.results.map(({ status }) => status);
+  expect(statuses, sent.text).toEqual(["applied", "rejected", "applied", "applied", "applied"]);
+  const time = new Date().toISOString();
+  const quotes = [{ symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time, seq: "9" }];
+  await api.call("POST", `${path}/quotes`, { body: { quotes } });
+  const retried = await api.call<{ status: string }>("POST", `${path}/rejects/2/retry`);
+  expect(retried.body.status, retried.text).toBe("applied");
+  return source.id;
+}
+
 async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   const { api } = stack;
   const { client_id, account_id } = await fundedAccount(api, "100.00");
@@ -230,6 +263,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   await api.call("DELETE", `/accounts/${account_id}`);
   await tellOfApplications(stack);
   await tellOfMargin(stack);
+  const feed = await tellOfFeed(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
   const ids: Record<string, string> = {
     applications: stack.application_id,
@@ -238,6 +272,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
     transactions: withdrawal.body.id,
     webhook_endpoints: endpoint,
     deliveries: delivery,
+    feed,
   };
   for (const { method, path, auth } of routes) {
     if (method !== "GET" || auth !== "token") continue;

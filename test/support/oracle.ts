@@ -105,9 +105,26 @@ function judgeTenants(items: readonly RawItem[]): string[] {
   ];
 }
 
+/**
+ * The trade that each position of a source stands for: the newest one, since with netting a platform may keep the name
+ * of a position that it turned round. A part that was closed carries the name of its deal.
+ */
+function newestOfPositions(items: readonly RawItem[]): RawItem[] {
+  const own = ofType(items, "TRADE").filter(({ parent_trade_id: parent, source_trade_id: name }) => !parent && name);
+  const newest = new Map<string, RawItem>();
+  for (const item of own.toSorted((a, b) => (text(a, "id") < text(b, "id") ? -1 : 1))) {
+    newest.set(`${tenantOf(item)} ${text(item, "source")} ${text(item, "source_trade_id")}`, item);
+  }
+  return [...newest.values()].map((item) => ({ ...item, et: "POSITION OF A SOURCE" }));
+}
+
 /** What is unique is claimed by its owner and by nobody else, and nothing is claimed for a value that nobody has. */
 function judgeMarkers(items: readonly RawItem[]): string[] {
-  const wanted = items.flatMap((item) => {
+  const sources = new Map(
+    ofType(items, "SOURCE").map((item) => [`${tenantOf(item)} ${text(item, "name")}`, text(item, "id")]),
+  );
+  const wanted = [...items, ...newestOfPositions(items)].flatMap((item) => {
+    const sourceOf = sources.get(`${tenantOf(item)} ${String(item["source"])}`);
     const claim = (kind: string, ...values: readonly (RawValue | undefined)[]) => {
       if (typeof values.at(-1) !== "string") return [];
       const value = values.length === 1 ? String(values[0]) : JSON.stringify(values);
@@ -130,6 +147,12 @@ function judgeMarkers(items: readonly RawItem[]): string[] {
           ...claim("transaction_external_id", item["external_id"]),
           ...claim("provider_reference", item["provider"], item["provider_reference"]),
         ];
+      case "SOURCE":
+        return claim("source_name", item["name"]);
+      case "ORDER":
+        return sourceOf === undefined ? [] : claim("source_order", sourceOf, item["source_order_id"]);
+      case "POSITION OF A SOURCE":
+        return sourceOf === undefined ? [] : claim("source_position", sourceOf, item["source_trade_id"]);
       default:
         return [];
     }

@@ -1,4 +1,5 @@
 import type { Change, DomainEvent, Refusal, Requirement, StoredItem } from "../decision.ts";
+import type { Dedup } from "../feed/records.ts";
 import type { Position } from "./position.ts";
 import type { Exposure } from "./watch.ts";
 
@@ -8,7 +9,8 @@ export type TradingEntity = "symbol" | "trade" | "position" | "order" | "risk" |
 /**
  * One change of a trading decision: those of every decision on the kinds of trading, and `remove`, which deletes an
  * item on the condition that its version is still that of `before`. `expose` and `hide` write and delete entries of the
- * exposure index, whatever is there: the risk of the account, which lists them, is what is compared.
+ * exposure index, whatever is there: the risk of the account, which lists them, is what is compared. `mark` notes what
+ * became of an item of a feed, on the condition that what was noted of it before is what was read.
  */
 export type TradingChange =
   | Change
@@ -21,7 +23,8 @@ export type TradingChange =
       readonly require?: readonly Requirement[];
     }
   | { readonly op: "remove"; readonly entity: "position"; readonly before: Position }
-  | { readonly op: "expose" | "hide"; readonly entry: Exposure };
+  | { readonly op: "expose" | "hide"; readonly entry: Exposure }
+  | { readonly op: "mark"; readonly before: Dedup | undefined; readonly after: Dedup };
 
 /** What a trading decision comes to. */
 export type TradingDecision<R> =

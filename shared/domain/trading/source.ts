@@ -18,7 +18,7 @@ export interface SourcePulse {
 }
 
 /** Whether a source has said nothing for so long that what we know of its accounts may be wrong. */
-function isSilent(pulse: Pick<SourcePulse, "heartbeat_at"> | undefined, now: string): boolean {
+export function isSilent(pulse: Pick<SourcePulse, "heartbeat_at"> | undefined, now: string): boolean {
   if (pulse === undefined) return true;
   return Date.parse(now) - Date.parse(pulse.heartbeat_at) > limits.feed.silent_after_ms;
 }

@@ -274,7 +274,8 @@ function decide(state: MarginState, step: Stepped, context: Context): TradingDec
   return { ...decision, changes: [...decision.changes, ...(change?.changes ?? [])], events };
 }
 
-function riskChange(
+/** The change that takes an account's risk to what it is now; undefined when it is that already. */
+export function riskChange(
   before: Risk | undefined,
   after: Risk,
   context: Context,

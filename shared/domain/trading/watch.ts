@@ -97,7 +97,7 @@ export function followed<R>(
   const after = holdingsAfter(state, decision.changes);
   if (state.positions.length === 0 && after.positions.length === 0) return decision;
   const evaluation = evaluateMargin(
-    { ...after, risk: state.risk, liquidated_by: "platform" },
+    { ...after, risk: riskIn(decision.changes) ?? state.risk, liquidated_by: "platform" },
     market,
     new Map(),
     context,

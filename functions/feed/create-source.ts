@@ -1,0 +1,15 @@
+import { sourcesOf, storedSource } from "../../shared/data/feed-sources.ts";
+import { registerSource, sourceBody } from "../../shared/domain/feed/source.ts";
+import { command } from "../../shared/http/operations.ts";
+import { createFeedSource } from "../../shared/routes/feed.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `POST /feed/sources` */
+export const handler = command(
+  createFeedSource,
+  async ({ body, load, context }) => {
+    await load({});
+    return storedSource(registerSource(body, await sourcesOf(context.tenant_id), context));
+  },
+  (source) => sourceBody(source, undefined, nowIso()),
+);

@@ -1,0 +1,11 @@
+import { loadSource } from "../../shared/data/feed-sources.ts";
+import { sourceBody } from "../../shared/domain/feed/source.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getFeedSource } from "../../shared/routes/feed.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `GET /feed/sources/{id}` */
+export const handler = read(getFeedSource, async ({ path, caller }) => {
+  const { source, pulse } = await loadSource(caller.tenant_id, path["id"] ?? "");
+  return source && sourceBody(source, pulse, nowIso());
+});

@@ -1,0 +1,19 @@
+import { feedRejects } from "../../shared/data/entities.ts";
+import { pageOfPartition } from "../../shared/data/list.ts";
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { type FeedReject, rejectBody } from "../../shared/domain/feed/records.ts";
+import { keepBy } from "../../shared/http/filters.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply, pageRequest } from "../../shared/http/page.ts";
+import { listFeedRejects } from "../../shared/routes/feed.ts";
+
+/** `GET /feed/sources/{id}/rejects` */
+export const handler = list(listFeedRejects, async ({ path, caller, place, query, load }) => {
+  const id = path["id"] ?? "";
+  const request = { ...pageRequest(place, "seq"), ...keepBy({ status: "open", ...query }, ["status"]) };
+  const [{ source }, page] = await Promise.all([
+    load({ source: tradingRef.feedSource(id) }),
+    pageOfPartition<FeedReject>(feedRejects.partition(caller.tenant_id, id), request),
+  ]);
+  return source && pageReply(place, page, rejectBody);
+});

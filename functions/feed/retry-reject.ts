@@ -1,0 +1,27 @@
+import { applyBatch } from "../../shared/data/feed-batches.ts";
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { readFeedItem } from "../../shared/http/feed-items.ts";
+import { ingest } from "../../shared/http/operations.ts";
+import { limits } from "../../shared/limits.ts";
+import { retryFeedReject } from "../../shared/routes/feed.ts";
+
+/** `POST /feed/sources/{id}/rejects/{seq}/retry` */
+export const handler = ingest(retryFeedReject, async ({ path, caller, load, newContext, remainingMs }) => {
+  const { id = "", seq = "" } = path;
+  if (!/^[1-9]\d{0,14}$/.test(seq)) return undefined;
+  const { source, reject } = await load({
+    source: tradingRef.feedSource(id),
+    reject: tradingRef.feedReject(id, seq),
+  });
+  if (source === undefined || reject === undefined) return undefined;
+  if (reject.status === "resolved") return { seq, status: "duplicate" };
+  const run = {
+    tenant_id: caller.tenant_id,
+    source,
+    retried: true,
+    newContext,
+    remainingMs: () => remainingMs() - limits.feed.reserve_ms,
+  };
+  const [result] = await applyBatch(run, [readFeedItem(JSON.parse(reject.item))]);
+  return result;
+});

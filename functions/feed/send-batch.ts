@@ -1,0 +1,26 @@
+import { advanceSource, applyBatch, beat } from "../../shared/data/feed-batches.ts";
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
+import { readFeedItem } from "../../shared/http/feed-items.ts";
+import { ingest } from "../../shared/http/operations.ts";
+import { refused } from "../../shared/http/problem.ts";
+import { limits } from "../../shared/limits.ts";
+import { sendFeedBatch } from "../../shared/routes/feed.ts";
+
+/** `POST /feed/sources/{id}/batches` */
+export const handler = ingest(sendFeedBatch, async ({ path, body, caller, load, newContext, remainingMs }) => {
+  const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
+  if (source === undefined) return undefined;
+  const plan = planBatch(source.next_seq, body);
+  if (!plan.ok) throw refused(plan.refusal);
+  const run = {
+    tenant_id: caller.tenant_id,
+    source,
+    retried: false,
+    newContext,
+    remainingMs: () => remainingMs() - limits.feed.reserve_ms,
+  };
+  await beat(source);
+  const results = await applyBatch(run, plan.fresh.map(readFeedItem));
+  return receiptBody(await advanceSource(source, results), plan.known, results);
+});

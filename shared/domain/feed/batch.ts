@@ -1,0 +1,76 @@
+import type { FeedBatchBody, FeedData, FeedReceiptBody, FeedResultBody } from "../../schema/feed.ts";
+import { type Refusal, refuseFields } from "../decision.ts";
+import type { FeedSource } from "./source.ts";
+
+/** One item of a batch as it came. */
+export type FeedItem = FeedBatchBody["items"][number];
+
+/** What a batch comes to before anything is applied: what was applied before, and what is new. */
+export type BatchPlan =
+  | { readonly ok: true; readonly known: readonly FeedItem[]; readonly fresh: readonly FeedItem[] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Looks at the numbers of a batch. They rise by one from `first_seq`; a batch that begins after the number that is
+ * expected leaves a gap and is refused as a whole, what comes before it is known.
+ */
+export function planBatch(expected: string, { first_seq, items }: FeedBatchBody): BatchPlan {
+  const first = BigInt(first_seq);
+  const wrong = items.flatMap(({ seq }, place) => {
+    const wanted = String(first + BigInt(place));
+    return seq === wanted
+      ? []
+      : [{ pointer: `#/items/${place}/seq`, code: "out_of_order", detail: `must be ${wanted}` }];
+  });
+  if (wrong.length > 0) return refuseFields(wrong);
+  if (first > BigInt(expected)) {
+    const detail = "Items are missing before this batch; send them first. Nothing was applied.";
+    return { ok: false, refusal: { code: "sequence_gap", detail, extra: { expected_seq: expected } } };
+  }
+  const isKnown = ({ seq }: FeedItem) => BigInt(seq) < BigInt(expected);
+  return { ok: true, known: items.filter(isKnown), fresh: items.filter((item) => !isKnown(item)) };
+}
+
+/**
+ * The number that comes next after these results of fresh items: everything before it is settled. An item that was
+ * deferred, and what comes after it, is sent again; what of that was applied is a duplicate then.
+ */
+export function nextExpected(expected: string, results: readonly FeedResultBody[]): string {
+  const first = results.findIndex(({ status }) => status === "deferred");
+  return String(BigInt(expected) + BigInt(first === -1 ? results.length : first));
+}
+
+/** What a source calls the things that its items are about, so that each is applied once whatever its number is. */
+export type DedupName = readonly [kind: "deal" | "order" | "operation" | "swap" | "item", name: string];
+
+/** An item whose data are what its type asks for. */
+export type ReadItem = {
+  readonly [K in keyof FeedData]: {
+    readonly seq: string;
+    readonly type: K;
+    /** When it happened at its source; undefined when it does not say. */
+    readonly at: string | undefined;
+    readonly data: FeedData[K];
+  };
+}[keyof FeedData];
+
+/** An item as it came with its name, and either what it says or why it can never be applied. */
+export type ItemReading = { readonly raw: FeedItem; readonly dedup: DedupName } & (
+  | { readonly ok: true; readonly item: ReadItem }
+  | { readonly ok: false; readonly refusal: Refusal }
+);
+
+/** What became of a batch, as the API shows it: the known items first, as they come before the fresh ones. */
+export function receiptBody(
+  source: Pick<FeedSource, "first_seq" | "next_seq">,
+  known: readonly FeedItem[],
+  results: readonly FeedResultBody[],
+): FeedReceiptBody {
+  const { first_seq, next_seq } = source;
+  return {
+    object: "feed_receipt",
+    accepted_through: next_seq === first_seq ? null : String(BigInt(next_seq) - 1n),
+    expected_next_seq: next_seq,
+    results: [...known.map(({ seq }) => ({ seq, status: "duplicate" as const })), ...results],
+  };
+}

@@ -1,0 +1,166 @@
+import type { FeedData } from "../../schema/feed.ts";
+import type { CurrencyCode } from "../../schema/fields.ts";
+import type { Account } from "../account.ts";
+import type { Context } from "../decision.ts";
+import { parseAmount } from "../money.ts";
+import { accrueSwap } from "../trading/accrue-swap.ts";
+import type { TradingChange, TradingDecision } from "../trading/changes.ts";
+import { closeTrade, type OpenTrade, type PlatformMoney, refuseTrading } from "../trading/close-trade.ts";
+import { executeTrade, type TradingState } from "../trading/open-trade.ts";
+import type { Market } from "../trading/quote.ts";
+import { rational, ratioText } from "../trading/rational.ts";
+import type { Trade } from "../trading/trade.ts";
+import type { Origin } from "./mirror-order.ts";
+import { platformStopOut } from "./platform-stop-out.ts";
+import type { FeedSource } from "./source.ts";
+
+type Opening = Extract<FeedData["execution"], { action: "open" }>;
+type Closing = Extract<FeedData["execution"], { action: "close" }>;
+
+/** The trade that a position of a source stands for is found by this. */
+export function positionMarker(source: Pick<FeedSource, "id">, positionId: string): string {
+  return JSON.stringify([source.id, positionId]);
+}
+
+/** What is known of the position and the order that a deal names. */
+export interface DealLinks {
+  /** The trade that the position stands for. */
+  readonly trade: Trade | undefined;
+  readonly order_id: string | null;
+}
+
+/** Minor units of money with a sign; undefined when it has more digits than its currency. */
+function signedMinor(text: string, currency: CurrencyCode): bigint | undefined {
+  const minor = parseAmount(text.replace("-", ""), currency);
+  if (typeof minor === "string") return undefined;
+  return text.startsWith("-") ? -minor : minor;
+}
+
+type Money = Pick<Opening, "profit" | "commission" | "swap"> & Partial<Pick<Opening, "margin_rate">>;
+
+/** What a platform booked, or the member of its deal that is no money of the account. */
+function platformMoney(
+  currency: CurrencyCode,
+  deal: Money,
+): { readonly ok: true; readonly money: PlatformMoney } | { readonly ok: false; readonly member: string } {
+  const members = { profit: "gross_minor", commission: "commission_minor", swap: "swap_minor" } as const;
+  const money: { -readonly [K in keyof PlatformMoney]: PlatformMoney[K] } = {};
+  for (const member of ["profit", "commission", "swap"] as const) {
+    const given = deal[member] ?? null;
+    if (given === null) continue;
+    const minor = signedMinor(given, currency);
+    if (minor === undefined) return { ok: false, member };
+    money[members[member]] = minor;
+  }
+  const rate = deal.margin_rate ?? null;
+  if (rate === null) return { ok: true, money };
+  if (rational(rate).lte(0n)) return { ok: false, member: "margin_rate" };
+  return { ok: true, money: { ...money, margin_ratio: ratioText(rational(rate)) } };
+}
+
+function refuseMoney(member: string, { currency }: Account) {
+  return member === "margin_rate"
+    ? refuseTrading("validation_failed", "must be above 0", member)
+    : refuseTrading("amount_precision", `has more digits than ${currency}, or too many before the point`, member);
+}
+
+/**
+ * Decides a deal that a platform opened lots with. It is booked as it happened there, whatever the account may do here:
+ * only what cannot be booked is refused. Its position is remembered under the name that the platform gives it.
+ */
+export function openDeal(
+  state: TradingState,
+  market: Market,
+  data: Opening,
+  links: DealLinks,
+  { source, at }: Origin,
+  context: Context,
+): TradingDecision<Trade | undefined> {
+  const { account } = state;
+  if (account.status === "closed") return refuseTrading("account_closed", "The account is closed.");
+  const { trade: known } = links;
+  if (known !== undefined && (known.account_id !== account.id || account.position_mode === "hedging")) {
+    return refuseTrading("position_known", "A position of this source has this id already.", "position_id");
+  }
+  const booked = platformMoney(account.currency, data);
+  if (!booked.ok) return refuseMoney(booked.member, account);
+  const { symbol, side, lots, price, position_id, stop_loss = null, take_profit = null } = data;
+  const execution = {
+    ...{ symbol, side, lots, price, stop_loss, take_profit, at },
+    order_id: links.order_id,
+    source: source.name,
+    source_trade_id: position_id,
+    platform: booked.money,
+  };
+  const decision = executeTrade(state, market, execution, context);
+  if (!decision.ok) return decision;
+  const { trade } = decision.result;
+  if (trade === undefined || trade.id === known?.id) return { ...decision, result: trade };
+  return {
+    ...decision,
+    result: trade,
+    changes: [...decision.changes, claimPosition(source, position_id, trade, known)],
+  };
+}
+
+/** With netting a platform may name the position after a flip as the one before it: then the name moves along. */
+function claimPosition(source: Origin["source"], positionId: string, trade: Trade, known: Trade | undefined) {
+  const claim: TradingChange = {
+    op: "claim",
+    kind: "source_position",
+    value: positionMarker(source, positionId),
+    owner: trade.id,
+    refusal: { code: "position_known", detail: "A position of this source has this id already." },
+    drawn: true,
+    ...(known === undefined ? {} : { instead_of: known.id }),
+  };
+  return claim;
+}
+
+/** The open side of the trade that a position of a source stands for. */
+function openSide(state: TradingState, trade: Trade | undefined): OpenTrade | undefined {
+  const position = state.positions.find(({ trade_id }) => trade_id === trade?.id);
+  return trade === undefined || position === undefined ? undefined : { trade, position };
+}
+
+function refusePosition(trade: Trade | undefined) {
+  const detail = trade === undefined ? "No position of this source has this id." : "The position is closed already.";
+  return refuseTrading("unknown_position", detail, "position_id");
+}
+
+/** Decides a deal that a platform closed lots with, at its price and with its money. */
+export function closeDeal(
+  state: TradingState,
+  market: Market,
+  data: Closing,
+  links: DealLinks,
+  { at }: Origin,
+  context: Context,
+): TradingDecision<Trade | undefined> {
+  const open = openSide(state, links.trade);
+  if (open === undefined) return refusePosition(links.trade);
+  const booked = platformMoney(state.account.currency, data);
+  if (!booked.ok) return refuseMoney(booked.member, state.account);
+  const { deal_id, lots = null, price, reason = "client" } = data;
+  const closing = { price, reason, at, source_trade_id: deal_id, platform: booked.money };
+  const decision = closeTrade(state, open, market, lots === null ? closing : { ...closing, lots }, context);
+  if (!decision.ok) return decision;
+  const { trade } = decision.result;
+  const done = reason === "stop_out" ? platformStopOut(state, market, decision, context) : decision;
+  return { ...done, result: trade };
+}
+
+/** Decides a night's swap that a platform charged or paid. */
+export function accrueDeal(
+  state: TradingState,
+  data: FeedData["swap"],
+  links: DealLinks,
+  context: Context,
+): TradingDecision<Trade | undefined> {
+  const open = openSide(state, links.trade);
+  if (open === undefined) return refusePosition(links.trade);
+  const minor = signedMinor(data.amount, state.account.currency);
+  if (minor === undefined) return refuseMoney("amount", state.account);
+  const decision = accrueSwap(open, minor, context);
+  return decision.ok ? { ...decision, result: decision.result.trade } : decision;
+}

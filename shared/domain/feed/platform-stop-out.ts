@@ -1,0 +1,41 @@
+import type { Context } from "../decision.ts";
+import type { TradingDecision } from "../trading/changes.ts";
+import type { Closed } from "../trading/close-trade.ts";
+import { metricsAt } from "../trading/margin.ts";
+import type { TradingState } from "../trading/open-trade.ts";
+import type { Market } from "../trading/quote.ts";
+import { draftRisk, marginEvent, metricsBody } from "../trading/risk.ts";
+import { riskChange } from "../trading/stop-out.ts";
+
+type Done = Extract<TradingDecision<Closed>, { ok: true }>;
+
+/**
+ * What a close that a platform did by its own stop-out announces besides: the margin call before it when none was made
+ * in this episode, and `stop.out` after it with the money before and after.
+ */
+export function platformStopOut(state: TradingState, market: Market, closing: Done, context: Context): Done {
+  const { account, balance, risk } = state;
+  const { holdings, trade } = closing.result;
+  const before = metricsAt(market, state, context.now);
+  const after = metricsAt(market, holdings, context.now);
+  const known = risk ?? draftRisk(account, context);
+  const previous = { margin_status: known.margin_status };
+  const call = known.armed ? [marginEvent("margin.call", { account, balance }, before, { previous })] : [];
+  const stopOut = {
+    order: account.stop_out_order,
+    mode: account.stop_out_mode,
+    started_at: context.now,
+    before: metricsBody(before, account.currency, balance.updated_at),
+    after: metricsBody(after, account.currency, holdings.balance.updated_at),
+    closed_trade_ids: [trade.id],
+  };
+  const event = marginEvent("stop.out", holdings, after, { object: { stop_out: stopOut } });
+  const called = known.armed ? { armed: false, episode: known.episode + 1 } : {};
+  const { margin_status, margin_level, equity_minor } = after;
+  const changed = riskChange(risk, { ...known, ...called, margin_status, margin_level, equity_minor }, context);
+  return {
+    ...closing,
+    changes: [...closing.changes, ...(changed?.changes ?? [])],
+    events: [...call, ...closing.events, event],
+  };
+}

@@ -1,0 +1,56 @@
+import type { FeedRejectBody } from "../../schema/feed.ts";
+import type { FieldError } from "../decision.ts";
+import type { DedupName } from "./batch.ts";
+
+/** What became of an item, under the name that its source gives it: it is applied once, whatever its number is. */
+export interface Dedup {
+  readonly tenant_id: string;
+  readonly source_id: string;
+  readonly kind: DedupName[0];
+  /** The second key of the item: its deal id for one. */
+  readonly name: string;
+  readonly seq: string;
+  /** A rejected item may come again under another number, or be retried; then it is applied as if it were new. */
+  readonly status: "applied" | "rejected";
+  /** Identifiers of what it made, such as `trade_id`. */
+  readonly made: Readonly<Record<string, string>>;
+  /** Why it was rejected. */
+  readonly code: string | null;
+  readonly detail: string | null;
+  readonly created_at: string;
+  /** Epoch seconds. */
+  readonly expires_at: number;
+}
+
+/** An item that could not be applied, kept until somebody retries it. */
+export interface FeedReject {
+  readonly tenant_id: string;
+  readonly source_id: string;
+  /** Its number in the feed. */
+  readonly seq: string;
+  readonly status: "open" | "resolved";
+  /** The item as it came, as JSON. */
+  readonly item: string;
+  readonly code: string;
+  readonly detail: string;
+  readonly errors: readonly FieldError[];
+  readonly tries: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+  /** Epoch seconds; only when it is resolved. */
+  readonly expires_at?: number;
+}
+
+/** The reject as the API shows it. */
+export function rejectBody(reject: FeedReject): FeedRejectBody {
+  const { tenant_id: _tenant, expires_at: _expires, item, errors, ...fields } = reject;
+  const source = `/v2/feed/sources/${reject.source_id}`;
+  return {
+    ...fields,
+    object: "feed_reject",
+    item: JSON.parse(item) as Record<string, unknown>,
+    errors: [...errors],
+    _links: { source: { href: source }, retry: { href: `${source}/rejects/${reject.seq}/retry` } },
+  };
+}

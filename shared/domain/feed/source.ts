@@ -1,0 +1,82 @@
+import { limits } from "../../limits.ts";
+import type { CreateFeedSource, FeedSourceBody } from "../../schema/feed.ts";
+import { type Context, refuse } from "../decision.ts";
+import type { TradingDecision } from "../trading/changes.ts";
+import { isSilent, type SourcePulse } from "../trading/source.ts";
+
+/** A source of trades and prices as it is stored: a trading platform behind its bridge. */
+export interface FeedSource {
+  readonly id: string;
+  readonly tenant_id: string;
+  /** What it calls itself, unique in the tenant: `mt5:live-1`. It is the `source` of its trades and orders. */
+  readonly name: string;
+  readonly platform: FeedSourceBody["platform"];
+  /** Who closes positions at the stop-out level of its accounts. */
+  readonly authoritative: FeedSourceBody["authoritative"];
+  /** The number that its first item has. */
+  readonly first_seq: string;
+  /** The number that its next item must have. */
+  readonly next_seq: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+}
+
+/** Decides a new source. Its name is what trades and positions are told apart by, so it is taken once. */
+export function registerSource(
+  request: CreateFeedSource,
+  known: number,
+  context: Context,
+): TradingDecision<FeedSource> {
+  if (known >= limits.feed.max_sources) {
+    return refuse("too_many_feed_sources", `A brokerage may have ${limits.feed.max_sources} sources.`);
+  }
+  const first = request.first_seq ?? "1";
+  const source: FeedSource = {
+    id: context.newId("src"),
+    tenant_id: context.tenant_id,
+    name: request.name,
+    platform: request.platform,
+    authoritative: request.authoritative ?? "platform",
+    first_seq: first,
+    next_seq: first,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+  };
+  const detail = "Another source has this name.";
+  return {
+    ok: true,
+    result: source,
+    changes: [
+      { op: "create", entity: "feed_source", item: source },
+      {
+        op: "claim",
+        kind: "source_name",
+        value: source.name,
+        owner: source.id,
+        refusal: { code: "source_name_taken", detail, errors: [{ pointer: "#/name", code: "taken", detail }] },
+      },
+    ],
+    events: [],
+  };
+}
+
+/** The source as the API shows it, with its last sign of life. */
+export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
+  const { tenant_id: _tenant, first_seq, next_seq, ...fields } = source;
+  const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
+  return {
+    ...fields,
+    object: "feed_source",
+    expected_next_seq: next_seq,
+    accepted_through: next_seq === first_seq ? null : String(BigInt(next_seq) - 1n),
+    last_batch_at: pulse?.heartbeat_at ?? null,
+    lag_ms: lag,
+    stale: isSilent(pulse, now),
+    _links: {
+      self: { href: `/v2/feed/sources/${source.id}` },
+      rejects: { href: `/v2/feed/sources/${source.id}/rejects` },
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import {
+  CreateFeedSourceRequest,
+  FeedBatch,
+  FeedQuoteReceipt,
+  FeedQuotes,
+  FeedReceipt,
+  FeedReject,
+  FeedResult,
+  FeedSource,
+  ListFeedRejectsQuery,
+} from "../schema/feed.ts";
+import { page } from "../schema/fields.ts";
+import { route } from "./route.ts";
+
+/** What applying an item may announce. */
+const itemEvents = [
+  "trade.opened",
+  "trade.closed",
+  "margin.call",
+  "margin.recovered",
+  "stop.out",
+  "transaction.created",
+  "transaction.completed",
+  "transaction.updated",
+] as const;
+
+/** `POST /feed/sources` */
+export const createFeedSource = route({
+  id: "create_feed_source",
+  method: "POST",
+  path: "/feed/sources",
+  tag: "Feed",
+  summary: "Register a source",
+  description:
+    "A trading platform behind its bridge. Its name is the `source` of the trades and orders that it brings, and its " +
+    "platform tells which accounts its logins mean. `authoritative` says who closes positions at the stop-out level: " +
+    "the platform, unless the request says `service`.",
+  file: "feed/create-source",
+  auth: "token",
+  scope: "feed:write",
+  rate: "standard",
+  grants: ["read", "query:list", "put"],
+  body: CreateFeedSourceRequest,
+  reply: FeedSource,
+  status: 201,
+  example: { name: "mt5:live-1", platform: "mt5", authoritative: "platform", first_seq: "918" },
+  refusals: ["source_name_taken", "too_many_feed_sources"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /feed/sources/{id}` */
+export const getFeedSource = route({
+  id: "get_feed_source",
+  method: "GET",
+  path: "/feed/sources/{id}",
+  tag: "Feed",
+  summary: "Get one source",
+  description: "Which item it is to send next, and when it was last heard of.",
+  file: "feed/get-source",
+  auth: "token",
+  scope: "feed:write",
+  rate: "standard",
+  grants: ["read", "read:quotes"],
+  reply: FeedSource,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /feed/sources/{id}/batches` */
+export const sendFeedBatch = route({
+  id: "send_feed_batch",
+  method: "POST",
+  path: "/feed/sources/{id}/batches",
+  tag: "Feed",
+  summary: "Send what happened on a platform",
+  description: `Up to 100 items, numbered without a gap. Each is applied once: a number that was settled before, and a
+deal, order, swap or operation that was applied under another number, answers \`duplicate\`. A batch that begins after
+the expected number is refused as a whole with \`sequence_gap\`; send what is missing first. An item that cannot be
+applied is put aside (\`rejected\`, see the rejects of the source) and holds up nothing. One that has to wait is
+\`deferred\`: send the items after \`accepted_through\` again. A batch without items is a sign of life: send one every
+15 seconds. After 60 seconds without one the source is stale, and nothing is decided on its positions.
+
+Types of items and their \`data\`:
+
+- \`execution\`: a deal that opened lots (\`action: open\`, \`platform_login\`, \`deal_id\`, \`position_id\`,
+  \`symbol\`, \`side\`, \`lots\`, \`price\`, and optional \`order_id\`, \`stop_loss\`, \`take_profit\`,
+  \`commission\`, \`swap\`, \`profit\`, \`margin_rate\`) or closed them (\`action: close\`, \`deal_id\`,
+  \`position_id\`, \`price\`, and optional \`lots\`, \`profit\`, \`commission\`, \`swap\`, \`reason\`). The
+  money that it names wins over our own.
+- \`order\`: a pending order placed or changed (\`status: pending\`, \`order_id\`, \`platform_login\`, \`type\`,
+  \`symbol\`, \`side\`, \`lots\` and its prices) or ended (\`filled\`, \`cancelled\`, \`expired\`, \`rejected\`).
+- \`swap\`: \`position_id\`, \`amount\`, \`for_date\`.
+- \`balance_operation\`: \`operation_id\`, \`platform_login\`, \`amount\`, \`kind\` (\`deposit\` or \`withdrawal\`).
+- \`symbol\`: a symbol with its terms, as \`GET /symbols/{symbol}\` shows them.`,
+  file: "feed/send-batch",
+  auth: "token",
+  scope: "feed:write",
+  rate: "feed",
+  grants: ["read", "query", "put", "update", "delete", "read:quotes", "put:quotes"],
+  body: FeedBatch,
+  named: true,
+  reply: FeedReceipt,
+  status: 200,
+  example: {
+    first_seq: "918",
+    items: [
+      {
+        seq: "918",
+        type: "execution",
+        at: "2026-11-21T06:30:00.120Z",
+        data: {
+          action: "open",
+          platform_login: "50012345",
+          deal_id: "D-77",
+          position_id: "P-41",
+          symbol: "EURUSD",
+          side: "buy",
+          lots: "1.00",
+          price: "1.10010",
+          commission: "-3.50",
+        },
+      },
+    ],
+  },
+  refusals: ["sequence_gap"],
+  emits: itemEvents,
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /feed/sources/{id}/quotes` */
+export const sendFeedQuotes = route({
+  id: "send_feed_quotes",
+  method: "POST",
+  path: "/feed/sources/{id}/quotes",
+  tag: "Feed",
+  summary: "Send prices",
+  description:
+    "Up to 200. The last one of a symbol wins; one that is numbered lower than the one before is ignored, a crossed " +
+    "or impossible one refused. Prices are no sign of life of the items.",
+  file: "feed/send-quotes",
+  auth: "token",
+  scope: "feed:write",
+  rate: "feed_quotes",
+  grants: ["read", "read:quotes", "put:quotes"],
+  body: FeedQuotes,
+  named: true,
+  reply: FeedQuoteReceipt,
+  status: 200,
+  example: {
+    quotes: [{ symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time: "2026-11-21T06:30:00.120Z", seq: "771" }],
+  },
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /feed/sources/{id}/rejects` */
+export const listFeedRejects = route({
+  id: "list_feed_rejects",
+  method: "GET",
+  path: "/feed/sources/{id}/rejects",
+  tag: "Feed",
+  summary: "List the items that could not be applied",
+  description:
+    "As they came, with the reason of the last try, oldest first. Those that still wait unless asked otherwise.",
+  file: "feed/list-rejects",
+  auth: "token",
+  scope: "feed:write",
+  rate: "standard",
+  grants: ["read", "query"],
+  query: ListFeedRejectsQuery,
+  reply: page(FeedReject),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /feed/sources/{id}/rejects/{seq}/retry` */
+export const retryFeedReject = route({
+  id: "retry_feed_reject",
+  method: "POST",
+  path: "/feed/sources/{id}/rejects/{seq}/retry",
+  tag: "Feed",
+  summary: "Try an item again",
+  description:
+    "As it came. What was missing when it was put aside, an account or a symbol, may be there now. One that was " +
+    "applied meanwhile answers `duplicate`.",
+  file: "feed/retry-reject",
+  auth: "token",
+  scope: "feed:write",
+  rate: "feed",
+  grants: ["read", "query", "put", "update", "delete", "read:quotes"],
+  named: true,
+  reply: FeedResult,
+  status: 200,
+  refusals: [],
+  emits: itemEvents,
+  stages: ["sandbox", "production"],
+});
+
+/** Rows of the feed. */
+export const feedRoutes = [
+  createFeedSource,
+  getFeedSource,
+  sendFeedBatch,
+  sendFeedQuotes,
+  listFeedRejects,
+  retryFeedReject,
+] as const;
