@@ -1,8 +1,12 @@
-import { clients } from "../../shared/data/entities.ts";
+import { clients, deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/data/entities.ts";
+import { itemOf } from "../../shared/data/write.ts";
+import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
+import { newId } from "../../shared/runtime/ids.ts";
 import { startApi, type TestApi } from "../support/api.ts";
 import { brokerage, clientRequest } from "../support/brokerage.ts";
+import { putRaw } from "../support/deliveries.ts";
 import { functionEnvironment } from "../support/emulator.ts";
 import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/request.ts";
 import { startTokenService } from "../support/token-service.ts";
@@ -100,6 +104,7 @@ export async function startWorkload(): Promise<Workload> {
   const environment = {
     ...functionEnvironment(api.emulator),
     ...api.secretsManager.environment,
+    ...api.queues.environment,
     AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
     BENCH_CLIENT_PK: pk,
     BENCH_CLIENT_SK: sk,
@@ -119,7 +124,6 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
   const account = await broker.account("100000.00");
   for (let turn = 0; turn < 20; turn += 1) await broker.deposit(account, "10.00");
   const transaction = await broker.deposit(account, "1.00");
-  const events = await api.call(caller, "GET", "/events");
   const endpoint = { url: "https://hooks.example.com/broker", event_types: ["*"] };
   // A brokerage may have few endpoints, so what makes or removes one has a brokerage of its own.
   const ownEndpoint = async () => {
@@ -128,13 +132,16 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
     return { as, address: `/webhook_endpoints/${body.id}` };
   };
   const hook = await api.call(caller, "POST", "/webhook_endpoints", { body: endpoint });
+  const event = await publishedEvent(api, caller.tenant_id);
+  const exhausted = await exhaustedDelivery(api, hook.body.id, event);
   return {
     ids: {
       clients: account.client_id,
       accounts: account.id,
       transactions: transaction.id,
       webhook_endpoints: hook.body.id,
-      ...(events.body.data[0] && { events: events.body.data[0].id }),
+      events: event.id,
+      deliveries: exhausted.id,
     },
     requests: {
       create_client: async () => ({ address: "/clients", parts: { body: clientRequest() } }),
@@ -178,9 +185,48 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         const { as, address } = await ownEndpoint();
         return { as, address: `${address}/rotate_secret`, parts: { body: { grace_seconds: 60 } } };
       },
+      test_webhook_endpoint: async () => {
+        const { as, address } = await ownEndpoint();
+        return { as, address: `${address}/test`, parts: { body: { type: "client.created" } } };
+      },
+      replay_events: async () => ({
+        address: `/webhook_endpoints/${hook.body.id}/replay`,
+        parts: { body: { after_sequence: "0" } },
+      }),
+      retry_delivery: async () => ({
+        address: `/deliveries/${(await exhaustedDelivery(api, hook.body.id, event)).id}/retry`,
+      }),
       update_settings: async () => ({ address: "/settings", parts: { body: { four_eyes: false } } }),
     },
   };
+}
+
+/** An event as the publisher stores it. */
+async function publishedEvent(api: TestApi, tenant_id: string): Promise<PublishedEvent> {
+  const created_at = new Date().toISOString();
+  const id = eventId(Date.now(), newId("evt"), 1);
+  const payload = { id, object: "event", type: "client.created", created_at, sequence: "1", data: { object: {} } };
+  const event = {
+    ...{ id, tenant_id, sequence: 1, type: "client.created", resource_id: "cli_01JD0000000000000000000001" },
+    ...{ account_id: null, client_id: null, created_at, published_at: created_at },
+    payload: JSON.stringify(payload),
+    expires_at: Math.floor(Date.now() / 1000) + 86_400,
+  } as PublishedEvent;
+  await putRaw(api, itemOf(events, event));
+  return event;
+}
+
+/** A delivery that has been tried to the end, each time another one. */
+async function exhaustedDelivery(api: TestApi, endpoint_id: string, event: PublishedEvent): Promise<Delivery> {
+  const redelivery = Date.now() - Math.floor(Math.random() * 1e9);
+  const endpoint = { id: endpoint_id, tenant_id: event.tenant_id, epoch: 0 };
+  const id = deliveryId(event.id, endpoint_id, redelivery);
+  const again = { redelivery, redelivery_of: null };
+  const draft = draftDelivery(id, endpoint, event, event.created_at, (seconds) => seconds * 1000, again);
+  const ended = { status: "exhausted", attempt: 6, next_attempt_at: null, wake_at: null } as const;
+  const delivery: Delivery = { ...draft, ...ended, completed_at: event.created_at };
+  await putRaw(api, itemOf(deliveries, delivery));
+  return delivery;
 }
 
 /** A read needs nothing but the id of a resource that is there. */
