@@ -26,8 +26,8 @@ Ratios are to an empty function in the same round. They survive a busy machine, 
 /**
  * What must hold; the command fails when a row misses. `first` is the processor time of the first request over that of
  * the empty function's whole process in the same round: 8 ms where that takes 26.7, as on the machine that the bounds
- * were set on. A row of one round trip, the counter beside it, keeps to it; `first_of_several` is for those that wait for
- * one answer before they can ask for the next, and for lists with their 25 items (ADR 0017).
+ * were set on. A row of one round trip, the counter beside it, keeps to it; `first_of_several` is for those that wait
+ * for one answer before they can ask for the next, and for lists with their 25 items (ADR 0017).
  */
 const most = { kibibytes: 200, ratio: 2.9, first: 8 / 26.7, first_of_several: 22 / 26.7, warm_requests: 300 };
 
