@@ -69,7 +69,16 @@ export const limits = {
     /** The counter item outlives its minute by this much before DynamoDB may delete it. */
     counter_kept_seconds: 3600,
   },
-  page: { min_items: 1, max_items: 100, default_items: 25, max_reads: 3, entries_per_read: 250, max_filter_words: 20 },
+  page: {
+    min_items: 1,
+    max_items: 100,
+    default_items: 25,
+    max_reads: 3,
+    entries_per_read: 250,
+    max_filter_words: 20,
+    /** Partitions of accounts that one page asks for positions side by side. */
+    queries_at_once: 25,
+  },
   idempotency: {
     /** How long a stored answer is given again. */
     kept_seconds: 24 * 3600,

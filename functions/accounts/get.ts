@@ -1,11 +1,14 @@
-import { ref } from "../../shared/data/store.ts";
-import { accountBody } from "../../shared/domain/account.ts";
+import { readHoldings } from "../../shared/data/holdings.ts";
+import { readMarket } from "../../shared/data/market.ts";
+import { accountNow } from "../../shared/domain/trading/live.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getAccount } from "../../shared/routes/accounts.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /accounts/{id}` */
-export const handler = read(getAccount, async ({ path, load }) => {
-  const id = path["id"] ?? "";
-  const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
-  return account && balance && accountBody(account, balance);
+export const handler = read(getAccount, async ({ path, caller: { tenant_id: tenant } }) => {
+  const holdings = await readHoldings(tenant, path["id"] ?? "");
+  if (holdings === undefined) return undefined;
+  const market = await readMarket(tenant, holdings.positions);
+  return accountNow(holdings, { market, now: nowIso() });
 });

@@ -2,7 +2,7 @@ import { ledgers } from "../../shared/data/entities.ts";
 import { pageOfPartition } from "../../shared/data/list.ts";
 import { ref } from "../../shared/data/store.ts";
 import { type Ledger, ledgerBody } from "../../shared/domain/account.ts";
-import { keepBoth, keepBy, keepCreated } from "../../shared/http/filters.ts";
+import { keepBoth, keepBy, keepWithin } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listLedger } from "../../shared/routes/accounts.ts";
@@ -11,7 +11,7 @@ import { listLedger } from "../../shared/routes/accounts.ts";
 export const handler = list(listLedger, async ({ path, caller, place, query, load }) => {
   const id = path["id"] ?? "";
   const partition = ledgers.partition(caller.tenant_id, id);
-  const keep = keepBoth(keepBy(query, ["kind"]), keepCreated(query));
+  const keep = keepBoth(keepBy(query, ["kind"]), keepWithin(query, "created"));
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),
     pageOfPartition<Ledger>(partition, { ...pageRequest(place, "-balance_version"), ...keep }),

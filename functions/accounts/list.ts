@@ -1,14 +1,13 @@
 import { accounts } from "../../shared/data/entities.ts";
-import { pageOfPairs } from "../../shared/data/list.ts";
-import { type Account, accountBody, type Balance } from "../../shared/domain/account.ts";
-import { accountFilters, resourcePage } from "../../shared/http/filters.ts";
+import { accountNow } from "../../shared/domain/trading/live.ts";
+import { pageOfAccounts } from "../../shared/http/account-pages.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listAccounts } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts` */
-export const handler = list(listAccounts, async ({ caller, place }) => {
-  const request = resourcePage(place, accountFilters);
-  const page = await pageOfPairs<Account, Balance>("list", [accounts.all(caller.tenant_id)], "BALANCE", request);
-  return pageReply(place, page, ([account, balance]) => accountBody(account, balance));
+export const handler = list(listAccounts, async ({ caller: { tenant_id: tenant }, place }) => {
+  const all = { index: "list", partition: accounts.all(tenant) } as const;
+  const { page, ...moment } = await pageOfAccounts(tenant, place, all);
+  return pageReply(place, page, (holdings) => accountNow(holdings, moment));
 });

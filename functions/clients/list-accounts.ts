@@ -1,20 +1,18 @@
 import { accounts } from "../../shared/data/entities.ts";
-import { pageOfPairs } from "../../shared/data/list.ts";
 import { ref } from "../../shared/data/store.ts";
-import { type Account, accountBody, type Balance } from "../../shared/domain/account.ts";
-import { accountFilters, resourcePage } from "../../shared/http/filters.ts";
+import { accountNow } from "../../shared/domain/trading/live.ts";
+import { pageOfAccounts } from "../../shared/http/account-pages.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listClientAccounts } from "../../shared/routes/clients.ts";
 
 /** `GET /clients/{id}/accounts` */
-export const handler = list(listClientAccounts, async ({ path, caller, place, load }) => {
+export const handler = list(listClientAccounts, async ({ path, caller: { tenant_id: tenant }, place, load }) => {
   const id = path["id"] ?? "";
-  const request = resourcePage(place, accountFilters);
-  const own = accounts.ofClient(caller.tenant_id, id);
-  const [{ client }, page] = await Promise.all([
+  const own = { index: "owner", partition: accounts.ofClient(tenant, id) } as const;
+  const [{ client }, { page, ...moment }] = await Promise.all([
     load({ client: ref.client(id) }),
-    pageOfPairs<Account, Balance>("owner", [own], "BALANCE", request),
+    pageOfAccounts(tenant, place, own),
   ]);
-  return client && pageReply(place, page, ([account, balance]) => accountBody(account, balance));
+  return client && pageReply(place, page, (holdings) => accountNow(holdings, moment));
 });

@@ -1,6 +1,6 @@
 import { events, type PublishedEvent } from "../../shared/data/entities.ts";
 import { pageOfEvents, pageOfIndex } from "../../shared/data/list.ts";
-import { keepBoth, keepBy, keepCreated } from "../../shared/http/filters.ts";
+import { keepBoth, keepBy, keepWithin } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listEvents } from "../../shared/routes/events.ts";
@@ -8,7 +8,10 @@ import { listEvents } from "../../shared/routes/events.ts";
 /** `GET /events`: over an index when a resource or an account is asked for, else over the events themselves. */
 export const handler = list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { resource_id: resource, account_id: account, after_sequence: after = "0" } = query;
-  const keep = keepBoth(keepBy(query, ["type", "resource_id", "account_id", "client_id"]), keepCreated(query));
+  const keep = keepBoth(
+    keepBy(query, ["type", "resource_id", "account_id", "client_id"]),
+    keepWithin(query, "created"),
+  );
   const request = { ...pageRequest(place, "sequence"), ...keep };
   const above = { ...request, floor: events.sortOf(Number(after) + 1) };
   const page =

@@ -250,10 +250,15 @@ export const positions = {
       state_sk: place,
       owner_pk: positions.ofAccount(item.tenant_id, item.account_id),
       owner_sk: place,
-      facets: { symbol: item.symbol, side: item.side, opened_at: item.opened_at },
+      facets: { symbol: item.symbol, side: item.side, opened_at: item.opened_at, source: item.source },
     };
   },
 } satisfies Entity<Position> & Record<string, unknown>;
+
+/** The trade that a position is the open side of; a text that names no position names no trade. */
+export function positionTrade(id: string): string {
+  return id.startsWith("pos_") ? `trd_${ulidOf(id)}` : "";
+}
 
 /** Which way a price moves to meet a level: to it from above, or to it from below. */
 export type Direction = Exposure["direction"];

@@ -28,10 +28,11 @@ export interface Page<T> {
   readonly prev: Cursor | undefined;
 }
 
-interface Entry {
+/** An entry of an index: the item that it is of, its place, and what the index carries of it. */
+export interface Entry {
   readonly key: Key;
   readonly sort: string;
-  readonly item: Record<string, unknown>;
+  readonly item: Readonly<Record<string, unknown>>;
 }
 
 /** An index that lists follow. */
@@ -55,7 +56,7 @@ export async function pageOfIndex<T>(
   partitions: readonly string[],
   request: PageRequest,
 ): Promise<Page<T>> {
-  const page = await walk(indexSources(index, partitions), request, false);
+  const page = await pageOfEntries(index, partitions, request);
   const items = await readKeys(
     page.items.map(({ key }) => key),
     false,
@@ -63,19 +64,13 @@ export async function pageOfIndex<T>(
   return { ...page, items: items.filter((item) => item !== undefined) as T[] };
 }
 
-/** As {@link pageOfIndex}, each item with the companion beside it in its partition under the sort key `beside`. */
-export async function pageOfPairs<T, C>(
+/** As {@link pageOfIndex}, the entries alone: for who reads more than their items. */
+export function pageOfEntries(
   index: ListIndex,
   partitions: readonly string[],
-  beside: string,
   request: PageRequest,
-): Promise<Page<readonly [T, C]>> {
-  const page = await walk(indexSources(index, partitions), request, false);
-  const keys = page.items.map(({ key }) => key);
-  const found = await readKeys([...keys, ...keys.map(({ pk }) => ({ pk, sk: beside }))], false);
-  const pairs = keys.map((_, place) => [found[place], found[place + keys.length]] as const);
-  const items = pairs.filter(([item, companion]) => item !== undefined && companion !== undefined);
-  return { ...page, items: items as unknown as (readonly [T, C])[] };
+): Promise<Page<Entry>> {
+  return walk(indexSources(index, partitions), request, false);
 }
 
 /** A page of a partition of the table itself, strongly consistent. */

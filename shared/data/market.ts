@@ -59,34 +59,50 @@ async function pairsOf(tenant: string, names: ReadonlySet<string>): Promise<read
  * read lately.
  */
 export async function readMarket(tenant: string, valued: Iterable<Valued>): Promise<Market> {
+  return (await readMarketWith(tenant, valued, [])).market;
+}
+
+/** As {@link readMarket}, and these items in the same read, in the order of their keys. */
+export async function readMarketWith(
+  tenant: string,
+  valued: Iterable<Valued>,
+  keys: readonly TableKey[],
+): Promise<{ readonly market: Market; readonly items: readonly unknown[] }> {
   const wanted = [...valued];
-  if (wanted.length === 0) return noMarket;
+  if (wanted.length === 0) return { market: noMarket, items: await readKeys(keys) };
   const pairs = await pairsOf(tenant, new Set(wanted.map(({ symbol }) => symbol)));
   const sources = new Set(wanted.flatMap(({ source = internalSource }) => (source === internalSource ? [] : [source])));
-  return readQuoted(tenant, symbolsNeeded(pairs, wanted), sources);
+  return readNamed(tenant, symbolsNeeded(pairs, wanted), sources, keys);
 }
 
 const noMarket: Market = { symbols: new Map(), quotes: new Map() };
 
-/** These symbols with their newest quotes, and the pulses of these sources: one read for each hundred items. */
-export async function readQuoted(
+/** These symbols with their newest quotes: one read for each hundred items. */
+export async function readQuoted(tenant: string, names: Iterable<string>): Promise<Market> {
+  return (await readNamed(tenant, names, [], [])).market;
+}
+
+async function readNamed(
   tenant: string,
   names: Iterable<string>,
-  sources: Iterable<string> = [],
-): Promise<Market> {
+  sources: Iterable<string>,
+  others: readonly TableKey[],
+) {
   const wanted = [...new Set(names)];
-  const keys: TableKey[] = [
+  const found = await readKeys([
+    ...others,
     ...wanted.map((name) => symbols.key(tenant, name)),
     ...wanted.map((name) => ({ ...quotes.key(tenant, name), volatile: true })),
     ...[...new Set(sources)].map((name) => ({ ...pulses.key(tenant, name), volatile: true })),
-  ];
-  const found = await readKeys(keys);
+  ]);
+  const named = found.slice(others.length);
   const count = wanted.length;
-  return {
-    symbols: byName<TradingSymbol>(found.slice(0, count), ({ symbol }) => symbol),
-    quotes: byName<Quote>(found.slice(count, 2 * count), ({ symbol }) => symbol),
-    sources: byName<SourcePulse>(found.slice(2 * count), ({ name }) => name),
+  const market: Market = {
+    symbols: byName<TradingSymbol>(named.slice(0, count), ({ symbol }) => symbol),
+    quotes: byName<Quote>(named.slice(count, 2 * count), ({ symbol }) => symbol),
+    sources: byName<SourcePulse>(named.slice(2 * count), ({ name }) => name),
   };
+  return { market, items: found.slice(0, others.length) };
 }
 
 /** Every symbol of a tenant, with the newest quotes of those that convert one currency into another. */

@@ -5,8 +5,8 @@ import { type ListPlace, pageRequest } from "./page.ts";
 /** Filters of the list of clients. */
 export const clientFilters = ["status", "verification_status", "country", "email", "external_id", "tag"];
 
-/** Filters of every list of accounts. */
-export const accountFilters = ["status", "type", "currency", "group_id", "number", "platform_login", "margin_status"];
+/** Filters of every list of accounts that look at the account itself; the state of its margin follows from prices. */
+export const accountFilters = ["status", "type", "currency", "group_id", "number", "platform_login"];
 
 /** Filters of every list of transactions. */
 export const transactionFilters = [
@@ -19,6 +19,15 @@ export const transactionFilters = [
   "provider_reference",
 ];
 
+/** Filters of every list of trades. */
+export const tradeFilters = ["status", "symbol", "side", "close_reason"];
+
+/** Filters of every list of positions. */
+export const positionFilters = ["symbol", "side"];
+
+/** Filters of every list of orders; their status chooses the partitions. */
+export const orderFilters = ["symbol", "side", "type", "account_id"];
+
 /** Filters of the list of applications. */
 export const applicationFilters = ["status"];
 
@@ -30,9 +39,12 @@ export function wordsOf(query: Query, name: string): readonly string[] | undefin
   return value === undefined ? undefined : [...new Set(value.split(","))];
 }
 
-/** Bounds of a list that is sorted by ULID, from `created_from` (inclusive) and `created_to` (exclusive). */
-function createdBounds(query: Query): Pick<PageRequest, "floor" | "ceiling"> {
-  const { created_from: from, created_to: to } = query;
+/** Moments that lists have ranges over: `created_from` (inclusive) and `created_to` (exclusive). */
+type Moment = "created" | "open" | "close";
+
+/** Bounds of a list that is sorted by a moment, as the beginning of a ULID. */
+export function boundsBy(query: Query, moment: Moment): Pick<PageRequest, "floor" | "ceiling"> {
+  const [from, to] = [query[`${moment}_from`], query[`${moment}_to`]];
   return {
     ...(from === undefined ? {} : { floor: timePart(timeOf(from)) }),
     ...(to === undefined ? {} : { ceiling: timePart(timeOf(to)) }),
@@ -57,8 +69,7 @@ export function keepBy(query: Query, names: readonly string[]): Pick<PageRequest
   return {
     keep: (entry) =>
       wanted.every(({ attribute, words }) => {
-        // The margin status is not kept before there are positions: every account is normal.
-        const value = entry[attribute] ?? (attribute === "margin_status" ? "normal" : undefined);
+        const value = entry[attribute];
         if (Array.isArray(value)) return words.some((word) => value.includes(word));
         // What is not there is no text: the word "null" finds nothing but itself.
         return typeof value === "string" && words.includes(value);
@@ -76,18 +87,27 @@ function literal(name: string, words: readonly string[], query: Query): readonly
   return free.has(name) ? [query[name] ?? ""] : words;
 }
 
-/** A filter over the moment that an item carries as text, for lists that are not sorted by it. */
-export function keepCreated(query: Query): Pick<PageRequest, "keep"> {
-  const { created_from: from, created_to: to } = query;
+/**
+ * A filter over a moment that an item carries as text, for lists that are not sorted by it. What has no such moment is
+ * in no range.
+ */
+export function keepWithin(query: Query, moment: Moment): Pick<PageRequest, "keep"> {
+  const [from, to] = [query[`${moment}_from`], query[`${moment}_to`]];
   if (from === undefined && to === undefined) return {};
   const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
   return {
     keep: (entry) => {
-      const at = Date.parse(String(entry["created_at"]));
+      const at = Date.parse(String(entry[momentFields[moment]]));
       return at >= low && at < high;
     },
   };
 }
+
+const momentFields: Readonly<Record<Moment, string>> = {
+  created: "created_at",
+  open: "open_at",
+  close: "close_at",
+};
 
 /**
  * What page a list of resources asks for: newest first unless `sort` says otherwise, within `created_from` and
@@ -96,7 +116,7 @@ export function keepCreated(query: Query): Pick<PageRequest, "keep"> {
  */
 export function resourcePage(place: ListPlace, filters: readonly string[]): PageRequest {
   const { query } = place;
-  return { ...pageRequest(place, "-created_at"), ...createdBounds(query), ...keepBy(query, filters) };
+  return { ...pageRequest(place, "-created_at"), ...boundsBy(query, "created"), ...keepBy(query, filters) };
 }
 
 /** Both filters at once. */

@@ -30,7 +30,6 @@ const rules: Readonly<Record<string, string>> = {
   reason_code: "must be a lower-case word with underscores",
   sequence: "must be a whole number",
   symbol: "must be the name of a symbol such as EURUSD",
-  symbols: "must be up to 50 names of symbols such as EURUSD, separated by commas",
   signed_amount: "must be a plain decimal such as -6.20",
   source_name: "must be a platform and a name such as mt5:live-1",
   text: "must be text without control characters and not blank",
@@ -145,6 +144,7 @@ function explain(issue: $ZodIssue): { code: string; detail: string } {
 function ruleText(message: string): string {
   if (message.startsWith("id ")) return `must be an identifier that begins with ${message.slice(3)}`;
   if (message.startsWith("one of ")) return `must be one or more of ${message.slice(7)}, separated by commas`;
+  if (message.startsWith("list of ")) return `must be ${message.slice(8)}, separated by commas`;
   return rules[message] ?? "is not valid";
 }
 

@@ -242,7 +242,7 @@ function parametersOf(row: Route): JsonObject[] {
   const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(row, name));
   const inQuery = Object.entries(membersOf(row.query)).map(([name, schema]) => {
     const json = parameterSchema(schema);
-    const text = memberText("", [name]);
+    const text = memberText(row.id, [name]);
     return {
       name,
       in: "query",

@@ -3,7 +3,7 @@ import type { Route } from "../routes/route.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import type { JsonObject } from "./document.ts";
-import { eventObjects, replyExamples } from "./examples.ts";
+import { replyExamples } from "./examples.ts";
 import { componentName, referenceTo } from "./schemas.ts";
 
 /** Headers of every delivery, by the name they have on the wire. */
@@ -132,7 +132,7 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
 /** The event as an example when there is one of its resource. */
 function exampleOf(kind: EventType, rows: readonly Route[]): { example?: unknown } {
   const component = resourceComponent(kind, rows);
-  const object = (replyExamples[component ?? ""] ?? eventObjects[resourceOf(kind)]) as JsonObject | undefined;
+  const object = replyExamples[component ?? ""] as JsonObject | undefined;
   const event = replyExamples[componentName(BrokerageEvent, "shared/schema/event.ts")] as JsonObject;
   if (object === undefined) return {};
   const resource = { type: object["object"], id: object["id"], version: object["version"] };

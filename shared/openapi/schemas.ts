@@ -164,6 +164,9 @@ const portableTextPattern = String.raw`^[^${control}]*[^\s${control}][^${control
 /** What `setOf` makes of its words. */
 const setPattern = /^\^\(\?:([^()]*)\)\(\?:,\(\?:\1\)\)\{0,\d+\}\$$/;
 
+/** What `listOf` makes of its pattern. */
+const listPattern = /^\^(.+)\(\?:,\1\)\{0,(\d+)\}\$$/;
+
 /** Where OpenAPI has a word of its own for what a schema says by a pattern or by code. */
 function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: JsonObject }): void {
   const json = jsonSchema;
@@ -177,16 +180,17 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
   }
   if (json["pattern"] === textPattern) json["pattern"] = portableTextPattern;
   if (String(json["pattern"]).includes("\\p{")) throw new Error(`${json["pattern"]} needs a portable form here.`);
-  if (zodSchema === quote.SymbolNames) {
-    delete json["pattern"];
-    const items = { type: "string", pattern: "^[A-Z0-9._]{2,20}$" };
-    Object.assign(json, { type: "array", items, minItems: 1, maxItems: limits.trading.max_quotes });
-  }
   const words = setPattern.exec(String(json["pattern"] ?? ""))?.[1];
   if (words !== undefined) {
     delete json["pattern"];
     const items = { type: "string", enum: words.split("|").map((word) => word.replaceAll("\\", "")) };
     Object.assign(json, { type: "array", items, minItems: 1, maxItems: limits.page.max_filter_words });
+  }
+  const [, one, more] = listPattern.exec(String(json["pattern"] ?? "")) ?? [];
+  if (one !== undefined) {
+    delete json["pattern"];
+    const items = { type: "string", pattern: `^${one}$` };
+    Object.assign(json, { type: "array", items, minItems: 1, maxItems: Number(more) + 1 });
   }
   // Every integer of the wire fits a double; saying so with two bounds in each place would only hide the real bounds.
   if (json["minimum"] === Number.MIN_SAFE_INTEGER) delete json["minimum"];

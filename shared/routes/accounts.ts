@@ -1,13 +1,20 @@
 import {
   AccountBalance,
+  AccountMetrics,
+  AccountMetricsQuery,
   CreateAccountRequest,
   LedgerEntry,
   ListAccountsQuery,
   ListLedgerQuery,
+  ListMarginWatchQuery,
   TradingAccount,
   UpdateAccountRequest,
+  WatchedAccount,
 } from "../schema/account.ts";
 import { page } from "../schema/fields.ts";
+import { ListAccountOrdersQuery, Order } from "../schema/order.ts";
+import { ListAccountPositionsQuery, Position } from "../schema/position.ts";
+import { ListAccountTradesQuery, Trade } from "../schema/trade.ts";
 import { ListAccountTransactionsQuery, Transaction } from "../schema/transaction.ts";
 import { route } from "./route.ts";
 
@@ -23,7 +30,7 @@ export const listAccounts = route({
   auth: "token",
   scope: "accounts:read",
   rate: "standard",
-  grants: ["query:list", "read"],
+  grants: ["query:list", "query:state", "read", "query", "read:quotes"],
   query: ListAccountsQuery,
   reply: page(TradingAccount),
   status: 200,
@@ -78,7 +85,7 @@ export const getAccount = route({
   auth: "token",
   scope: "accounts:read",
   rate: "standard",
-  grants: ["read"],
+  grants: ["read", "query", "read:quotes"],
   reply: TradingAccount,
   status: 200,
   refusals: [],
@@ -154,7 +161,7 @@ export const getBalance = route({
   auth: "token",
   scope: "accounts:read",
   rate: "standard",
-  grants: ["read"],
+  grants: ["read", "query", "read:quotes"],
   reply: AccountBalance,
   status: 200,
   refusals: [],
@@ -206,14 +213,129 @@ export const listAccountTransactions = route({
   stages: ["sandbox", "production"],
 });
 
+/** `GET /accounts/{id}/trades` */
+export const listAccountTrades = route({
+  id: "list_account_trades",
+  method: "GET",
+  path: "/accounts/{id}/trades",
+  tag: "Trading",
+  summary: "List the trades of an account",
+  description: "Newest first. By `-close_at` it lists closed trades only.",
+  file: "accounts/list-trades",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["query:owner", "query:client", "read"],
+  query: ListAccountTradesQuery,
+  reply: page(Trade),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /accounts/{id}/positions` */
+export const listAccountPositions = route({
+  id: "list_account_positions",
+  method: "GET",
+  path: "/accounts/{id}/positions",
+  tag: "Trading",
+  summary: "List the open positions of an account",
+  description: "Newest first, each valued at the newest price.",
+  file: "accounts/list-positions",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["query:owner", "read", "query", "read:quotes"],
+  query: ListAccountPositionsQuery,
+  reply: page(Position),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /accounts/{id}/orders` */
+export const listAccountOrders = route({
+  id: "list_account_orders",
+  method: "GET",
+  path: "/accounts/{id}/orders",
+  tag: "Trading",
+  summary: "List the orders of an account",
+  description: "Pending ones unless `status` asks for others, newest first.",
+  file: "accounts/list-orders",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["query:owner", "read"],
+  query: ListAccountOrdersQuery,
+  reply: page(Order),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /accounts/metrics` */
+export const getAccountMetrics = route({
+  id: "get_account_metrics",
+  method: "GET",
+  path: "/accounts/metrics",
+  tag: "Accounts",
+  summary: "Get the money of several accounts",
+  description:
+    "Up to 100 accounts at the same prices. `metrics_as_of` is the time of the oldest price, `metrics_stale` " +
+    "tells whether one is too old.",
+  file: "accounts/metrics",
+  auth: "token",
+  scope: "accounts:read",
+  rate: "standard",
+  grants: ["read", "query", "read:quotes"],
+  query: AccountMetricsQuery,
+  reply: AccountMetrics,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /accounts/margin_watch` */
+export const listMarginWatch = route({
+  id: "list_margin_watch",
+  method: "GET",
+  path: "/accounts/margin_watch",
+  tag: "Accounts",
+  summary: "List accounts by their margin level",
+  description:
+    "The lowest level first, of accounts with open positions. The order is that of the last evaluation, which " +
+    "every execution and every price that could change a state brings about; the amounts are those of this " +
+    "moment.",
+  file: "accounts/margin-watch",
+  auth: "token",
+  scope: "accounts:read",
+  rate: "standard",
+  grants: ["query:list", "read", "query", "read:quotes"],
+  query: ListMarginWatchQuery,
+  reply: page(WatchedAccount),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the account endpoints. */
 export const accountRoutes = [
   listAccounts,
   createAccount,
+  getAccountMetrics,
+  listMarginWatch,
   getAccount,
   updateAccount,
   disableAccount,
   getBalance,
   listLedger,
   listAccountTransactions,
+  listAccountTrades,
+  listAccountPositions,
+  listAccountOrders,
 ] as const;

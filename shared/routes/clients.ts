@@ -113,7 +113,7 @@ export const listClientAccounts = route({
   auth: "token",
   scope: "accounts:read",
   rate: "standard",
-  grants: ["query:owner", "read"],
+  grants: ["query:owner", "read", "query", "read:quotes"],
   query: ListAccountsQuery,
   reply: page(TradingAccount),
   status: 200,

@@ -7,6 +7,7 @@ import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
 import type { Route } from "./route.ts";
 import { serviceRoutes } from "./service.ts";
+import { tradingRoutes } from "./trading.ts";
 import { transactionRoutes } from "./transactions.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...clientRoutes,
   ...accountRoutes,
   ...transactionRoutes,
+  ...tradingRoutes,
   ...marketRoutes,
   ...feedRoutes,
   ...eventRoutes,

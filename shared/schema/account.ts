@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
+import { limits } from "../limits.ts";
 import {
   Currency,
   createdRange,
   id,
+  listOf,
   Metadata,
   MetadataPatch,
   Money,
@@ -12,6 +14,7 @@ import {
   setOf,
   Timestamp,
   text,
+  ulid,
 } from "./fields.ts";
 
 const AccountType = z.enum(["live", "demo"]);
@@ -88,6 +91,36 @@ export const AccountBalance = z.object({
   metrics_stale: z.boolean(),
   balance_version: z.int(),
   _links: resourceFields._links,
+});
+
+/** Query of `GET /accounts/metrics`. */
+export const AccountMetricsQuery = z.strictObject({
+  account_ids: listOf(`acc_${ulid}`, limits.page.max_items, `up to ${limits.page.max_items} account ids`),
+});
+
+/** `GET /accounts/metrics`: the money of several accounts at the newest prices. */
+export const AccountMetrics = z.object({
+  object: z.literal("account_metrics"),
+  data: z.array(AccountBalance),
+  missing: z.array(z.string()),
+  _links: resourceFields._links,
+});
+
+/** Query of `GET /accounts/margin_watch`. */
+export const ListMarginWatchQuery = z.strictObject({
+  ...pageParameters,
+  margin_status: z.optional(setOf(MarginStatus.options)),
+  sort: z.optional(z.enum(["margin_level"])),
+});
+
+/** An account with open positions on the list of margin levels: how it stands now, and at its last evaluation. */
+export const WatchedAccount = z.object({
+  ...AccountBalance.shape,
+  object: z.literal("watched_account"),
+  client_id: z.string(),
+  evaluated_at: Timestamp,
+  evaluated_margin_level: z.nullable(z.string()),
+  liquidating: z.boolean(),
 });
 
 /** Query of `GET /accounts`. */
@@ -190,5 +223,9 @@ export type LedgerEntryBody = z.infer<typeof LedgerEntry>;
 export type LedgerKindName = z.infer<typeof LedgerKind>;
 /** Body of `PATCH /accounts/{id}` after validation. */
 export type UpdateAccount = z.infer<typeof UpdateAccountRequest>;
+/** The money of several accounts on the wire. */
+export type AccountMetricsBody = z.infer<typeof AccountMetrics>;
+/** An account on the list of margin levels on the wire. */
+export type WatchedAccountBody = z.infer<typeof WatchedAccount>;
 /** The money of an account on the wire. */
 export type AccountBalanceBody = z.infer<typeof AccountBalance>;

@@ -44,10 +44,13 @@ export const MetadataPatch = z.record(
   z.nullable(z.string().check(z.maxLength(limits.metadata.max_value_characters))),
 );
 
+/** Pattern of a ULID in capitals, as identifiers hold it. */
+export const ulid = "[0-9A-HJKMNP-TV-Z]{26}";
+
 /** Identifier `<prefix>_<ULID>`. */
 // @__NO_SIDE_EFFECTS__
 export function id(prefix: string) {
-  return z.string().check(z.regex(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`), `id ${prefix}_`));
+  return z.string().check(z.regex(new RegExp(`^${prefix}_${ulid}$`), `id ${prefix}_`));
 }
 
 /** Links of a resource or of a page. */
@@ -77,6 +80,12 @@ export function setOf(words: readonly string[]) {
   const word = `(?:${words.join("|")})`;
   const more = limits.page.max_filter_words - 1;
   return z.string().check(z.regex(new RegExp(`^${word}(?:,${word}){0,${more}}$`), `one of ${words.join(", ")}`));
+}
+
+/** One or more texts of this pattern, at most `most`, separated by commas. */
+// @__NO_SIDE_EFFECTS__
+export function listOf(pattern: string, most: number, what: string) {
+  return z.string().check(z.regex(new RegExp(`^${pattern}(?:,${pattern}){0,${most - 1}}$`), `list of ${what}`));
 }
 
 /** One page of a list. */

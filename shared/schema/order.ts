@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { resourceFields, Timestamp } from "./fields.ts";
-import { Decimal, SymbolName } from "./symbol.ts";
+import { createdRange, id, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
+import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Side } from "./trade.ts";
 
 /** How an order waits: for a better price, for a worse one, or first for one and then for the other. */
@@ -16,6 +16,22 @@ export const RejectReason = z.enum([
   "invalid_price",
   "too_many_positions",
 ]);
+
+const filters = {
+  ...pageParameters,
+  ...createdRange,
+  status: z.optional(setOf(OrderStatus.options)),
+  symbol: z.optional(symbolNames()),
+  side: z.optional(setOf(Side.options)),
+  type: z.optional(setOf(OrderType.options)),
+  sort: z.optional(z.enum(["-created_at", "created_at"])),
+};
+
+/** Query of `GET /orders`: pending ones unless another status is asked for. */
+export const ListOrdersQuery = z.strictObject({ ...filters, account_id: z.optional(id("acc")) });
+
+/** Query of `GET /accounts/{id}/orders`. */
+export const ListAccountOrdersQuery = z.strictObject(filters);
 
 /** A pending order as the API shows it. It reserves no margin. */
 export const Order = z.object({

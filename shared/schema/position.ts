@@ -1,7 +1,20 @@
 import * as z from "zod/mini";
-import { Currency, Money, resourceFields, Timestamp } from "./fields.ts";
-import { Decimal, SymbolName } from "./symbol.ts";
+import { Currency, id, Money, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
+import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion, Side } from "./trade.ts";
+
+const filters = {
+  ...pageParameters,
+  symbol: z.optional(symbolNames()),
+  side: z.optional(setOf(Side.options)),
+  sort: z.optional(z.enum(["-opened_at", "opened_at"])),
+};
+
+/** Query of `GET /positions`. */
+export const ListPositionsQuery = z.strictObject({ ...filters, account_id: z.optional(id("acc")) });
+
+/** Query of `GET /accounts/{id}/positions`. */
+export const ListAccountPositionsQuery = z.strictObject(filters);
 
 /** An open position as the API shows it, valued at the newest price; null where there never was one. */
 export const Position = z.object({

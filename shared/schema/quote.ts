@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { Currency, Links, resourceFields, setOf, Timestamp } from "./fields.ts";
-import { Decimal, InstrumentCurrency, MarketStatus, SymbolName } from "./symbol.ts";
+import { Decimal, InstrumentCurrency, MarketStatus, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion } from "./trade.ts";
 
 /** The newest price of a symbol as the API shows it. `stale`: the market is open and the price is old. */
@@ -25,15 +25,8 @@ export const Quote = z.object({
   _links: resourceFields._links,
 });
 
-const name = "[A-Z0-9._]{2,20}";
-
-/** Names of symbols, separated by commas. */
-export const SymbolNames = z
-  .string()
-  .check(z.regex(new RegExp(`^${name}(?:,${name}){0,${limits.trading.max_quotes - 1}}$`), "symbols"));
-
 /** Query of `GET /quotes`. */
-export const ListQuotesQuery = z.strictObject({ symbols: SymbolNames });
+export const ListQuotesQuery = z.strictObject({ symbols: symbolNames(limits.trading.max_quotes) });
 
 /** The newest prices of the symbols that were asked for, and why the others have none. */
 export const QuoteSet = z.object({

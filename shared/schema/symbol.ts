@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { Currency, id, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
+import { limits } from "../limits.ts";
+import { Currency, id, listOf, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
 
 /** Decimal string that is not negative, `"1.10010"` for one. */
 export const Decimal = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "decimal"));
@@ -7,6 +8,11 @@ export const Decimal = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,1
 const SignedDecimal = z.string().check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "decimal"));
 /** Key of a symbol: `EURUSD`, `GER40`. */
 export const SymbolName = z.string().check(z.regex(/^[A-Z0-9._]{2,20}$/, "symbol"));
+/** One or more keys of symbols, separated by commas. */
+// @__NO_SIDE_EFFECTS__
+export function symbolNames(most: number = limits.page.max_filter_words) {
+  return listOf("[A-Z0-9._]{2,20}", most, `up to ${most} names of symbols such as EURUSD`);
+}
 /** A currency that an instrument is made of; more than the ones that accounts have. */
 export const InstrumentCurrency = z.string().check(z.regex(/^[A-Z]{3}$/, "currency"));
 

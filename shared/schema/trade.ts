@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { Currency, Money, resourceFields, Timestamp } from "./fields.ts";
-import { Decimal, InstrumentCurrency, SymbolName } from "./symbol.ts";
+import { Currency, id, Money, pageParameters, resourceFields, setOf, Timestamp, TimestampInput } from "./fields.ts";
+import { Decimal, InstrumentCurrency, SymbolName, symbolNames } from "./symbol.ts";
 
 /** The side of a trade, a position or an order. */
 export const Side = z.enum(["buy", "sell"]);
@@ -25,6 +25,27 @@ export const Conversion = z.object({
   rate: Decimal,
 });
 
+const TradeStatus = z.enum(["open", "closed"]);
+
+const filters = {
+  ...pageParameters,
+  status: z.optional(setOf(TradeStatus.options)),
+  symbol: z.optional(symbolNames()),
+  side: z.optional(setOf(Side.options)),
+  close_reason: z.optional(setOf(CloseReason.options)),
+  open_from: z.optional(TimestampInput),
+  open_to: z.optional(TimestampInput),
+  close_from: z.optional(TimestampInput),
+  close_to: z.optional(TimestampInput),
+  sort: z.optional(z.enum(["-open_at", "open_at", "-close_at"])),
+};
+
+/** Query of `GET /trades`. */
+export const ListTradesQuery = z.strictObject({ ...filters, account_id: z.optional(id("acc")) });
+
+/** Query of `GET /accounts/{id}/trades`. */
+export const ListAccountTradesQuery = z.strictObject(filters);
+
 /** A trade as the API shows it. A part that is closed becomes a closed trade with a `parent_trade_id`. */
 export const Trade = z.object({
   id: z.string(),
@@ -33,7 +54,7 @@ export const Trade = z.object({
   client_id: z.string(),
   symbol: SymbolName,
   side: Side,
-  status: z.enum(["open", "closed"]),
+  status: TradeStatus,
   lots: Decimal,
   initial_lots: Decimal,
   parent_trade_id: z.nullable(z.string()),

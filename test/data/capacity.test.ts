@@ -1,14 +1,18 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApi } from "../support/api.ts";
 import { brokerage, clientRequest } from "../support/brokerage.ts";
 import { newCaller, type RequestParts } from "../support/request.ts";
+import { putMarket } from "../support/trading-data.ts";
 import { unitsOf } from "../support/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 
+const { tradingFloor } = await import("../support/trading-floor.ts");
+
 const caller = newCaller();
 const broker = brokerage(api, caller);
+const floor = tradingFloor(caller.tenant_id);
 
 interface Cost {
   /** Calls to the main table, in the order in which they were made. */
@@ -25,7 +29,8 @@ async function costOf(method: string, address: string, parts: RequestParts = {})
   expect(answer.status).toBeLessThan(300);
   const calls = api.watched.takeCalls();
   const own = calls.filter(({ tables }) => tables.includes(api.emulator.tableName));
-  const counter = calls.filter(({ tables }) => tables.includes(api.emulator.volatileTableName));
+  // Prices are read together with items of the main table, and count with them.
+  const counter = calls.filter((call) => !own.includes(call));
   expect([counter.map(({ operation }) => operation), unitsOf(counter)]).toEqual([["UpdateItem"], 1]);
   const reads = own.filter(({ operation }) => operation === "BatchGetItem" || operation === "Query");
   console.log(
@@ -52,6 +57,9 @@ function most(calls: string, read: number, written: number) {
     written: expect.toSatisfy((units: number) => units <= written),
   };
 }
+
+/** Calls that are made side by side come in any order. */
+const sorted = ({ calls, ...units }: Cost) => ({ ...units, calls: calls.split(" ").toSorted().join(" ") });
 
 describe("a request costs one call and one unit of the rate counter, and beside it", () => {
   it("to make a client, one transaction", async () => {
@@ -101,7 +109,6 @@ describe("a request costs one call and one unit of the rate counter, and beside 
   it("for a page of 25 transactions, of an account, a client or two states, one query each and one read", async () => {
     const account = await broker.account();
     for (let index = 0; index < 30; index += 1) await broker.deposit(account, "1.00");
-    const sorted = ({ calls, ...units }: Cost) => ({ ...units, calls: calls.split(" ").toSorted().join(" ") });
     const costs = async (address: string) => sorted(await costOf("GET", address));
     expect(await costs("/transactions?limit=25")).toEqual(most("BatchGetItem Query", 14, 0));
     expect(await costs("/transactions?limit=25&status=pending,completed&kind=deposit")).toEqual(
@@ -124,14 +131,14 @@ describe("a request costs one call and one unit of the rate counter, and beside 
   });
 
   it.each([
-    ["clients", 1],
-    ["accounts", 2],
-    ["transactions", 1],
-  ] as const)("to read one of the %s, one read", async (kind, units) => {
+    ["clients", "BatchGetItem"],
+    ["accounts", "Query"],
+    ["transactions", "BatchGetItem"],
+  ] as const)("to read one of the %s, one %s of one unit", async (kind, operation) => {
     const account = await broker.account();
     const deposit = await broker.deposit(account, "1.00");
     const id = { clients: account.client_id, accounts: account.id, transactions: deposit.id }[kind];
-    expect(await costOf("GET", `/${kind}/${id}`)).toEqual(most("BatchGetItem", units, 0));
+    expect(await costOf("GET", `/${kind}/${id}`)).toEqual(most(operation, 1, 0));
   });
 
   it("for a page of 25 clients or accounts, one query and one read", async () => {
@@ -144,6 +151,58 @@ describe("a request costs one call and one unit of the rate counter, and beside 
     const account = await broker.account();
     for (let index = 0; index < 30; index += 1) await broker.deposit(account, "1.00", { status: "completed" });
     const cost = await costOf("GET", `/accounts/${account.id}/ledger?limit=25`);
-    expect({ ...cost, calls: cost.calls.split(" ").toSorted().join(" ") }).toEqual(most("BatchGetItem Query", 4, 0));
+    expect(sorted(cost)).toEqual(most("BatchGetItem Query", 4, 0));
+  });
+
+  describe("with open positions", () => {
+    const tenant = caller.tenant_id;
+    const trader = async (positions: number) => {
+      const account = await broker.account("9000.00", { type: "demo", leverage: 100 });
+      for (let index = 0; index < positions; index += 1) {
+        await floor.open(account.id, { symbol: index % 2 === 0 ? "EURUSD" : "GBPUSD", side: "buy", lots: "0.10" });
+      }
+      return account;
+    };
+    let account: { id: string };
+    beforeAll(async () => {
+      await putMarket(api, tenant);
+      account = await trader(10);
+      for (let index = 0; index < 3; index += 1) await trader(5);
+    });
+
+    it("for an account or its balance, one query and one read of its prices", async () => {
+      expect(await costOf("GET", `/accounts/${account.id}`)).toEqual(most("Query BatchGetItem", 8, 0));
+      expect(await costOf("GET", `/accounts/${account.id}/balance`)).toEqual(most("Query BatchGetItem", 8, 0));
+    });
+
+    it("for one of the trades, one read; for one of the positions, one more with its price", async () => {
+      const { body } = await api.call(caller, "GET", `/accounts/${account.id}/positions?limit=1`);
+      const [{ id }] = body.data;
+      expect(await costOf("GET", `/trades/${id.replace("pos", "trd")}`)).toEqual(most("BatchGetItem", 1, 0));
+      expect(await costOf("GET", `/positions/${id}`)).toEqual(most("BatchGetItem BatchGetItem", 4, 0));
+    });
+
+    it("for a page of trades or positions, of all or of an account, one query, one read and the prices", async () => {
+      expect(await costOf("GET", "/trades")).toEqual(most("Query BatchGetItem", 16, 0));
+      expect(await costOf("GET", "/trades?symbol=EURUSD&status=open")).toEqual(most("Query BatchGetItem", 16, 0));
+      expect(await costOf("GET", "/positions")).toEqual(most("Query BatchGetItem BatchGetItem", 18, 0));
+      expect(await costOf("GET", "/orders")).toEqual(most("Query", 1, 0));
+      expect(sorted(await costOf("GET", `/accounts/${account.id}/positions`))).toEqual(
+        most("BatchGetItem BatchGetItem BatchGetItem Query", 12, 0),
+      );
+    });
+
+    it("for accounts, one query more for each that has positions, and one read of all prices", async () => {
+      const queries = (count: number) => " Query".repeat(count);
+      expect(await costOf("GET", "/accounts?limit=25")).toEqual(
+        most(`Query BatchGetItem${queries(4)} BatchGetItem`, 36, 0),
+      );
+      expect(await costOf("GET", "/accounts/margin_watch")).toEqual(
+        most(`Query BatchGetItem${queries(4)} BatchGetItem`, 18, 0),
+      );
+      expect(await costOf("GET", `/accounts/metrics?account_ids=${account.id}`)).toEqual(
+        most("BatchGetItem Query BatchGetItem", 9, 0),
+      );
+    });
   });
 });

@@ -5,7 +5,7 @@ import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, inject, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { balances, positions, quotes, risks, symbols } from "../../shared/data/entities.ts";
+import { balances, orders, positions, quotes, risks, symbols } from "../../shared/data/entities.ts";
 import { itemOf } from "../../shared/data/write.ts";
 import type { Account } from "../../shared/domain/account.ts";
 import { draftRisk } from "../../shared/domain/trading/risk.ts";
@@ -14,7 +14,7 @@ import { type Credentials, fundedAccount, getToken, someClient } from "../suppor
 import { decisionContext, someAccount } from "../support/decisions.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type Stack, startStack } from "../support/stack.ts";
-import { someMarket, somePosition, someQuote, someSymbol } from "../support/trading.ts";
+import { someMarket, someOrder, somePosition, someQuote, someSymbol } from "../support/trading.ts";
 import { eventually } from "../support/wait.ts";
 
 interface Statement {
@@ -163,16 +163,19 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   return { endpoint: good.split("/")[2] ?? "", delivery: sent.id };
 }
 
+function tableOf({ cloud }: Stack, table: "main" | "volatile"): string {
+  const found = Object.entries(cloud.tables).find(([path]) => /volatile/i.test(path) === (table === "volatile"));
+  return found?.[1] ?? "";
+}
+
 /** Writes items past every role, in the place of what is not told here. */
-async function put({ cloud }: Stack, table: "main" | "volatile", ...items: Record<string, unknown>[]): Promise<void> {
+async function put(stack: Stack, table: "main" | "volatile", ...items: Record<string, unknown>[]): Promise<void> {
   const client = new DynamoDBClient({
-    endpoint: cloud.dynamodbEndpoint,
-    region: cloud.region,
+    endpoint: stack.cloud.dynamodbEndpoint,
+    region: stack.cloud.region,
     credentials: { accessKeyId: "test", secretAccessKey: "test" },
   });
-  const TableName = Object.entries(cloud.tables).find(
-    ([path]) => /volatile/i.test(path) === (table === "volatile"),
-  )?.[1];
+  const TableName = tableOf(stack, table);
   for (const item of items) await client.send(new PutItemCommand({ TableName, Item: marshall(item) }));
   client.destroy();
 }
@@ -184,6 +187,32 @@ async function quoteSymbol(stack: Stack): Promise<void> {
   const quote = someQuote("EURUSD", ["1.10000", "1.10010"], { time: now, received_at: now });
   await put(stack, "main", itemOf(symbols, { ...someSymbol("EURUSD"), tenant_id }));
   await put(stack, "volatile", itemOf(quotes, { ...quote, tenant_id }));
+}
+
+/** What an account trades and orders, in the place of a feed: identifiers of what is closed and of what waits. */
+async function tellOfTrading(stack: Stack, account_id: string): Promise<Record<string, string>> {
+  const { cloud, tenant_id } = stack;
+  await quoteSymbol(stack);
+  Object.assign(process.env, {
+    TABLE_NAME: tableOf(stack, "main"),
+    VOLATILE_TABLE_NAME: tableOf(stack, "volatile"),
+    STAGE: "sandbox",
+    AWS_ENDPOINT_URL_DYNAMODB: cloud.dynamodbEndpoint,
+    AWS_REGION: cloud.region,
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+  });
+  const { tradingFloor } = await import("../support/trading-floor.ts");
+  const floor = tradingFloor(tenant_id);
+  const deal = { symbol: "EURUSD", side: "buy", lots: "0.01" } as const;
+  const opened = [await floor.open(account_id, deal), await floor.open(account_id, deal)];
+  expect(opened.map(({ kind }) => kind)).toEqual(["done", "done"]);
+  const closed = await floor.close(account_id, 0);
+  const trade = closed.kind === "done" ? closed.result?.trade : undefined;
+  const now = new Date().toISOString();
+  const order = someOrder({ tenant_id, account_id, created_at: now, updated_at: now });
+  await put(stack, "main", itemOf(orders, order));
+  return { trades: String(trade?.id), orders: order.id };
 }
 
 /** An account with an open position, and every change of its money and its terms. */
@@ -260,6 +289,8 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   const withdrawal = await api.call<{ id: string }>("POST", "/transactions/withdrawal", {
     body: { account_id, amount: "1.00" },
   });
+  const traded = await tellOfTrading(stack, account_id);
+  const { body: open } = await api.call<{ data: { id: string }[] }>("GET", `/accounts/${account_id}/positions`);
   await api.call("DELETE", `/accounts/${account_id}`);
   await tellOfApplications(stack);
   await tellOfMargin(stack);
@@ -273,6 +304,8 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
     webhook_endpoints: endpoint,
     deliveries: delivery,
     feed,
+    positions: String(open.data[0]?.id),
+    ...traded,
   };
   for (const { method, path, auth } of routes) {
     if (method !== "GET" || auth !== "token") continue;
@@ -282,6 +315,14 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   }
   await api.call("GET", "/quotes?symbols=EURUSD");
   await api.call("GET", `/symbols/EURUSD/margin?account_id=${account_id}`);
+  await api.call("GET", `/accounts/metrics?account_ids=${account_id}`);
+  await api.call("GET", "/accounts?margin_status=margin_call");
+  for (const query of ["status=open", `account_id=${account_id}`, `account_id=${account_id}&sort=-close_at`]) {
+    await api.call("GET", `/trades?${query}`);
+  }
+  await api.call("GET", `/accounts/${account_id}/trades?sort=-close_at`);
+  for (const query of ["symbol=EURUSD", `account_id=${account_id}`]) await api.call("GET", `/positions?${query}`);
+  await api.call("GET", `/orders?account_id=${account_id}`);
   await api.call("GET", "/transactions?status=pending");
   await api.call("GET", `/transactions?account_id=${account_id}`);
   await api.call("GET", `/transactions?client_id=${client_id}`);

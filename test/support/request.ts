@@ -77,6 +77,7 @@ function findRoute(method: string, path: string): { row: Route; parameters: Reco
 /** Queries that a row does not answer without. */
 const neededQueries: Readonly<Record<string, string>> = {
   list_quotes: "?symbols=EURUSD",
+  get_account_metrics: "?account_ids=acc_01JD0000000000000000000002",
   get_symbol_margin: "?leverage=100&currency=USD",
 };
 

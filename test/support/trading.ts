@@ -1,9 +1,11 @@
 import type { Account, Balance } from "../../shared/domain/account.ts";
 import { parseAmount } from "../../shared/domain/money.ts";
 import { marginRatio, positionMargin } from "../../shared/domain/trading/margin.ts";
+import type { Order } from "../../shared/domain/trading/order.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
 import type { Market, Quote } from "../../shared/domain/trading/quote.ts";
 import type { TradingSymbol } from "../../shared/domain/trading/symbol.ts";
+import { newId } from "../../shared/runtime/ids.ts";
 import { decisionTime, someAccount, tenantId } from "./decisions.ts";
 
 /** Sessions of a market that never closes. */
@@ -133,6 +135,38 @@ export function usd(text: string): bigint {
   const minor = parseAmount(text.replace("-", ""), "USD");
   if (typeof minor === "string") throw new Error(`${text} is no amount: ${minor}`);
   return text.startsWith("-") ? -minor : minor;
+}
+
+/** A limit order that waits, on an account of the examples. */
+export function someOrder(fields: Partial<Order> = {}): Order {
+  return {
+    id: newId("ord"),
+    tenant_id: tenantId,
+    account_id: "acc_01JD0000000000000000000002",
+    client_id: "cli_01JD0000000000000000000001",
+    symbol: "EURUSD",
+    side: "sell",
+    type: "limit",
+    lots: "0.50",
+    price: "1.12000",
+    stop_price: null,
+    limit_price: null,
+    stop_loss: null,
+    take_profit: null,
+    time_in_force: "gtc",
+    expires_at: null,
+    status: "pending",
+    filled_at: null,
+    trade_id: null,
+    reject_reason: null,
+    source: "internal",
+    source_order_id: null,
+    stop_reached: false,
+    created_at: decisionTime,
+    updated_at: decisionTime,
+    version: 1,
+    ...fields,
+  };
 }
 
 let opened = 0;

@@ -92,7 +92,7 @@ export function metricsBody(metrics: Metrics, currency: Account["currency"], sin
 }
 
 /** An account as GET shows it, with its money at the newest prices. */
-function liveAccountBody({ account, balance }: AccountWithBalance, metrics: Metrics) {
+export function liveAccountBody({ account, balance }: AccountWithBalance, metrics: Metrics) {
   return { ...accountBody(account, balance), ...metricsBody(metrics, account.currency, balance.updated_at) };
 }
 

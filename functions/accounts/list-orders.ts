@@ -1,0 +1,16 @@
+import { ref } from "../../shared/data/store.ts";
+import { orderBody } from "../../shared/domain/trading/order.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { pageOfOrders } from "../../shared/http/trading-pages.ts";
+import { listAccountOrders } from "../../shared/routes/accounts.ts";
+
+/** `GET /accounts/{id}/orders` */
+export const handler = list(listAccountOrders, async ({ path, caller, place, load }) => {
+  const id = path["id"] ?? "";
+  const [{ account }, page] = await Promise.all([
+    load({ account: ref.account(id) }),
+    pageOfOrders(caller.tenant_id, place, id),
+  ]);
+  return account && pageReply(place, page, orderBody);
+});

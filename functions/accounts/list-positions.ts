@@ -1,0 +1,16 @@
+import { ref } from "../../shared/data/store.ts";
+import { positionNow } from "../../shared/domain/trading/live.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { pageOfPositions } from "../../shared/http/trading-pages.ts";
+import { listAccountPositions } from "../../shared/routes/accounts.ts";
+
+/** `GET /accounts/{id}/positions` */
+export const handler = list(listAccountPositions, async ({ path, caller, place, load }) => {
+  const id = path["id"] ?? "";
+  const [{ account }, { page, ...moment }] = await Promise.all([
+    load({ account: ref.account(id) }),
+    pageOfPositions(caller.tenant_id, place, id),
+  ]);
+  return account && pageReply(place, page, (position) => positionNow(position, moment));
+});

@@ -1,0 +1,16 @@
+import { ref } from "../../shared/data/store.ts";
+import { tradeBody } from "../../shared/domain/trading/trade.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { pageOfTrades } from "../../shared/http/trading-pages.ts";
+import { listAccountTrades } from "../../shared/routes/accounts.ts";
+
+/** `GET /accounts/{id}/trades` */
+export const handler = list(listAccountTrades, async ({ path, caller, place, load }) => {
+  const id = path["id"] ?? "";
+  const [{ account }, page] = await Promise.all([
+    load({ account: ref.account(id) }),
+    pageOfTrades(caller.tenant_id, place, id),
+  ]);
+  return account && pageReply(place, page, tradeBody);
+});

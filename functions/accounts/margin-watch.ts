@@ -1,0 +1,11 @@
+import { watchedNow } from "../../shared/domain/trading/live.ts";
+import { pageOfWatched } from "../../shared/http/account-pages.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { listMarginWatch } from "../../shared/routes/accounts.ts";
+
+/** `GET /accounts/margin_watch` */
+export const handler = list(listMarginWatch, async ({ caller, place }) => {
+  const { page, ...moment } = await pageOfWatched(caller.tenant_id, place);
+  return pageReply(place, page, ({ holdings, risk }) => watchedNow(holdings, risk, moment));
+});

@@ -1,0 +1,15 @@
+import { readAccounts } from "../../shared/data/holdings.ts";
+import { readMarket } from "../../shared/data/market.ts";
+import { metricsNow } from "../../shared/domain/trading/live.ts";
+import { wordsOf } from "../../shared/http/filters.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getAccountMetrics } from "../../shared/routes/accounts.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `GET /accounts/metrics`: all of them at the same prices. */
+export const handler = read(getAccountMetrics, async ({ caller: { tenant_id: tenant }, query }) => {
+  const ids = wordsOf(query, "account_ids") ?? [];
+  const found = await readAccounts(tenant, ids);
+  const positions = found.flatMap((holdings) => holdings.positions);
+  return metricsNow(ids, found, { market: await readMarket(tenant, positions), now: nowIso() });
+});

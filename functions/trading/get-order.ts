@@ -1,0 +1,10 @@
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { orderBody } from "../../shared/domain/trading/order.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getOrder } from "../../shared/routes/trading.ts";
+
+/** `GET /orders/{id}` */
+export const handler = read(getOrder, async ({ path, load }) => {
+  const { order } = await load({ order: tradingRef.order(path["id"] ?? "") });
+  return order && orderBody(order);
+});

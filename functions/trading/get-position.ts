@@ -1,0 +1,19 @@
+import { positions, positionTrade } from "../../shared/data/entities.ts";
+import { readMarketWith } from "../../shared/data/market.ts";
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { positionNow } from "../../shared/domain/trading/live.ts";
+import type { Position } from "../../shared/domain/trading/position.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getPosition } from "../../shared/routes/trading.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `GET /positions/{id}`: its trade tells the account that it is kept with and the prices that value it. */
+export const handler = read(getPosition, async ({ path, caller: { tenant_id: tenant }, load }) => {
+  const id = path["id"] ?? "";
+  const { trade } = await load({ trade: tradingRef.trade(positionTrade(id)) });
+  if (trade?.status !== "open") return undefined;
+  const own = positions.key(tenant, trade.account_id, id);
+  const { market, items } = await readMarketWith(tenant, [trade], [own]);
+  const [position] = items as readonly (Position | undefined)[];
+  return position && positionNow(position, { market, now: nowIso() });
+});

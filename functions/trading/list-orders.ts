@@ -1,0 +1,11 @@
+import { orderBody } from "../../shared/domain/trading/order.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { pageOfOrders } from "../../shared/http/trading-pages.ts";
+import { listOrders } from "../../shared/routes/trading.ts";
+
+/** `GET /orders` */
+export const handler = list(listOrders, async ({ caller, place, query }) => {
+  const page = await pageOfOrders(caller.tenant_id, place, query["account_id"]);
+  return pageReply(place, page, orderBody);
+});

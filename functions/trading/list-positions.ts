@@ -1,0 +1,11 @@
+import { positionNow } from "../../shared/domain/trading/live.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { pageOfPositions } from "../../shared/http/trading-pages.ts";
+import { listPositions } from "../../shared/routes/trading.ts";
+
+/** `GET /positions` */
+export const handler = list(listPositions, async ({ caller, place, query }) => {
+  const { page, ...moment } = await pageOfPositions(caller.tenant_id, place, query["account_id"]);
+  return pageReply(place, page, (position) => positionNow(position, moment));
+});

@@ -1,0 +1,11 @@
+import { tradeBody } from "../../shared/domain/trading/trade.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { pageOfTrades } from "../../shared/http/trading-pages.ts";
+import { listTrades } from "../../shared/routes/trading.ts";
+
+/** `GET /trades` */
+export const handler = list(listTrades, async ({ caller, place, query }) => {
+  const page = await pageOfTrades(caller.tenant_id, place, query["account_id"]);
+  return pageReply(place, page, tradeBody);
+});

@@ -1,0 +1,82 @@
+import { QueryCommand } from "@aws-sdk/lib-dynamodb";
+import type { Account, Balance } from "../domain/account.ts";
+import type { Holdings } from "../domain/trading/margin.ts";
+import type { Position } from "../domain/trading/position.ts";
+import { limits } from "../limits.ts";
+import { pause } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { accounts, balances, positions } from "./entities.ts";
+import { inParallel } from "./parallel.ts";
+import { backoffMs, readKeys } from "./store.ts";
+import { readItem, table } from "./table.ts";
+
+/**
+ * An account with its money and its open positions, in one consistent read of its partition. Undefined when there is no
+ * such account.
+ *
+ * DynamoDB may show a transaction on one item before it shows it on another, so positions that the balance counts
+ * otherwise are read again; what is seen last is shown.
+ */
+export async function readHoldings(tenant: string, accountId: string): Promise<Holdings | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const items = await readPartition(positions.partition(tenant, accountId), "");
+    const of = <T>(et: string) => items.filter((item) => item["et"] === et).map((item) => readItem<T>(item));
+    const [account] = of<Account>(accounts.et);
+    const [balance] = of<Balance>(balances.et);
+    if (account === undefined || balance === undefined) return undefined;
+    const open = of<Position>(positions.et);
+    const whole = open.length === balance.positions;
+    if (whole || attempt === limits.commit.decision_tries) return { account, balance, positions: open };
+    await pause(backoffMs(attempt));
+  }
+}
+
+/** An account with its money, as lists read them. */
+export type Held = readonly [account: Account, balance: Balance];
+
+/** Accounts by their identifiers, with their money and their open positions; those that do not exist are left out. */
+export async function readAccounts(tenant: string, ids: readonly string[]): Promise<readonly Holdings[]> {
+  const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
+  const found = await readKeys(keys);
+  const pairs = ids.map((_, place) => [found[2 * place], found[2 * place + 1]] as const);
+  const held = pairs.filter(([account, balance]) => account !== undefined && balance !== undefined);
+  return withPositions(tenant, held as unknown as readonly Held[], true);
+}
+
+/** Accounts together with their open positions: one query for each account that has any, side by side. */
+export async function withPositions(
+  tenant: string,
+  held: readonly Held[],
+  consistent = false,
+): Promise<readonly Holdings[]> {
+  const open = new Map<string, readonly Position[]>();
+  const trading = held.filter(([, { positions: count }]) => count > 0);
+  await inParallel(limits.page.queries_at_once, trading, async ([{ id }]) => {
+    const items = await readPartition(positions.partition(tenant, id), positions.prefix, consistent);
+    open.set(
+      id,
+      items.map((item) => readItem<Position>(item)),
+    );
+  });
+  return held.map(([account, balance]) => ({ account, balance, positions: open.get(account.id) ?? [] }));
+}
+
+/** The items of a partition whose sort key begins so. */
+async function readPartition(partition: string, prefix: string, consistent = true): Promise<Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  let start: Record<string, unknown> | undefined;
+  do {
+    const answer = await table.send(
+      new QueryCommand({
+        TableName: env.tableName,
+        ConsistentRead: consistent,
+        KeyConditionExpression: `pk = :partition${prefix === "" ? "" : " AND begins_with(sk, :prefix)"}`,
+        ExpressionAttributeValues: { ":partition": partition, ...(prefix === "" ? {} : { ":prefix": prefix }) },
+        ExclusiveStartKey: start,
+      }),
+    );
+    found.push(...(answer.Items ?? []));
+    start = answer.LastEvaluatedKey;
+  } while (start !== undefined);
+  return found;
+}

@@ -1,0 +1,58 @@
+import type { AccountBalanceBody, AccountBody, AccountMetricsBody, WatchedAccountBody } from "../../schema/account.ts";
+import type { PositionBody } from "../../schema/position.ts";
+import { balanceBody } from "../amend-account.ts";
+import { type Holdings, metricsAt } from "./margin.ts";
+import { type Position, positionBody } from "./position.ts";
+import { valuePosition } from "./profit.ts";
+import type { Market } from "./quote.ts";
+import { liveAccountBody, metricsBody } from "./risk.ts";
+import type { StoredRisk } from "./watch.ts";
+
+/** What is shown of an account or a position now: at these prices and this moment. */
+export interface Moment {
+  readonly market: Market;
+  readonly now: string;
+}
+
+/** The account as GET shows it, its money at the newest prices. */
+export function accountNow(holdings: Holdings, { market, now }: Moment): AccountBody {
+  return liveAccountBody(holdings, metricsAt(market, holdings, now)) as AccountBody;
+}
+
+/** The money of an account alone, at the newest prices. */
+export function balanceNow(holdings: Holdings, { market, now }: Moment): AccountBalanceBody {
+  const { account, balance } = holdings;
+  const metrics = metricsAt(market, holdings, now);
+  return { ...balanceBody(holdings), ...metricsBody(metrics, account.currency, balance.updated_at) };
+}
+
+/** The money of several accounts, in the order in which they were asked for, and those that there are none of. */
+export function metricsNow(ids: readonly string[], found: readonly Holdings[], moment: Moment): AccountMetricsBody {
+  const byId = new Map(found.map((holdings) => [holdings.account.id, holdings]));
+  return {
+    object: "account_metrics",
+    data: ids.flatMap((id) => {
+      const holdings = byId.get(id);
+      return holdings === undefined ? [] : [balanceNow(holdings, moment)];
+    }),
+    missing: ids.filter((id) => !byId.has(id)),
+    _links: { self: { href: `/v2/accounts/metrics?account_ids=${ids.join(",")}` } },
+  };
+}
+
+/** An account on the list of margin levels: how it stands now, and what its place was found by. */
+export function watchedNow(holdings: Holdings, risk: StoredRisk, moment: Moment): WatchedAccountBody {
+  return {
+    ...balanceNow(holdings, moment),
+    object: "watched_account",
+    client_id: holdings.account.client_id,
+    evaluated_at: risk.updated_at,
+    evaluated_margin_level: risk.margin_level,
+    liquidating: risk.run !== null,
+  };
+}
+
+/** The position as GET shows it, at the newest price. */
+export function positionNow(position: Position, { market, now }: Moment): PositionBody {
+  return positionBody(position, valuePosition(market, position, now));
+}

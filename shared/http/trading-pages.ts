@@ -1,0 +1,106 @@
+import { orders, positions, trades } from "../data/entities.ts";
+import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex } from "../data/list.ts";
+import { readMarket } from "../data/market.ts";
+import { readKeys } from "../data/store.ts";
+import type { Moment } from "../domain/trading/live.ts";
+import type { Order } from "../domain/trading/order.ts";
+import type { Position } from "../domain/trading/position.ts";
+import type { Trade } from "../domain/trading/trade.ts";
+import { nowIso } from "../runtime/clock.ts";
+import {
+  boundsBy,
+  keepBoth,
+  keepBy,
+  keepWithin,
+  orderFilters,
+  positionFilters,
+  resourcePage,
+  tradeFilters,
+  wordsOf,
+} from "./filters.ts";
+import { type ListPlace, pageRequest } from "./page.ts";
+
+/** Where a page is cut from: the narrowest partitions that hold what is asked for. */
+interface Source {
+  readonly index: ListIndex;
+  readonly partitions: readonly string[];
+}
+
+/** A page of the trades of a tenant or of one account of it: all by opening, or the closed ones by their close. */
+export function pageOfTrades(tenant: string, place: ListPlace, accountId?: string): Promise<Page<Trade>> {
+  const { query } = place;
+  const byClose = (query["sort"] ?? "").endsWith("close_at");
+  const [by, other] = byClose ? (["close", "open"] as const) : (["open", "close"] as const);
+  const { index, partitions } = tradesBy(by, tenant, query["status"], accountId);
+  // What a partition holds by itself needs no filter, and without a filter a page reads no more than it shows.
+  const held = partitions[0] === trades.inState(tenant, "open") ? ["status"] : [];
+  const keep = keepBoth(
+    keepBy(
+      query,
+      tradeFilters.filter((name) => !held.includes(name)),
+    ),
+    keepWithin(query, other),
+  );
+  return pageOfIndex<Trade>(index, partitions, { ...pageRequest(place, "-open_at"), ...boundsBy(query, by), ...keep });
+}
+
+function tradesBy(by: "open" | "close", tenant: string, status: string | undefined, accountId?: string): Source {
+  if (accountId !== undefined) {
+    return by === "close"
+      ? { index: "client", partitions: [trades.closedOfAccount(tenant, accountId)] }
+      : { index: "owner", partitions: [trades.ofAccount(tenant, accountId)] };
+  }
+  if (by === "close") return { index: "state", partitions: [trades.inState(tenant, "closed")] };
+  return status === "open"
+    ? { index: "state", partitions: [trades.inState(tenant, "open")] }
+    : { index: "list", partitions: [trades.all(tenant)] };
+}
+
+/** A page of open positions, and the prices that all of them are valued at. */
+export interface ValuedPage extends Moment {
+  readonly page: Page<Position>;
+}
+
+/**
+ * A page of the open positions of a tenant, or of one account of it. Their index tells which prices they need, so the
+ * positions and the prices are read side by side.
+ */
+export async function pageOfPositions(tenant: string, place: ListPlace, accountId?: string): Promise<ValuedPage> {
+  const { query } = place;
+  const symbols = wordsOf(query, "symbol");
+  const { index, partitions }: Source =
+    accountId !== undefined
+      ? { index: "owner", partitions: [positions.ofAccount(tenant, accountId)] }
+      : symbols !== undefined
+        ? { index: "state", partitions: symbols.map((symbol) => positions.ofSymbol(tenant, symbol)) }
+        : { index: "list", partitions: [positions.all(tenant)] };
+  const filters = index === "state" ? positionFilters.filter((name) => name !== "symbol") : positionFilters;
+  const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...keepBy(query, filters) };
+  const page = await pageOfEntries(index, partitions, request);
+  const needs = page.items.map(({ item }) => ({
+    symbol: String(item["symbol"]),
+    currency: String(item["currency"]),
+    source: String(item["source"]),
+  }));
+  const keys = page.items.map(({ key }) => key);
+  const [found, market] = await Promise.all([readKeys(keys, false), readMarket(tenant, needs)]);
+  const items = found.filter((item) => item !== undefined) as Position[];
+  return { page: { ...page, items }, market, now: nowIso() };
+}
+
+/** A page of the orders of a tenant, or of one account of it: pending ones unless another status is asked for. */
+export function pageOfOrders(tenant: string, place: ListPlace, accountId?: string): Promise<Page<Order>> {
+  const statuses = wordsOf(place.query, "status") ?? ["pending"];
+  const request = resourcePage(place, orderFilters);
+  return accountId === undefined
+    ? pageOfIndex<Order>(
+        "list",
+        statuses.map((status) => orders.inStatus(tenant, status)),
+        request,
+      )
+    : pageOfIndex<Order>(
+        "owner",
+        statuses.map((status) => orders.ofAccount(tenant, accountId, status)),
+        request,
+      );
+}

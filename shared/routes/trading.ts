@@ -1,0 +1,133 @@
+import { page } from "../schema/fields.ts";
+import { ListOrdersQuery, Order } from "../schema/order.ts";
+import { ListPositionsQuery, Position } from "../schema/position.ts";
+import { ListTradesQuery, Trade } from "../schema/trade.ts";
+import { route } from "./route.ts";
+
+/** `GET /trades` */
+export const listTrades = route({
+  id: "list_trades",
+  method: "GET",
+  path: "/trades",
+  tag: "Trading",
+  summary: "List trades",
+  description:
+    "Newest first. By `-close_at` it lists closed trades only. A part that was closed is a trade of its own.",
+  file: "trading/list-trades",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["query:list", "query:state", "query:owner", "query:client", "read"],
+  query: ListTradesQuery,
+  reply: page(Trade),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /trades/{id}` */
+export const getTrade = route({
+  id: "get_trade",
+  method: "GET",
+  path: "/trades/{id}",
+  tag: "Trading",
+  summary: "Get one trade",
+  description: "Open or closed; a closed trade never changes again.",
+  file: "trading/get-trade",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["read"],
+  reply: Trade,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /positions` */
+export const listPositions = route({
+  id: "list_positions",
+  method: "GET",
+  path: "/positions",
+  tag: "Trading",
+  summary: "List open positions",
+  description:
+    "Newest first, each valued at the newest price; `quote_at` tells its time and `stale` whether it is too old.",
+  file: "trading/list-positions",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["query:list", "query:state", "query:owner", "read", "query", "read:quotes"],
+  query: ListPositionsQuery,
+  reply: page(Position),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /positions/{id}` */
+export const getPosition = route({
+  id: "get_position",
+  method: "GET",
+  path: "/positions/{id}",
+  tag: "Trading",
+  summary: "Get one open position",
+  description: "Valued at the newest price. A position that was closed is not there any more; its trades are.",
+  file: "trading/get-position",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["read", "query", "read:quotes"],
+  reply: Position,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /orders` */
+export const listOrders = route({
+  id: "list_orders",
+  method: "GET",
+  path: "/orders",
+  tag: "Trading",
+  summary: "List orders",
+  description: "Pending ones unless `status` asks for others, newest first.",
+  file: "trading/list-orders",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["query:list", "query:owner", "read"],
+  query: ListOrdersQuery,
+  reply: page(Order),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `GET /orders/{id}` */
+export const getOrder = route({
+  id: "get_order",
+  method: "GET",
+  path: "/orders/{id}",
+  tag: "Trading",
+  summary: "Get one order",
+  description: "Pending, or what became of it.",
+  file: "trading/get-order",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["read"],
+  reply: Order,
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** Rows of trades, positions and orders. */
+export const tradingRoutes = [listTrades, getTrade, listPositions, getPosition, listOrders, getOrder] as const;
