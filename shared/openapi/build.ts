@@ -4,7 +4,7 @@ import { routes } from "../routes/index.ts";
 import type { Route } from "../routes/route.ts";
 import { Nothing, TokenError } from "../schema/oauth.ts";
 import { scopes } from "../schema/scope.ts";
-import { callbacksOf, eventSchemas } from "./callbacks.ts";
+import { callbacksOf, eventReplies, eventSchemas, subscribes } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
 import { exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
 import { operationIdOf } from "./links.ts";
@@ -147,6 +147,7 @@ function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {
   const plain = componentSchemas(bodies, [
     ...rows.map(({ reply }) => reply).filter((reply) => reply !== Nothing),
     TokenError,
+    ...(rows.some(subscribes) ? Object.values(eventReplies) : []),
   ]);
   const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema };
   return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, withTexts(name, schema)]));

@@ -1,9 +1,11 @@
+import type { $ZodType } from "zod/v4/core";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
+import { LiquidatedAccount } from "../schema/account.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import type { JsonObject } from "./document.ts";
-import { replyExamples } from "./examples.ts";
+import { eventData, replyExamples } from "./examples.ts";
 import { componentName, referenceTo } from "./schemas.ts";
 
 /** Headers of every delivery, by the name they have on the wire. */
@@ -34,7 +36,7 @@ const deliveryHeaders: Readonly<Record<string, { description: string; example: s
 };
 
 /** The row whose endpoints receive events. */
-function subscribes(row: Route): boolean {
+export function subscribes(row: Route): boolean {
   return row.method === "POST" && row.path === "/webhook_endpoints";
 }
 
@@ -55,11 +57,26 @@ function resourceOf(kind: EventType): string {
   return word === "margin" || word === "stop" ? "account" : word;
 }
 
+/** Schemas of what events show where no `GET` answers the same. */
+export const eventReplies: Partial<Record<EventType, $ZodType>> = {
+  "stop.out": LiquidatedAccount,
+};
+
 /** The component that shows the resource an event is about: what `GET` at the resource's own path answers. */
 function resourceComponent(kind: EventType, rows: readonly Route[]): string | undefined {
+  const own = eventReplies[kind];
+  if (own !== undefined) return componentName(own, "shared/openapi/callbacks.ts");
   const resource = resourceOf(kind);
   const row = rows.find(({ method, path }) => method === "GET" && path === `/${resource}s/{id}`);
   return row === undefined ? undefined : componentName(row.reply, row.id);
+}
+
+/** What an event carries: the resource as it is, and what of it was otherwise before. */
+function dataOf(component: string): JsonObject {
+  return {
+    object: { $ref: referenceTo(component) },
+    previous: { type: "object", additionalProperties: true, description: "Members with their values before." },
+  };
 }
 
 /**
@@ -72,9 +89,7 @@ export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject>
   const entries = eventKinds().map((kind): [string, JsonObject] => {
     const component = resourceComponent(kind, rows);
     const data =
-      component === undefined
-        ? {}
-        : { data: { type: "object", properties: { object: { $ref: referenceTo(component) } }, required: ["object"] } };
+      component === undefined ? {} : { data: { type: "object", properties: dataOf(component), required: ["object"] } };
     const narrowed = {
       type: "object",
       properties: {
@@ -133,8 +148,10 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
 function exampleOf(kind: EventType, rows: readonly Route[]): { example?: unknown } {
   const component = resourceComponent(kind, rows);
   const object = replyExamples[component ?? ""] as JsonObject | undefined;
+  const data = eventData[kind] ?? (object === undefined ? undefined : { object });
   const event = replyExamples[componentName(BrokerageEvent, "shared/schema/event.ts")] as JsonObject;
-  if (object === undefined) return {};
-  const resource = { type: object["object"], id: object["id"], version: object["version"] };
-  return { example: { ...event, type: kind, resource, data: { object } } };
+  if (data === undefined) return {};
+  const shown = data.object;
+  const resource = { type: shown["object"], id: shown["id"], version: shown["version"] };
+  return { example: { ...event, type: kind, resource, data } };
 }

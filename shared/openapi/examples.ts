@@ -402,6 +402,119 @@ const accountBalance = {
   _links: links({ self: `/accounts/${account_id}/balance`, account: `/accounts/${account_id}` }),
 };
 
+/** The trade that {@link trade} is a part of, when it was opened. */
+const opened: JsonObject = {
+  id: "trd_01JD000000000000000000000D",
+  object: "trade",
+  account_id,
+  client_id,
+  symbol: "EURUSD",
+  side: "buy",
+  status: "open",
+  lots: "1.00",
+  initial_lots: "1.00",
+  parent_trade_id: null,
+  position_id: "pos_01JD000000000000000000000D",
+  order_id: null,
+  currency: "USD",
+  open_price: "1.10010",
+  open_at: created_at,
+  close_price: null,
+  close_at: null,
+  close_reason: null,
+  stop_loss: null,
+  take_profit: "1.12000",
+  gross_pnl: null,
+  commission: "-3.50",
+  swap: "0.00",
+  conversion_fee: "0.00",
+  net_pnl: null,
+  margin_rate: "1.1001",
+  conversion: null,
+  pnl_source: "service",
+  source: "internal",
+  source_trade_id: null,
+  created_at,
+  updated_at: created_at,
+  version: 1,
+  _links: links({ self: "/trades/trd_01JD000000000000000000000D", account: `/accounts/${account_id}` }),
+};
+
+/** An account of 2000.00 USD that bought 1.00 EURUSD and sold 0.50 USDJPY, at its margin call. */
+const called = {
+  balance: "2000.00",
+  credit: "0.00",
+  held: "0.00",
+  available_balance: "2000.00",
+  floating_pnl: "-409.81",
+  equity: "1590.19",
+  used_margin: "1600.10",
+  free_margin: "-9.91",
+  margin_level: "99.38",
+  withdrawable: "0.00",
+  margin_status: "margin_call",
+  metrics_as_of: completed_at,
+  metrics_stale: false,
+};
+
+/** The same account at its stop-out level. */
+const beforeStopOut = {
+  ...called,
+  floating_pnl: "-1359.22",
+  equity: "640.78",
+  free_margin: "-959.32",
+  margin_level: "40.04",
+  margin_status: "stop_out",
+};
+
+/** And after the first position was closed. */
+const afterStopOut = {
+  ...called,
+  balance: "840.00",
+  available_balance: "840.00",
+  floating_pnl: "-199.22",
+  equity: "640.78",
+  used_margin: "500.00",
+  free_margin: "140.78",
+  margin_level: "128.15",
+  withdrawable: "140.78",
+  margin_status: "normal",
+};
+
+const trading: JsonObject = { ...account, type: "demo", leverage: 100, balance_version: 1 };
+
+const liquidated: JsonObject = {
+  ...trading,
+  ...afterStopOut,
+  balance_version: 2,
+  stop_out: {
+    order: "most_losing_first",
+    mode: "full",
+    started_at: completed_at,
+    before: beforeStopOut,
+    after: afterStopOut,
+    closed_trade_ids: ["trd_01JD000000000000000000000D"],
+  },
+};
+
+/** What an event carries, by its kind, where it is not what `GET` answers. */
+interface EventData {
+  readonly object: JsonObject;
+  readonly previous?: JsonObject;
+}
+
+/** Samples of events that tell of more than a resource as it stands. */
+export const eventData: Readonly<Record<string, EventData>> = {
+  "trade.opened": { object: opened },
+  "trade.closed": { object: trade, previous: { status: "open" } },
+  "margin.call": { object: { ...trading, ...called }, previous: { margin_status: "normal" } },
+  "margin.recovered": {
+    object: { ...trading, ...afterStopOut, balance_version: 2 },
+    previous: { margin_status: "margin_call" },
+  },
+  "stop.out": { object: liquidated },
+};
+
 /**
  * One answer for every schema that an answer shows, by the name of its component; pages are made of them. A schema
  * without one fails the tests.
@@ -415,6 +528,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     _links: links({ self: `/accounts/metrics?account_ids=${account_id},acc_01JD000000000000000000000E` }),
   },
   ApiApplication: apiApplication,
+  LiquidatedAccount: liquidated,
   IssuedApiApplication: {
     ...apiApplication,
     last_used_at: null,

@@ -172,6 +172,27 @@ export const TradingAccount = z.object({
   ...resourceFields,
 });
 
+/** The money of an account at one moment of a liquidation. */
+export const MarginMoney = z.object({
+  ...money,
+  margin_status: MarginStatus,
+  metrics_as_of: Timestamp,
+  metrics_stale: z.boolean(),
+});
+
+/** What a liquidation came to, in all its steps. */
+export const Liquidation = z.object({
+  order: StopOutOrder,
+  mode: StopOutMode,
+  started_at: Timestamp,
+  before: MarginMoney,
+  after: MarginMoney,
+  closed_trade_ids: z.array(z.string()),
+});
+
+/** An account as the event `stop.out` shows it. */
+export const LiquidatedAccount = z.object({ ...TradingAccount.shape, stop_out: Liquidation });
+
 /** Kinds of a ledger entry. */
 export const LedgerKind = z.enum([
   "deposit",

@@ -7,8 +7,10 @@ import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import { valuePosition } from "../../../shared/domain/trading/profit.ts";
 import type { Market } from "../../../shared/domain/trading/quote.ts";
 import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
+import { metricsBody } from "../../../shared/domain/trading/risk.ts";
 import { evaluateMargin, nextToClose } from "../../../shared/domain/trading/stop-out.ts";
 import { limits } from "../../../shared/limits.ts";
+import { eventData } from "../../../shared/openapi/examples.ts";
 import { AccountBalance } from "../../../shared/schema/account.ts";
 import { decisionContext, decisionTime } from "../../support/decisions.ts";
 import { marketAt, someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
@@ -98,6 +100,24 @@ describe("V13: an account on its way down", () => {
     });
     expect(risk).toMatchObject({ armed: true, run: null, wake_at: null });
     expect(left(account)).toEqual(["sell 0.50 USDJPY"]);
+  });
+
+  it("is what the catalogue of events shows: every member, and the same money", () => {
+    const money = Object.keys(metricsBody(metricsAt(call, account.state, decisionTime), "USD", decisionTime));
+    const amounts = money.filter((name) => name !== "metrics_as_of");
+    const moneyOf = (object: object) =>
+      Object.entries(object)
+        .filter(([name]) => amounts.includes(name))
+        .toSorted();
+    for (const { type, object, previous } of account.events) {
+      const sample = eventData[type];
+      expect(Object.keys(object).toSorted()).toEqual(Object.keys(sample?.object ?? {}).toSorted());
+      expect(Object.keys(previous ?? {})).toEqual(Object.keys(sample?.previous ?? {}));
+      if (type !== "trade.closed") expect(moneyOf(object)).toEqual(moneyOf(sample?.object ?? {}));
+    }
+    const told = (object: unknown) => (object as { stop_out: Record<"before" | "after", object> }).stop_out;
+    const [stopped, shown] = [told(account.events[2]?.object), told(eventData["stop.out"]?.object)];
+    for (const side of ["before", "after"] as const) expect(moneyOf(stopped[side])).toEqual(moneyOf(shown[side]));
   });
 
   it("announces everything in the stated order", () => {
