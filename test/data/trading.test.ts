@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
@@ -6,12 +6,13 @@ import { type RawItem, scanTable } from "../support/raw-table.ts";
 import { newCaller } from "../support/request.ts";
 import { someSymbol } from "../support/trading.ts";
 import { putMarket, putQuote } from "../support/trading-data.ts";
+import { failure } from "../support/watched-endpoint.ts";
 
 const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
+afterAll(async () => {
+  const found = await findings(api.emulator);
+  await api.stop();
+  expect(found).toEqual([]);
 });
 const { tradingFloor } = await import("../support/trading-floor.ts");
 
@@ -115,6 +116,35 @@ describe("an evaluation", () => {
     expect(said).toEqual([...Array.from({ length: 30 }, () => "trade.closed"), "stop.out", "margin.recovered"]);
     await floor.evaluate(account.id);
     expect((await announced(account.id)).slice(31)).toEqual(said);
+  });
+
+  it("is carried on by whoever comes next when its worker dies after each step, and lets nothing else in", async () => {
+    const account = await trader("1300.00");
+    const symbol = someSymbol("EURSEK", { quote_currency: "USD" });
+    await putMarket(api, tenant, { EURSEK: ["1.10000", "1.10010"] }, [symbol]);
+    for (let index = 0; index < 20; index += 1) {
+      await floor.open(account.id, { symbol: "EURSEK", side: "buy", lots: "0.05" });
+    }
+    await putQuote(api, tenant, "EURSEK", ["1.07500", "1.07510"]);
+    const left: number[] = [];
+    for (let step = 0; step < 2; step += 1) {
+      let committed = 0;
+      api.watched.interfere = ({ operation }) => {
+        if (operation !== "TransactWriteItems") return undefined;
+        committed += 1;
+        return committed > 1 ? failure("ResourceNotFoundException") : undefined;
+      };
+      await expect(floor.evaluate(account.id)).rejects.toThrow();
+      api.watched.interfere = () => undefined;
+      left.push((await itemsOf(account.id, "POSITION")).length);
+      const [risk] = await itemsOf(account.id, "RISK");
+      expect(String(risk?.["due_pk"])).toMatch(/^DUE\|RISK\|/);
+      const refused = { kind: "refused", refusal: { code: "liquidation_in_progress" } };
+      expect(await floor.open(account.id, eurusd)).toMatchObject(refused);
+    }
+    expect(left).toEqual([12, 4]);
+    expect(await floor.evaluate(account.id)).toMatchObject({ running: false, again: false });
+    expect((await announced(account.id)).filter((type) => type === "stop.out")).toHaveLength(1);
   });
 
   it("decides nothing on a price that is too old, and looks again at whatever price comes", async () => {
