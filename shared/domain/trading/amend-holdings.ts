@@ -8,7 +8,7 @@ import { refuseTrading } from "./close-trade.ts";
 import { type Holdings, type Metrics, metricsAt, underLeverage } from "./margin.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./quote.ts";
-import { metricsBody } from "./risk.ts";
+import { liveAccountBody } from "./risk.ts";
 import type { WatchedState } from "./watch.ts";
 
 /** An account with its money at the newest prices, where it has positions. */
@@ -18,8 +18,7 @@ export interface LiveAccount extends AccountWithBalance {
 
 /** The account as GET shows it. */
 export function liveBody({ account, balance, metrics }: LiveAccount) {
-  const body = accountBody(account, balance);
-  return metrics === undefined ? body : { ...body, ...metricsBody(metrics, account.currency, balance.updated_at) };
+  return metrics === undefined ? accountBody(account, balance) : liveAccountBody({ account, balance }, metrics);
 }
 
 /** Positions that one transaction can hold the new margin of, beside all else that it writes. */
