@@ -100,7 +100,11 @@ function tryAccountItem(run: FeedRun, reading: ItemReading, item: AccountItem, a
   return commitTrading<Verdict, typeof refs>(run, {
     account_id: accountId,
     refs,
-    needs: (state, found) => ({ symbols, trades: tradesNeeded(state, item, found.position?.owner_id) }),
+    needs: (state, found) => ({
+      symbols,
+      source: source.name,
+      trades: tradesNeeded(state, item, found.position?.owner_id),
+    }),
     decide: (state, market, found, context) => {
       const { tenant } = found;
       if (tenant === undefined) throw new Error("The tenant has no policies.");

@@ -19,8 +19,8 @@ import {
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { positions } from "./entities.ts";
-import { readMarket } from "./market.ts";
+import { clients, positions, trades } from "./entities.ts";
+import { readMarket, readMarketWith } from "./market.ts";
 import { backoffMs, type Committable, execute, type Load, type Ref, ref } from "./store.ts";
 import { readItem, table } from "./table.ts";
 import { tradingRef, writeTrading } from "./trading-items.ts";
@@ -46,6 +46,8 @@ export interface AccountState extends WatchedState {
 export interface Needs {
   /** Symbols that it deals in, beside those of the open positions. */
   readonly symbols?: readonly string[];
+  /** The source that it deals for, where it is one: its sign of life counts for what it opens. */
+  readonly source?: string;
   /** Trades that it changes. */
   readonly trades?: readonly string[];
 }
@@ -72,13 +74,17 @@ async function decideTrading<R, X extends Refs>(
   const read = await readHolder(load, context.tenant_id, request.account_id, request.refs);
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
   const needs = request.needs(read.state, read.found);
-  const names = (needs.symbols ?? []).map((symbol) => ({ symbol, currency: read.state.account.currency }));
-  const [rest, market] = await Promise.all([
-    readRest(load, read.state.account, needs.trades ?? []),
-    readMarket(context.tenant_id, [...read.state.positions, ...names]),
-  ]);
-  if (rest === undefined) return refuse("client_not_found", "The client of the account does not exist.");
-  const state = { ...read.state, ...rest };
+  const { currency, client_id } = read.state.account;
+  const { symbols = [], trades: ids = [], source } = needs;
+  const named = symbols.map((symbol) => ({ symbol, currency, ...(source === undefined ? {} : { source }) }));
+  const { market, items } = await readMarketWith(
+    context.tenant_id,
+    [...read.state.positions, ...named],
+    [clients.key(context.tenant_id, client_id), ...ids.map((id) => trades.key(context.tenant_id, id))],
+  );
+  const [client, ...found] = items as [Client | undefined, ...(Trade | undefined)[]];
+  if (client === undefined) return refuse("client_not_found", "The client of the account does not exist.");
+  const state = { ...read.state, client, trades: byId(found) };
   return prepared(followed(state, request.decide(state, market, read.found, context), market, context), context);
 }
 
@@ -193,21 +199,13 @@ async function readOwn<X extends Refs>(load: Load, accountId: string, refs: X) {
   };
 }
 
-async function readRest(load: Load, account: Account, ids: readonly string[]) {
-  const { own_client: client, ...found } = await load({
-    own_client: ref.client(account.client_id),
-    ...Object.fromEntries(ids.map((id) => [id, tradingRef.trade(id)])),
-  });
-  return client === undefined ? undefined : { client, trades: byId(found as Record<string, Trade | undefined>) };
-}
-
 async function tradesOf(load: Load, ids: readonly string[]): Promise<ReadonlyMap<string, Trade>> {
   if (ids.length === 0) return new Map();
-  return byId(await load(Object.fromEntries(ids.map((id) => [id, tradingRef.trade(id)]))));
+  return byId(Object.values(await load(Object.fromEntries(ids.map((id) => [id, tradingRef.trade(id)])))));
 }
 
-function byId(found: Readonly<Record<string, Trade | undefined>>): ReadonlyMap<string, Trade> {
-  return new Map(Object.values(found).flatMap((trade) => (trade === undefined ? [] : [[trade.id, trade]])));
+function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade> {
+  return new Map(found.flatMap((trade) => (trade === undefined ? [] : [[trade.id, trade]])));
 }
 
 /** The open positions of an account, oldest trade first, strongly consistent. */
