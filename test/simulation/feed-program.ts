@@ -1,0 +1,252 @@
+import type { Account, Ledger } from "../../shared/domain/account.ts";
+import { applyItem, type Made } from "../../shared/domain/feed/apply.ts";
+import type { ReadItem } from "../../shared/domain/feed/batch.ts";
+import { draftTenant } from "../../shared/domain/tenant.ts";
+import type { Position } from "../../shared/domain/trading/position.ts";
+import type { Market } from "../../shared/domain/trading/quote.ts";
+import type { Trade } from "../../shared/domain/trading/trade.ts";
+import { decisionContext, someAccount, someClient } from "../support/decisions.ts";
+import { exampleCfds, examplePrices, someMarket, someSymbol } from "../support/trading.ts";
+import { TradingDesk } from "../support/trading-desk.ts";
+
+/** An item as a bridge sends it, without its number. */
+export interface SentItem {
+  readonly type: string;
+  readonly at?: string;
+  readonly data: unknown;
+}
+
+/** An account that a program trades on, by its place. */
+export type Terms = Pick<Account, "currency" | "position_mode" | "leverage">;
+
+/** What a bridge sends in one run: terms of its accounts, and items in order. */
+export interface FeedProgram {
+  readonly accounts: readonly (Terms & { readonly login: string })[];
+  readonly items: readonly SentItem[];
+  /** Items that are deals, sent for the first time. */
+  readonly executions: number;
+}
+
+/** The symbols of a run, with a commission, so that every deal moves money. */
+export const feedSymbols = [
+  ...Object.keys(examplePrices).map((name) =>
+    someSymbol(name, { commission: { type: "per_lot", amount: "3.50", currency: "USD" } }),
+  ),
+  ...exampleCfds,
+];
+
+const prices: Readonly<Record<string, readonly [string, string]>> = {
+  ...examplePrices,
+  XAUUSD: ["2400.40", "2400.50"],
+  GER40: ["18499.5", "18500.0"],
+};
+
+/** Every price of a run; none of them moves, so that what a deal is worth does not depend on when it is applied. */
+export const feedPrices = Object.entries(prices);
+
+/** The market of a run. */
+function feedMarket(): Market {
+  return someMarket(prices, feedSymbols);
+}
+
+/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+interface OpenLots {
+  readonly position: string;
+  readonly symbol: string;
+  units: number;
+}
+
+/** What one account of a program holds while it is written. */
+class Writer {
+  private readonly open: OpenLots[] = [];
+  private readonly random: () => number;
+  private readonly login: string;
+  private readonly netting: boolean;
+
+  constructor(random: () => number, { login, position_mode }: FeedProgram["accounts"][number]) {
+    this.random = random;
+    this.login = login;
+    this.netting = position_mode === "netting";
+  }
+
+  /** The next deal: an opening, or a close of all or a part of what is open. */
+  next(deal: string): object {
+    const [held] = this.open.toSorted(() => this.random() - 0.5);
+    if (this.netting || held === undefined || this.open.length < 4 ? this.random() < 0.6 || !held : false) {
+      return this.opening(deal);
+    }
+    return held === undefined ? this.opening(deal) : this.closing(deal, held);
+  }
+
+  private opening(deal: string): object {
+    const [symbol = "", [bid, ask] = ["1", "1"]] = this.pick(feedPrices);
+    const units = 1 + Math.floor(this.random() * 30);
+    const buy = this.random() < 0.5;
+    const position = this.netting ? `N-${this.login}-${symbol}` : `P-${deal}`;
+    if (!this.netting) this.open.push({ position, symbol, units });
+    return {
+      action: "open",
+      platform_login: this.login,
+      deal_id: deal,
+      position_id: position,
+      symbol,
+      side: buy ? "buy" : "sell",
+      lots: lotsOf(units),
+      price: buy ? ask : bid,
+      ...(this.random() < 0.5 ? { commission: "-1" } : {}),
+    };
+  }
+
+  private closing(deal: string, held: OpenLots): object {
+    const part = this.random() < 0.5 ? held.units : 1 + Math.floor(this.random() * held.units);
+    held.units -= part;
+    if (held.units === 0) this.open.splice(this.open.indexOf(held), 1);
+    const [, [bid, ask] = ["1", "1"]] = feedPrices.find(([name]) => name === held.symbol) ?? [];
+    return {
+      action: "close",
+      deal_id: deal,
+      position_id: held.position,
+      price: this.random() < 0.5 ? bid : ask,
+      ...(held.units === 0 ? {} : { lots: lotsOf(part) }),
+      ...(this.random() < 0.4 ? { profit: String(Math.floor(this.random() * 200) - 100), swap: "0" } : {}),
+    };
+  }
+
+  private pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.random() * from.length)] as T;
+  }
+}
+
+function lotsOf(units: number): string {
+  return `${Math.floor(units / 100)}.${String(units % 100).padStart(2, "0")}`;
+}
+
+/** Items that nobody can apply: malformed, of a position that never was, of a price that is none, of no type at all. */
+const poison: readonly SentItem[] = [
+  { type: "execution", data: { action: "open", deal_id: "X-1", lots: 7 } },
+  { type: "execution", data: { action: "close", deal_id: "X-2", position_id: "P-nowhere", price: "1.1" } },
+  { type: "execution", data: null },
+  { type: "riddle", data: {} },
+];
+
+/** Writes the items of a run: deals of random accounts, one in twenty of them sent again later, and some poison. */
+export function feedProgram(seed: number, accountCount: number, executions: number): FeedProgram {
+  const random = randomFrom(seed);
+  const currencies = ["USD", "EUR", "JPY"] as const;
+  const accounts = Array.from({ length: accountCount }, (_, place) => ({
+    login: String(70_000_000 + place),
+    currency: currencies[place % 3] ?? "USD",
+    position_mode: place % 5 === 4 ? ("netting" as const) : ("hedging" as const),
+    leverage: 100,
+  }));
+  const writers = accounts.map((account) => new Writer(random, account));
+  const items: SentItem[] = accounts.map(({ login }, place) => ({
+    type: "balance_operation",
+    data: { operation_id: `B-${place}`, platform_login: login, amount: "100000000", kind: "deposit" },
+  }));
+  const sent: SentItem[] = [];
+  for (let count = 0; count < executions; count += 1) {
+    const writer = writers[Math.floor(random() * writers.length)] as Writer;
+    const at = new Date(Date.UTC(2026, 10, 20) + count).toISOString();
+    const item = { type: "execution", at, data: writer.next(`D-${count}`) };
+    sent.push(item);
+    items.push(item);
+    if (random() < 0.05) items.push(sent[Math.floor(random() * sent.length)] as SentItem);
+    if (count % Math.floor(executions / 4) === 7) items.push(poison[Math.floor((count * 4) / executions)] as SentItem);
+  }
+  return { accounts, items, executions };
+}
+
+/** What is compared of an account: everything that does not depend on when and under which identifier it was made. */
+export interface Outcome {
+  readonly balance: string;
+  readonly used_margin: string;
+  readonly positions: readonly string[];
+  readonly trades: readonly string[];
+  readonly ledger: readonly string[];
+}
+
+/** What is compared of a position, as a text. */
+export function positionText(position: Pick<Position, "symbol" | "side" | "lots" | "open_price"> & Fields): string {
+  const { symbol, side, lots, open_price, margin_minor, margin_ratio, swap_minor, source } = position;
+  return JSON.stringify([
+    symbol,
+    side,
+    lots,
+    open_price,
+    String(margin_minor),
+    margin_ratio,
+    String(swap_minor),
+    source,
+  ]);
+}
+
+/** What is compared of a trade, as a text. */
+export function tradeText(trade: Fields): string {
+  const { source_trade_id, status, lots, initial_lots, open_price, open_at, close_price, close_reason } = trade;
+  const money = ["gross_minor", "service_gross_minor", "commission_minor", "swap_minor"].map((name) =>
+    trade[name] === null ? null : String(trade[name]),
+  );
+  const { pnl_source, margin_ratio } = trade;
+  return JSON.stringify([
+    ...[source_trade_id, status, lots, initial_lots, open_price, open_at, close_price, close_reason],
+    ...[...money, pnl_source, margin_ratio],
+  ]);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What the same items come to, each applied once and in order, in memory. */
+export function modelOf(
+  { accounts, items }: FeedProgram,
+  sourceName: string,
+): { outcomes: Outcome[]; events: string[] } {
+  const market = feedMarket();
+  const source = { id: "src_01JD000000000000000000000B", name: sourceName };
+  const tenant = draftTenant("brk_01JD0000000000000000000000", "2026-11-20T00:00:00.000Z");
+  const desks = new Map(
+    accounts.map(({ login, ...terms }) => {
+      const netting = terms.position_mode === "netting";
+      return [login, new TradingDesk(someAccount({ ...terms, margin_calculation: netting ? "net" : "max" }))] as const;
+    }),
+  );
+  const trades = new Map<string, { readonly desk: TradingDesk; trade_id: string }>();
+  for (const item of new Set(items)) {
+    if (poison.includes(item)) continue;
+    const read = { seq: "1", at: item.at, ...item } as Extract<ReadItem, { type: "execution" | "balance_operation" }>;
+    const position = read.type === "execution" ? read.data.position_id : "";
+    const desk = desks.get(read.data.platform_login ?? "") ?? trades.get(position)?.desk;
+    if (desk === undefined) throw new Error("An item of the program names no account.");
+    const links = { tenant, trade_id: trades.get(position)?.trade_id, order_id: null };
+    const context = decisionContext({ now: "2026-11-21T06:30:00.000Z" });
+    const at = item.at ?? context.now;
+    const decision = applyItem({ ...desk.state, client: someClient() }, market, read, links, { source, at }, context);
+    if (!decision.ok) throw new Error(`${JSON.stringify(item)}: ${decision.refusal.detail}`);
+    const changes = decision.changes.filter(({ op }) => op !== "claim");
+    const made: Made = desk.apply({ ...decision, changes });
+    const opened = read.type === "execution" && read.data.action === "open" && made["trade_id"] !== undefined;
+    if (opened) trades.set(position, { desk, trade_id: String(made["trade_id"]) });
+  }
+  const all = [...desks.values()];
+  return { outcomes: all.map(outcomeOf), events: all.flatMap(({ announced }) => announced) };
+}
+
+function outcomeOf(desk: TradingDesk): Outcome {
+  return {
+    balance: String(desk.balance.balance_minor),
+    used_margin: String(desk.balance.used_margin_minor),
+    positions: [...desk.positions.values()].map((one) => positionText(one as never)).toSorted(),
+    trades: [...desk.trades.values()].map((one: Trade) => tradeText(one as never)).toSorted(),
+    ledger: desk.ledger.map(({ kind, amount_minor }: Ledger) => `${kind} ${amount_minor}`),
+  };
+}
