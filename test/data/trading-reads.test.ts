@@ -170,6 +170,15 @@ describe.each(lists)("%s", (path, everything, queries, sorts) => {
     expect((await get(`${path}/${newId(item.id.slice(0, 3))}`)).status).toBe(404);
   });
 
+  it("answers 304 by id to who has it already", async () => {
+    const { id } = (await all(everything))[0];
+    const { headers } = await get(`${path}/${id}`);
+    const again = await api.call(caller, "GET", `${path}/${id}`, {
+      headers: { "If-None-Match": headers["ETag"] ?? "" },
+    });
+    expect([again.status, again.text, again.headers["ETag"]]).toEqual([304, "", headers["ETag"]]);
+  });
+
   it("shows each item as GET by its id shows it", async () => {
     for (const item of (await all(everything)).slice(0, 4))
       expect((await get(`${path}/${item.id}`)).body).toEqual(item);
