@@ -8,10 +8,10 @@ import { cancelled, failure, type Interference, type TableCall } from "../suppor
 
 const api = await startApi();
 afterAll(api.stop);
-afterEach(async () => {
+afterEach(() => {
   api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
 });
+afterAll(async () => expect(await findings(api.emulator)).toEqual([]));
 
 const caller = newCaller();
 const broker = brokerage(api, caller);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage, statusCounts } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
@@ -7,8 +7,8 @@ import { newCaller } from "../support/request.ts";
 
 const api = await startApi();
 afterAll(api.stop);
-// Whatever a test does, the books must balance afterwards.
-afterEach(async () => expect(await findings(api.emulator)).toEqual([]));
+// Whatever the tests did, the books of all of them must balance at the end.
+afterAll(async () => expect(await findings(api.emulator)).toEqual([]));
 
 const caller = newCaller();
 const broker = brokerage(api, caller);

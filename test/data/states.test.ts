@@ -6,11 +6,11 @@ import { lambdaContext, newCaller, type RequestParts } from "../support/request.
 
 const api = await startApi();
 afterAll(api.stop);
-// Whatever a test does, the books, the markers and the events must agree afterwards.
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  expect(await findings(api.emulator)).toEqual([]);
 });
+// Whatever the tests did, the books, the markers and the events of all of them must agree at the end.
+afterAll(async () => expect(await findings(api.emulator)).toEqual([]));
 
 const { handler: promote } = await import("../../functions/events/promote.ts");
 
