@@ -187,6 +187,14 @@ describe("the money of an account with open positions", () => {
     await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"]);
   });
 
+  it("is never held twice: of parallel withdrawals exactly those are accepted that margin allows", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => withdraw(account, "200.00")));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 201, 409, 409]);
+    expect((await broker.get(`/accounts/${account.id}`)).withdrawable).toBe("89.90");
+  });
+
   it("is not decided on a price that is too old, and the same key may come again", async () => {
     const account = await trader("2000.00");
     await floor.open(account.id, eurusd);
