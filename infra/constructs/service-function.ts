@@ -20,6 +20,7 @@ export interface ServiceFunctionProps {
   /** What the function may do beside writing its log and its traces. */
   readonly statements: readonly PolicyStatement[];
   readonly timeoutSeconds?: number;
+  readonly memoryMb?: number;
   /** Invocations at the same time that are kept for it, and the most that it gets. */
   readonly reservedConcurrency?: number;
 }
@@ -53,7 +54,7 @@ export class ServiceFunction extends Construct {
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: limits.functions.memory_mb,
+      memorySize: props.memoryMb ?? limits.functions.memory_mb,
       timeout: Duration.seconds(props.timeoutSeconds ?? limits.functions.timeout_seconds),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       handler: "index.handler",

@@ -6,6 +6,7 @@ import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { applicationType, outboxType } from "../../shared/data/table-shape.ts";
+import { limits } from "../../shared/limits.ts";
 import type { Route, SecretName } from "../../shared/routes/route.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms.ts";
@@ -150,6 +151,7 @@ export class ServiceStack extends Stack {
       description: describeRoute(route),
       statements: [...routeStatements(route, arns), ...this.ladder.sendStatements(queues)],
       environment: { ...this.secretVariables(secrets), ...this.ladder.environment(queues) },
+      ...(route.computes === true && { memoryMb: limits.functions.computing_memory_mb }),
     });
   }
 

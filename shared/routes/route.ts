@@ -80,6 +80,8 @@ export interface Route {
    * Idempotency-Key is neither taken nor needed.
    */
   readonly named?: true;
+  /** It computes for seconds and gets a whole processor for it. */
+  readonly computes?: true;
   /** Queues of deliveries that the function sends to. */
   readonly queues?: readonly "deliver"[];
   readonly query?: $ZodType;

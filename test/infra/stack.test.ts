@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageConfig } from "../../infra/stages.ts";
-import { limits } from "../../shared/limits.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Grant, Route, Stage } from "../../shared/routes/route.ts";
 import {
@@ -224,7 +223,7 @@ describe("functions", () => {
         expect(properties).toMatchObject({
           Runtime: "nodejs24.x",
           Architectures: ["arm64"],
-          MemorySize: limits.functions.memory_mb,
+          MemorySize: String(properties["FunctionName"]).endsWith("-send-feed-batch") ? 1769 : 512,
           Handler: "index.handler",
           TracingConfig: { Mode: "Active" },
         });
