@@ -3,7 +3,6 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiClient, fundedAccount, getToken } from "../support/api-client.ts";
 import { eventually } from "../support/wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -43,11 +42,9 @@ async function npmStart(): Promise<Ready> {
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += String(chunk)));
   const file = join(clone, ".local/ready.json");
-  const left = existsSync(file) ? readFileSync(file, "utf8") : undefined;
   const text = await eventually(() => {
     if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output}`);
-    const found = existsSync(file) ? readFileSync(file, "utf8") : left;
-    return found === left ? undefined : found;
+    return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   }, 60_000);
   return JSON.parse(text) as Ready;
 }
@@ -100,32 +97,6 @@ describe.runIf(process.platform === "linux")(
       process.kill(ready.pid, "SIGTERM");
       await gone(5_000);
       expect(existsSync(join(clone, ".local/ready.json"))).toBe(false);
-    });
-
-    it("keeps what was acknowledged through kill -9 of the runner, which leaves no child", async () => {
-      const ready = await npmStart();
-      const api = apiClient(ready.base_url, await getToken(ready.base_url, ready));
-      const { account_id } = await fundedAccount(api, "77.70");
-      process.kill(ready.pid, "SIGKILL");
-      await gone(5_000);
-      const again = await npmStart();
-      expect(again.client_id).toBe(ready.client_id);
-      const later = apiClient(again.base_url, await getToken(again.base_url, again));
-      const account = await later.call<{ balance: string }>("GET", `/accounts/${account_id}`);
-      expect([account.status, account.body.balance]).toEqual([200, "77.70"]);
-      const types = await eventually(async () => {
-        const { body } = await later.call<{ data: { type: string }[] }>("GET", "/events?after_sequence=5");
-        return body.data.length >= 5 ? body.data.map(({ type }) => type) : undefined;
-      });
-      expect(types).toEqual([
-        "client.created",
-        "account.created",
-        "transaction.created",
-        "transaction.completed",
-        "transaction.updated",
-      ]);
-      process.kill(again.pid, "SIGTERM");
-      await gone(5_000);
     });
   },
   120_000,
