@@ -62,7 +62,8 @@ describe("the strict reader", () => {
         } catch {
           parses = false;
         }
-        if (!parses) expect(verdict(changed)).toBe("malformed_json");
+        // A second member of one name may come before what is broken, and is told then.
+        if (!parses) expect(["malformed_json", "duplicate_key"]).toContain(verdict(changed));
       }),
       { numRuns: 500 },
     );
