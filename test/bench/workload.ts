@@ -1,6 +1,9 @@
 import { clients, deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/data/entities.ts";
 import { itemOf } from "../../shared/data/write.ts";
 import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
+import type { OpenApi } from "../../shared/openapi/document.ts";
+import { sampleOf } from "../../shared/openapi/event-kinds.ts";
+import document from "../../shared/openapi/openapi.json" with { type: "json" };
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
@@ -10,6 +13,7 @@ import { putRaw } from "../support/deliveries.ts";
 import { functionEnvironment } from "../support/emulator.ts";
 import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/request.ts";
 import { startTokenService } from "../support/token-service.ts";
+import { putMarket } from "../support/trading-data.ts";
 import { unitsOf } from "../support/watched-endpoint.ts";
 
 /** What one request of a row asks DynamoDB for. */
@@ -134,6 +138,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
   const hook = await api.call(caller, "POST", "/webhook_endpoints", { body: endpoint });
   const event = await publishedEvent(api, caller.tenant_id);
   const exhausted = await exhaustedDelivery(api, hook.body.id, event);
+  const traded = await trading(api, caller, (await broker.account("100000.00")).id);
   return {
     ids: {
       clients: account.client_id,
@@ -142,6 +147,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       webhook_endpoints: hook.body.id,
       events: event.id,
       deliveries: exhausted.id,
+      ...traded.ids,
     },
     requests: {
       create_client: async () => ({ address: "/clients", parts: { body: clientRequest() } }),
@@ -196,16 +202,65 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       retry_delivery: async () => ({
         address: `/deliveries/${(await exhaustedDelivery(api, hook.body.id, event)).id}/retry`,
       }),
+      ...traded.requests,
       update_settings: async () => ({ address: "/settings", parts: { body: { four_eyes: false } } }),
     },
   };
 }
 
+/** A market, a source that feeds it, and twenty open positions of one account. */
+async function trading(api: TestApi, caller: TestCaller, account: string): Promise<Seeds> {
+  const { tradingFloor } = await import("../support/trading-floor.ts");
+  await putMarket(api, caller.tenant_id);
+  const floor = tradingFloor(caller.tenant_id);
+  let trade = "";
+  for (let turn = 0; turn < 20; turn += 1) {
+    const opened = await floor.open(account, { symbol: "EURUSD", side: "buy", lots: "0.01" });
+    if (opened.kind !== "done" || opened.result.trade === undefined) {
+      throw new Error(`No trade was opened: ${JSON.stringify(opened)}`);
+    }
+    trade = opened.result.trade.id;
+  }
+  const source = async () => {
+    const body = { name: "mt5:bench", platform: "mt5", authoritative: "platform" };
+    const as = newCaller();
+    const made = await api.call(as, "POST", "/feed/sources", { body });
+    return { as, address: `/feed/sources/${made.body.id}` };
+  };
+  const own = await api.call(caller, "POST", "/feed/sources", {
+    body: { name: "mt5:bench", platform: "mt5", authoritative: "platform" },
+  });
+  return {
+    ids: { trades: trade, positions: trade.replace("trd_", "pos_"), sources: own.body.id },
+    requests: {
+      get_symbol: async () => ({ address: "/symbols/EURUSD" }),
+      get_symbol_margin: async () => ({ address: `/symbols/EURUSD/margin?account_id=${account}` }),
+      get_quote: async () => ({ address: "/quotes/EURUSD" }),
+      list_quotes: async () => ({ address: "/quotes?symbols=EURUSD,GBPUSD,USDJPY" }),
+      list_conversion_rates: async () => ({ address: "/conversion_rates?to=USD" }),
+      get_account_metrics: async () => ({ address: `/accounts/metrics?account_ids=${account}` }),
+      create_feed_source: async () => ({
+        as: newCaller(),
+        address: "/feed/sources",
+        parts: { body: { name: "mt5:bench", platform: "mt5", authoritative: "platform" } },
+      }),
+      get_feed_source: async () => ({ address: `/feed/sources/${own.body.id}` }),
+      list_feed_rejects: async () => ({ address: `/feed/sources/${own.body.id}/rejects` }),
+      send_feed_batch: async () => {
+        const { as, address } = await source();
+        return { as, address: `${address}/batches`, parts: { body: { first_seq: "1", items: [] } } };
+      },
+    },
+  };
+}
+
+const description = document as unknown as OpenApi;
+
 /** An event as the publisher stores it. */
 async function publishedEvent(api: TestApi, tenant_id: string): Promise<PublishedEvent> {
   const created_at = new Date().toISOString();
   const id = eventId(Date.now(), newId("evt"), 1);
-  const payload = { id, object: "event", type: "client.created", created_at, sequence: "1", data: { object: {} } };
+  const payload = { ...sampleOf(description, "client.created"), id };
   const event = {
     ...{ id, tenant_id, sequence: 1, type: "client.created", resource_id: "cli_01JD0000000000000000000001" },
     ...{ account_id: null, client_id: null, created_at, published_at: created_at },
