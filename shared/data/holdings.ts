@@ -1,14 +1,13 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import type { Account, Balance } from "../domain/account.ts";
 import type { Holdings } from "../domain/trading/margin.ts";
 import type { Position } from "../domain/trading/position.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { accounts, balances, positions } from "./entities.ts";
 import { inParallel } from "./parallel.ts";
+import { readPartition } from "./partition.ts";
 import { backoffMs, readKeys } from "./store.ts";
-import { readItem, table } from "./table.ts";
+import { readItem } from "./table.ts";
 
 /**
  * An account with its money and its open positions, in one consistent read of its partition. Undefined when there is no
@@ -19,7 +18,7 @@ import { readItem, table } from "./table.ts";
  */
 export async function readHoldings(tenant: string, accountId: string): Promise<Holdings | undefined> {
   for (let attempt = 1; ; attempt += 1) {
-    const items = await readPartition(positions.partition(tenant, accountId), "");
+    const items = await readPartition(positions.partition(tenant, accountId));
     const of = <T>(et: string) => items.filter((item) => item["et"] === et).map((item) => readItem<T>(item));
     const [account] = of<Account>(accounts.et);
     const [balance] = of<Balance>(balances.et);
@@ -52,31 +51,13 @@ export async function withPositions(
   const open = new Map<string, readonly Position[]>();
   const trading = held.filter(([, { positions: count }]) => count > 0);
   await inParallel(limits.page.queries_at_once, trading, async ([{ id }]) => {
-    const items = await readPartition(positions.partition(tenant, id), positions.prefix, consistent);
-    open.set(
-      id,
-      items.map((item) => readItem<Position>(item)),
-    );
+    open.set(id, await positionsOf(tenant, id, consistent));
   });
   return held.map(([account, balance]) => ({ account, balance, positions: open.get(account.id) ?? [] }));
 }
 
-/** The items of a partition whose sort key begins so. */
-async function readPartition(partition: string, prefix: string, consistent = true): Promise<Record<string, unknown>[]> {
-  const found: Record<string, unknown>[] = [];
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        ConsistentRead: consistent,
-        KeyConditionExpression: `pk = :partition${prefix === "" ? "" : " AND begins_with(sk, :prefix)"}`,
-        ExpressionAttributeValues: { ":partition": partition, ...(prefix === "" ? {} : { ":prefix": prefix }) },
-        ExclusiveStartKey: start,
-      }),
-    );
-    found.push(...(answer.Items ?? []));
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
-  return found;
+/** The open positions of an account, oldest trade first, strongly consistent unless told otherwise. */
+export async function positionsOf(tenant: string, accountId: string, consistent = true): Promise<readonly Position[]> {
+  const options = { prefix: positions.prefix, consistent };
+  return (await readPartition(positions.partition(tenant, accountId), options)).map((item) => readItem<Position>(item));
 }

@@ -7,9 +7,10 @@ import { metricsAt } from "../domain/trading/margin.ts";
 import { followed } from "../domain/trading/watch.ts";
 import type { Surroundings } from "../domain/transaction.ts";
 import type { UpdateAccount } from "../schema/account.ts";
+import { positionsOf } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 import type { Committable, Load } from "./store.ts";
-import { positionsOf, prepared, readHolder } from "./trading.ts";
+import { prepared, readHolder } from "./trading.ts";
 
 /**
  * Makes a decision about the money of an account. Where it has open positions the decision sees what they allow at the

@@ -1,14 +1,13 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { type Pair, symbolsNeeded } from "../domain/trading/needs.ts";
 import type { Market, Quote } from "../domain/trading/quote.ts";
 import { internalSource, type SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { pulses, quotes, symbols } from "./entities.ts";
+import { readPartition } from "./partition.ts";
 import { readKeys, type TableKey } from "./store.ts";
-import { readItem, table } from "./table.ts";
+import { readItem } from "./table.ts";
 
 /** Something that is valued: a symbol on an account of this currency, from a source. A position is one. */
 export interface Valued {
@@ -19,22 +18,7 @@ export interface Valued {
 
 /** Every symbol of a tenant, by name. */
 export async function symbolsOf(tenant: string): Promise<readonly TradingSymbol[]> {
-  const found: TradingSymbol[] = [];
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        ConsistentRead: true,
-        KeyConditionExpression: "pk = :partition",
-        ExpressionAttributeValues: { ":partition": symbols.partition(tenant) },
-        ExclusiveStartKey: start,
-      }),
-    );
-    found.push(...(answer.Items ?? []).map((item) => readItem<TradingSymbol>(item)));
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
-  return found;
+  return (await readPartition(symbols.partition(tenant))).map((item) => readItem<TradingSymbol>(item));
 }
 
 /** Which symbols each tenant has, and since when that is known. They are only used to tell which prices to read. */

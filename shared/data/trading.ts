@@ -1,4 +1,3 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import type { Account, Balance } from "../domain/account.ts";
 import type { Client } from "../domain/client.ts";
 import { type Change, type Context, type Refusal, refuse } from "../domain/decision.ts";
@@ -18,11 +17,10 @@ import {
 } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
-import { clients, positions, trades } from "./entities.ts";
+import { clients, trades } from "./entities.ts";
+import { positionsOf } from "./holdings.ts";
 import { readMarket, readMarketWith } from "./market.ts";
 import { backoffMs, type Committable, execute, type Load, type Ref, ref } from "./store.ts";
-import { readItem, table } from "./table.ts";
 import { tradingRef, writeTrading } from "./trading-items.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
@@ -206,29 +204,6 @@ async function tradesOf(load: Load, ids: readonly string[]): Promise<ReadonlyMap
 
 function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade> {
   return new Map(found.flatMap((trade) => (trade === undefined ? [] : [[trade.id, trade]])));
-}
-
-/** The open positions of an account, oldest trade first, strongly consistent. */
-export async function positionsOf(tenant: string, accountId: string): Promise<readonly Position[]> {
-  const found: Position[] = [];
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        ConsistentRead: true,
-        KeyConditionExpression: "pk = :partition AND begins_with(sk, :prefix)",
-        ExpressionAttributeValues: {
-          ":partition": positions.partition(tenant, accountId),
-          ":prefix": positions.prefix,
-        },
-        ExclusiveStartKey: start,
-      }),
-    );
-    found.push(...(answer.Items ?? []).map((item) => readItem<Position>(item)));
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
-  return found;
 }
 
 /** A decision with its changes in the table's form; uniqueness markers stay as they are, for their refusals. */

@@ -1,10 +1,9 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
 import type { ShownEndpoint, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
-import { env } from "../runtime/env.ts";
 import { attempts, deliveries, webhookHealths, webhooks } from "./entities.ts";
+import { readPartition } from "./partition.ts";
 import { type Load, readKeys, ref } from "./store.ts";
-import { readItem, table } from "./table.ts";
+import { readItem } from "./table.ts";
 
 /** Places in a list of accounts of those that the tenant has not got. */
 export async function unknownPlaces(load: Load, ids: readonly string[] | null | undefined): Promise<readonly number[]> {
@@ -18,37 +17,14 @@ export async function deliveryPartition(
   tenant: string,
   id: string,
 ): Promise<{ readonly delivery: Delivery | undefined; readonly attempts: readonly Attempt[] }> {
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      ConsistentRead: true,
-      KeyConditionExpression: "pk = :partition",
-      ExpressionAttributeValues: { ":partition": deliveries.key(tenant, id).pk },
-    }),
-  );
-  const items = answer.Items ?? [];
+  const items = await readPartition(deliveries.key(tenant, id).pk);
   const own = <T>(type: string) => items.filter((item) => item["et"] === type).map((item) => readItem<T>(item));
   return { delivery: own<Delivery>(deliveries.et)[0], attempts: own<Attempt>(attempts.et) };
 }
 
 /** Every webhook endpoint of a tenant, strongly consistent. */
 export async function endpointsOf(tenant: string): Promise<readonly WebhookEndpoint[]> {
-  const found: WebhookEndpoint[] = [];
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        ConsistentRead: true,
-        KeyConditionExpression: "pk = :partition",
-        ExpressionAttributeValues: { ":partition": webhooks.partition(tenant) },
-        ExclusiveStartKey: start,
-      }),
-    );
-    found.push(...(answer.Items ?? []).map((item) => readItem<WebhookEndpoint>(item)));
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
-  return found;
+  return (await readPartition(webhooks.partition(tenant))).map((item) => readItem<WebhookEndpoint>(item));
 }
 
 /** Every webhook endpoint of a tenant with how it does, by its identifier. */

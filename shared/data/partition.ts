@@ -1,0 +1,34 @@
+import { QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { env } from "../runtime/env.ts";
+import { table } from "./table.ts";
+
+/** Which items of a partition are read, and how. */
+interface PartitionOptions {
+  /** What their sort keys begin with; all of them without it. */
+  readonly prefix?: string;
+  /** Strongly consistent unless told otherwise. */
+  readonly consistent?: boolean;
+}
+
+/** All items of a partition of the main table in the order of their sort keys, as they are stored. */
+export async function readPartition(
+  partition: string,
+  { prefix, consistent = true }: PartitionOptions = {},
+): Promise<Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  let start: Record<string, unknown> | undefined;
+  do {
+    const answer = await table.send(
+      new QueryCommand({
+        TableName: env.tableName,
+        ConsistentRead: consistent,
+        KeyConditionExpression: `pk = :partition${prefix === undefined ? "" : " AND begins_with(sk, :prefix)"}`,
+        ExpressionAttributeValues: { ":partition": partition, ...(prefix !== undefined && { ":prefix": prefix }) },
+        ExclusiveStartKey: start,
+      }),
+    );
+    found.push(...(answer.Items ?? []));
+    start = answer.LastEvaluatedKey;
+  } while (start !== undefined);
+  return found;
+}
