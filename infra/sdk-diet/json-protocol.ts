@@ -85,10 +85,11 @@ class JsonProtocol {
     const text = await textOf(answer, surroundings);
     const data: Data = text === "" ? {} : JSON.parse(text);
     const $metadata = metadataOf(answer.headers, answer.statusCode);
-    if (answer.statusCode >= 300) throw this.#errorOf(answer, data, $metadata);
+    const failed = answer.statusCode >= 300;
     const { dates, blobs, attributes } = operation.traits;
     // Names and values of attributes are quoted, so this text stands only where a binary value is.
-    if (attributes && /"B":"|"BS":\[/.test(text)) readBinary(data);
+    if ((attributes || failed) && /"B":"|"BS":\[/.test(text)) readBinary(data);
+    if (failed) throw this.#errorOf(answer, data, $metadata);
     for (const path of dates) replaceAt(data, path, (seconds) => new Date(Number(seconds) * 1000));
     for (const path of blobs) replaceAt(data, path, fromBase64);
     for (const name in data) if (data[name] === null) delete data[name];
@@ -106,7 +107,6 @@ class JsonProtocol {
     const error = Object.assign(new Base({ name, $fault }), { $metadata, message: String(message) });
     if (retryable.includes(name)) error["$retryable"] = {};
     if (query && $metadata["requestId"]) error["RequestId"] = $metadata["requestId"];
-    if (/"B":"|"BS":\[/.test(JSON.stringify(data))) readBinary(data);
     return decorateServiceException(error as never, data);
   }
 }
