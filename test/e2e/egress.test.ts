@@ -1,8 +1,9 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
-import { DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { type DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { someClient } from "../support/api-client.ts";
+import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
 import { scanTable } from "../support/raw-table.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 import { eventually } from "../support/wait.ts";
@@ -23,12 +24,8 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => listener.listen({ port: 0, host: "::", ipv6Only: false }, resolve));
   port = (listener.address() as AddressInfo).port;
   stack = await startStack({ strictEgress: true });
-  tableName = Object.entries(stack.cloud.tables).find(([path]) => !/volatile/i.test(path))?.[1] ?? "";
-  client = new DynamoDBClient({
-    endpoint: stack.cloud.dynamodbEndpoint,
-    region: stack.cloud.region,
-    credentials: { accessKeyId: "test", secretAccessKey: "test" },
-  });
+  tableName = tableNameOf(stack.cloud, "main");
+  client = tableClient(stack.cloud);
 });
 afterAll(async () => {
   client?.destroy();

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, inject, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
@@ -11,6 +11,7 @@ import type { Account } from "../../shared/domain/account.ts";
 import { draftRisk } from "../../shared/domain/trading/risk.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { type Credentials, fundedAccount, getToken, someClient } from "../support/api-client.ts";
+import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
 import { decisionContext, someAccount } from "../support/decisions.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type Stack, startStack } from "../support/stack.ts";
@@ -163,19 +164,10 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   return { endpoint: good.split("/")[2] ?? "", delivery: sent.id };
 }
 
-function tableOf({ cloud }: Stack, table: "main" | "volatile"): string {
-  const found = Object.entries(cloud.tables).find(([path]) => /volatile/i.test(path) === (table === "volatile"));
-  return found?.[1] ?? "";
-}
-
 /** Writes items past every role, in the place of what is not told here. */
 async function put(stack: Stack, table: "main" | "volatile", ...items: Record<string, unknown>[]): Promise<void> {
-  const client = new DynamoDBClient({
-    endpoint: stack.cloud.dynamodbEndpoint,
-    region: stack.cloud.region,
-    credentials: { accessKeyId: "test", secretAccessKey: "test" },
-  });
-  const TableName = tableOf(stack, table);
+  const client = tableClient(stack.cloud);
+  const TableName = tableNameOf(stack.cloud, table);
   for (const item of items) await client.send(new PutItemCommand({ TableName, Item: marshall(item) }));
   client.destroy();
 }
@@ -194,8 +186,8 @@ async function tellOfTrading(stack: Stack, account_id: string): Promise<Record<s
   const { cloud, tenant_id } = stack;
   await quoteSymbol(stack);
   Object.assign(process.env, {
-    TABLE_NAME: tableOf(stack, "main"),
-    VOLATILE_TABLE_NAME: tableOf(stack, "volatile"),
+    TABLE_NAME: tableNameOf(stack.cloud, "main"),
+    VOLATILE_TABLE_NAME: tableNameOf(stack.cloud, "volatile"),
     STAGE: "sandbox",
     AWS_ENDPOINT_URL_DYNAMODB: cloud.dynamodbEndpoint,
     AWS_REGION: cloud.region,

@@ -1,7 +1,8 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
 import { someClient } from "../support/api-client.ts";
+import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
 import { type RawItem, type RawValue, scanTable } from "../support/raw-table.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 import { eventually } from "../support/wait.ts";
@@ -48,11 +49,7 @@ let stack: Stack;
 let client: DynamoDBClient;
 beforeAll(async () => {
   stack = await startStack({ onCall: killer.watch });
-  client = new DynamoDBClient({
-    endpoint: stack.cloud.dynamodbEndpoint,
-    region: stack.cloud.region,
-    credentials: { accessKeyId: "test", secretAccessKey: "test" },
-  });
+  client = tableClient(stack.cloud);
 });
 afterAll(async () => {
   client?.destroy();
@@ -101,8 +98,7 @@ async function deliver(path: string, items: readonly object[], first: number, ta
 }
 
 async function items(): Promise<RawItem[]> {
-  const tableName = Object.entries(stack.cloud.tables).find(([path]) => !/volatile/i.test(path))?.[1] ?? "";
-  return scanTable({ client, tableName });
+  return scanTable({ client, tableName: tableNameOf(stack.cloud, "main") });
 }
 
 function plain(item: RawItem): Record<string, unknown> {

@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { type Cloud, startCloud } from "../../infra/local/cloud.ts";
 import { type ApiClient, patiently, someClient } from "../support/api-client.ts";
 import { newApplication } from "../support/application.ts";
 import { type Chaos, type ChaosCounts, makeChaos, seeded } from "../support/chaos.ts";
+import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
 import { type Confirmed, type Evidence, judgeRun, type LoggedCall } from "../support/delivery-oracle.ts";
 import { judgeItems } from "../support/oracle.ts";
 import { type RawItem, scanTable } from "../support/raw-table.ts";
@@ -102,11 +103,7 @@ class Soak {
     this.receiver = receiver;
     this.chaos = chaos;
     this.random = seeded(options.seed + 1);
-    this.client = new DynamoDBClient({
-      endpoint: cloud.dynamodbEndpoint,
-      region: cloud.region,
-      credentials: { accessKeyId: "test", secretAccessKey: "test" },
-    });
+    this.client = tableClient(cloud);
   }
 
   async run(): Promise<SoakReport> {
@@ -188,8 +185,7 @@ class Soak {
   }
 
   private scan(): Promise<RawItem[]> {
-    const tableName = Object.entries(this.cloud.tables).find(([path]) => path.includes("Main"))?.[1] ?? "";
-    return scanTable({ client: this.client, tableName });
+    return scanTable({ client: this.client, tableName: tableNameOf(this.cloud, "main") });
   }
 
   private isHealthyDone(): true | undefined {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DescribeTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { tableClient } from "./cloud-tables.ts";
 import { readStream, scanTable } from "./raw-table.ts";
 import type { Stack } from "./stack.ts";
 
@@ -9,11 +10,7 @@ export type Canaries = ReadonlyMap<string, string>;
 
 /** Places of a running stack that hold what somebody else may read one day, each as one text. */
 async function placesOf(stack: Stack): Promise<Map<string, string>> {
-  const client = new DynamoDBClient({
-    endpoint: stack.cloud.dynamodbEndpoint,
-    region: stack.cloud.region,
-    credentials: { accessKeyId: "test", secretAccessKey: "test" },
-  });
+  const client = tableClient(stack.cloud);
   const places = new Map<string, string>();
   try {
     for (const [path, tableName] of Object.entries(stack.cloud.tables)) {
