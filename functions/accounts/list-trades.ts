@@ -10,7 +10,7 @@ export const handler = list(listAccountTrades, async ({ path, caller, place, loa
   const id = path["id"] ?? "";
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),
-    pageOfTrades(caller.tenant_id, place, id),
+    pageOfTrades(caller.tenant_id, place, [id]),
   ]);
   return account && pageReply(place, page, tradeBody);
 });

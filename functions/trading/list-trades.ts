@@ -6,6 +6,7 @@ import { listTrades } from "../../shared/routes/trading.ts";
 
 /** `GET /trades` */
 export const handler = list(listTrades, async ({ caller, place, query }) => {
-  const page = await pageOfTrades(caller.tenant_id, place, query["account_id"]);
+  const { account_id: account } = query;
+  const page = await pageOfTrades(caller.tenant_id, place, account === undefined ? undefined : [account]);
   return pageReply(place, page, tradeBody);
 });

@@ -1,4 +1,4 @@
-import { orders, positions, trades } from "../data/entities.ts";
+import { accounts, orders, positions, trades } from "../data/entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex } from "../data/list.ts";
 import { readMarket } from "../data/market.ts";
 import { readKeys } from "../data/store.ts";
@@ -6,6 +6,7 @@ import type { Moment } from "../domain/trading/live.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Trade } from "../domain/trading/trade.ts";
+import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import {
   boundsBy,
@@ -26,12 +27,12 @@ interface Source {
   readonly partitions: readonly string[];
 }
 
-/** A page of the trades of a tenant or of one account of it: all by opening, or the closed ones by their close. */
-export function pageOfTrades(tenant: string, place: ListPlace, accountId?: string): Promise<Page<Trade>> {
+/** A page of the trades of a tenant or of some accounts of it: all by opening, or the closed ones by their close. */
+export function pageOfTrades(tenant: string, place: ListPlace, accountIds?: readonly string[]): Promise<Page<Trade>> {
   const { query } = place;
   const byClose = (query["sort"] ?? "").endsWith("close_at");
   const [by, other] = byClose ? (["close", "open"] as const) : (["open", "close"] as const);
-  const { index, partitions } = tradesBy(by, tenant, query["status"], accountId);
+  const { index, partitions } = tradesBy(by, tenant, query["status"], accountIds);
   // What a partition holds by itself needs no filter, and without a filter a page reads no more than it shows.
   const held = partitions[0] === trades.inState(tenant, "open") ? ["status"] : [];
   const keep = keepBoth(
@@ -44,11 +45,28 @@ export function pageOfTrades(tenant: string, place: ListPlace, accountId?: strin
   return pageOfIndex<Trade>(index, partitions, { ...pageRequest(place, "-open_at"), ...boundsBy(query, by), ...keep });
 }
 
-function tradesBy(by: "open" | "close", tenant: string, status: string | undefined, accountId?: string): Source {
-  if (accountId !== undefined) {
+/**
+ * A page of the trades of a client. A trade does not know its client by a key: the accounts, of which there are never
+ * many, are asked for first, and their trades are merged.
+ */
+export async function pageOfClientTrades(tenant: string, place: ListPlace, clientId: string): Promise<Page<Trade>> {
+  const every: PageRequest = { limit: limits.client.max_accounts, descending: false, cursor: undefined };
+  const { items } = await pageOfEntries("owner", [accounts.ofClient(tenant, clientId)], every);
+  const wanted = place.query["account_id"];
+  const own = items.map(({ item }) => String(item["id"])).filter((id) => wanted === undefined || id === wanted);
+  return pageOfTrades(tenant, place, own);
+}
+
+function tradesBy(
+  by: "open" | "close",
+  tenant: string,
+  status: string | undefined,
+  accountIds: readonly string[] | undefined,
+): Source {
+  if (accountIds !== undefined) {
     return by === "close"
-      ? { index: "client", partitions: [trades.closedOfAccount(tenant, accountId)] }
-      : { index: "owner", partitions: [trades.ofAccount(tenant, accountId)] };
+      ? { index: "client", partitions: accountIds.map((id) => trades.closedOfAccount(tenant, id)) }
+      : { index: "owner", partitions: accountIds.map((id) => trades.ofAccount(tenant, id)) };
   }
   if (by === "close") return { index: "state", partitions: [trades.inState(tenant, "closed")] };
   return status === "open"

@@ -1,6 +1,7 @@
 import { ListAccountsQuery, TradingAccount } from "../schema/account.ts";
 import { BrokerageClient, CreateClientRequest, ListClientsQuery, UpdateClientRequest } from "../schema/client.ts";
 import { page } from "../schema/fields.ts";
+import { ListTradesQuery, Trade } from "../schema/trade.ts";
 import { ListClientTransactionsQuery, Transaction } from "../schema/transaction.ts";
 import { route } from "./route.ts";
 
@@ -143,6 +144,27 @@ export const listClientTransactions = route({
   stages: ["sandbox", "production"],
 });
 
+/** `GET /clients/{id}/trades` */
+export const listClientTrades = route({
+  id: "list_client_trades",
+  method: "GET",
+  path: "/clients/{id}/trades",
+  tag: "Clients",
+  summary: "List the trades of a client",
+  description: "Trades of all accounts of one client, newest first. By `-close_at` it lists closed trades only.",
+  file: "clients/list-trades",
+  auth: "token",
+  scope: "trading:read",
+  rate: "standard",
+  grants: ["query:owner", "query:client", "read"],
+  query: ListTradesQuery,
+  reply: page(Trade),
+  status: 200,
+  refusals: ["invalid_cursor"],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
 /** Rows of the client endpoints. */
 export const clientRoutes = [
   listClients,
@@ -151,4 +173,5 @@ export const clientRoutes = [
   updateClient,
   listClientAccounts,
   listClientTransactions,
+  listClientTrades,
 ] as const;

@@ -40,7 +40,7 @@ const filters = {
   sort: z.optional(z.enum(["-open_at", "open_at", "-close_at"])),
 };
 
-/** Query of `GET /trades`. */
+/** Query of `GET /trades` and `GET /clients/{id}/trades`. */
 export const ListTradesQuery = z.strictObject({ ...filters, account_id: z.optional(id("acc")) });
 
 /** Query of `GET /accounts/{id}/trades`. */

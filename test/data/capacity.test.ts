@@ -33,15 +33,6 @@ async function costOf(method: string, address: string, parts: RequestParts = {})
   const counter = calls.filter((call) => !own.includes(call));
   expect([counter.map(({ operation }) => operation), unitsOf(counter)]).toEqual([["UpdateItem"], 1]);
   const reads = own.filter(({ operation }) => operation === "BatchGetItem" || operation === "Query");
-  console.log(
-    method,
-    address.slice(0, 30),
-    JSON.stringify({
-      c: own.map((x) => x.operation).join(" "),
-      read: unitsOf(reads),
-      written: unitsOf(own.filter((call) => !reads.includes(call))),
-    }),
-  );
   return {
     calls: own.map(({ operation }) => operation).join(" "),
     read: unitsOf(reads),
@@ -163,7 +154,7 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       }
       return account;
     };
-    let account: { id: string };
+    let account: { id: string; client_id: string };
     beforeAll(async () => {
       await putMarket(api, tenant);
       account = await trader(10);
@@ -189,6 +180,12 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       expect(await costOf("GET", "/orders")).toEqual(most("Query", 1, 0));
       expect(sorted(await costOf("GET", `/accounts/${account.id}/positions`))).toEqual(
         most("BatchGetItem BatchGetItem BatchGetItem Query", 12, 0),
+      );
+    });
+
+    it("for a page of the trades of a client, one query more for its accounts", async () => {
+      expect(sorted(await costOf("GET", `/clients/${account.client_id}/trades`))).toEqual(
+        most("BatchGetItem BatchGetItem Query Query", 14, 0),
       );
     });
 

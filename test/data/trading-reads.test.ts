@@ -233,6 +233,44 @@ describe("trades", () => {
   });
 });
 
+describe("the trades of a client", () => {
+  it("are those of all its accounts in one order, of no other client, and 404 when there is no client", async () => {
+    const own = await broker.client();
+    const accounts: Item[] = [];
+    for (const lots of ["0.10", "0.20"]) {
+      const { body: account } = await api.call(caller, "POST", "/accounts", { body: { client_id: own.id, ...demo } });
+      await broker.deposit(account, "5000.00", { status: "completed" });
+      accounts.push(account);
+      await open(account, "EURUSD", "buy", lots);
+    }
+    for (const account of accounts) {
+      await open(account, "GBPUSD", "sell", "0.10");
+      await floor.close(account.id, 0);
+    }
+    const address = `/clients/${own.id}/trades`;
+    const mine = (await all("/trades")).filter(({ client_id }) => client_id === own.id);
+    expect(mine.map(({ account_id }) => account_id)).toHaveLength(4);
+    expect(ids(await all(address))).toEqual(ids(mine));
+    expect(ids(await all(`${address}?sort=open_at&symbol=EURUSD`))).toEqual(
+      ids(mine.filter(({ symbol }) => symbol === "EURUSD").toReversed()),
+    );
+    const closed = sorted(
+      mine.filter(({ status }) => status === "closed"),
+      "-close_at",
+    );
+    expect(closed).toHaveLength(2);
+    expect(ids(await all(`${address}?sort=-close_at`))).toEqual(ids(closed));
+    const [first] = accounts;
+    expect(ids(await all(`${address}?account_id=${first.id}`))).toEqual(
+      ids(mine.filter(({ account_id }) => account_id === first.id)),
+    );
+    expect(await all(`${address}?account_id=${traded[0].id}`)).toEqual([]);
+    expect(await all(`/clients/${(await broker.client()).id}/trades`)).toEqual([]);
+    expect((await get(address, newCaller())).status).toBe(404);
+    expect((await get(`/clients/${newId("cli")}/trades`)).status).toBe(404);
+  });
+});
+
 describe("orders", () => {
   it("are the pending ones unless another status is asked for", async () => {
     const shown = await all("/orders");

@@ -313,6 +313,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
     await api.call("GET", `/trades?${query}`);
   }
   await api.call("GET", `/accounts/${account_id}/trades?sort=-close_at`);
+  await api.call("GET", `/clients/${client_id}/trades?sort=-close_at`);
   for (const query of ["symbol=EURUSD", `account_id=${account_id}`]) await api.call("GET", `/positions?${query}`);
   await api.call("GET", `/orders?account_id=${account_id}`);
   await api.call("GET", "/transactions?status=pending");

@@ -1,0 +1,16 @@
+import { ref } from "../../shared/data/store.ts";
+import { tradeBody } from "../../shared/domain/trading/trade.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { pageOfClientTrades } from "../../shared/http/trading-pages.ts";
+import { listClientTrades } from "../../shared/routes/clients.ts";
+
+/** `GET /clients/{id}/trades`: over all accounts of the client. */
+export const handler = list(listClientTrades, async ({ path, caller, place, load }) => {
+  const id = path["id"] ?? "";
+  const [{ client }, page] = await Promise.all([
+    load({ client: ref.client(id) }),
+    pageOfClientTrades(caller.tenant_id, place, id),
+  ]);
+  return client && pageReply(place, page, tradeBody);
+});
