@@ -147,7 +147,7 @@ function isQuoteGrant(grant: Grant): grant is QuoteGrant {
 }
 
 /** Statements for grants on quotes, which are in the table of volatile items. */
-function quoteStatements(grants: readonly QuoteGrant[], volatileArn: string): PolicyStatement[] {
+export function quoteStatements(grants: readonly QuoteGrant[], volatileArn: string): PolicyStatement[] {
   return grants.map((grant) =>
     grant === "read:quotes"
       ? onTable("ReadQuotes", "BatchGetItem", volatileArn, quoteKeys)

@@ -1,6 +1,6 @@
 import { Aws } from "aws-cdk-lib";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import type { SecretName } from "../../shared/routes/route.ts";
+import type { SecretName, Stage } from "../../shared/routes/route.ts";
 import {
   allow,
   clientIdKeys,
@@ -8,6 +8,7 @@ import {
   dueApplicationKeys,
   dueKeys,
   publicKeyKeys,
+  quoteStatements,
   tableStatements,
   tenantKeys,
   withinTenants,
@@ -16,7 +17,11 @@ import type { DeliveryQueue } from "../constructs/webhook-ladder.ts";
 
 /** ARNs that the functions without a route are granted something on. */
 export interface BackgroundArns {
+  /** The stage that they are in: some may do in the sandbox what they may not in production. */
+  readonly stage: Stage;
   readonly table: string;
+  /** The table of volatile items. */
+  readonly volatile: string;
   readonly stream: string;
   readonly signingKey: string;
   readonly publishFailures: string;
@@ -91,12 +96,14 @@ const provision: BackgroundFunction = {
   description: "Makes applications and their API keys, and takes them away",
   timeoutSeconds: 30,
   nestedStack: "provision",
-  statements: ({ table, stream, usagePlanId }) => {
+  statements: ({ stage, table, volatile, stream, usagePlanId }) => {
     const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
     return [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
       ...tableStatements(["read", "update"], { tableArn: table, keys: tenantKeys }),
       ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys] }),
+      // A new tenant of the sandbox begins with a market.
+      ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),
       readStream(stream),
       allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")]),
       allow("JoinPlan", ["apigateway:POST"], [planKeys]),

@@ -164,7 +164,9 @@ export class ServiceStack extends Stack {
       ...this.ladder.environment(queues),
     };
     const statements = row.statements({
+      stage: this.config.stage,
       table: this.tables.main.tableArn,
+      volatile: this.tables.volatile.tableArn,
       stream: streamOf(this.tables),
       signingKey: this.signingKey.secretArn,
       publishFailures: this.publishFailures.queueArn,

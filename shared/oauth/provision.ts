@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { applicationRefs, applications, type Key, tenants } from "../data/entities.ts";
+import { seedMarket } from "../data/sandbox-seed.ts";
 import { readKeys, transact } from "../data/store.ts";
 import { putNew, type TransactItem } from "../data/write.ts";
 import { draftApplication } from "../domain/application.ts";
@@ -35,7 +36,8 @@ export interface CreatedApplication {
 }
 
 /**
- * Makes an application of a tenant, a new tenant when none is named, and its API key. Should the function end before
+ * Makes an application of a tenant, a new tenant when none is named, and its API key. A new tenant of the sandbox gets
+ * a market of its own with it. Should the function end before
  * the key is made, the application waits in the due index and the next reconciliation makes it.
  * @throws Error when the tenant does not exist
  */
@@ -61,13 +63,15 @@ export async function provisionApplication(
   );
   const { id: application_id } = application;
   const reference = { client_id, application_id, owner_tenant_id: tenantId };
-  const counted =
-    request.tenant_id === null
-      ? putNew(tenants, { ...draftTenant(tenantId, now), applications: 1 })
-      : oneMore(tenants.key(tenantId));
-  await transact([putNew(applications, application), putNew(applicationRefs, reference), counted]);
+  const counted = request.tenant_id === null ? newTenant(tenantId, now) : [oneMore(tenants.key(tenantId))];
+  await transact([putNew(applications, application), putNew(applicationRefs, reference), ...counted]);
   await settleApplication(applications.keyOf(application));
   return { tenant_id: tenantId, application_id, client_id, client_secret: secret, scopes: application.scopes };
+}
+
+function newTenant(id: string, now: string): TransactItem[] {
+  const tenant = putNew(tenants, { ...draftTenant(id, now), applications: 1 });
+  return [tenant, ...(env.stage === "sandbox" ? seedMarket(id, now) : [])];
 }
 
 /** The operator may go past the bound that a tenant itself has, to let a locked out tenant in again. */

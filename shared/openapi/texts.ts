@@ -337,7 +337,7 @@ const memberTexts: Readonly<Record<string, string>> = {
   source_order_id: "Its identifier on the platform; null when there is none.",
   source_trade_id: "Its identifier on the platform; null when there is none.",
   spread_points: "Difference of ask and bid in points.",
-  stale: "Whether a price is too old while its market is open.",
+  stale: "Whether a price is too old while its market is open. A price that the sandbox holds never is.",
   status: "State.",
   status_history: "The states that it went through, oldest first.",
   status_reason: "Why it was rejected, failed or returned.",

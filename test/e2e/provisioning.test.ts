@@ -40,6 +40,17 @@ const keysOf = (id: string) => keys().filter(([name]) => name === id);
 const sprung = () => eventually(() => ambush === undefined || undefined);
 const revoke = (id: string) => stack.api.call("DELETE", `/applications/${id}`);
 
+describe("a new tenant of the sandbox", () => {
+  it("has a market of twelve symbols at once, whose prices are never stale", async () => {
+    const { api } = await stack.newApplication();
+    const { body } = await api.call<{ data: { symbol: string }[] }>("GET", "/symbols");
+    const names = body.data.map(({ symbol }) => symbol);
+    expect(names).toHaveLength(12);
+    const quotes = await api.call<{ data: { stale: boolean; source: string }[] }>("GET", `/quotes?symbols=${names}`);
+    expect(quotes.body.data.map(({ stale, source }) => `${stale} ${source}`)).toEqual(names.map(() => "false sandbox"));
+  });
+});
+
 describe("the API key of an application", () => {
   it.each([
     ["before it was made", /^POST \/apikeys$/, "before"],

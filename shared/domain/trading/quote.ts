@@ -16,6 +16,8 @@ export interface Quote {
   readonly received_at: string;
   readonly sequence: string;
   readonly source: string;
+  /** Set by the sandbox's market alone: the price stands until another one comes, however old it is (ADR 0023). */
+  readonly held?: true;
   readonly session_open: string | null;
   readonly day_high: string | null;
   readonly day_low: string | null;
@@ -38,6 +40,7 @@ export interface Tick {
   readonly time: string;
   readonly sequence: string;
   readonly source: string;
+  readonly held?: true;
 }
 
 /** What became of a tick: the quote it makes, or why it makes none. */
@@ -65,6 +68,7 @@ export function acceptTick(symbol: TradingSymbol, before: Quote | undefined, tic
     received_at: now,
     sequence: tick.sequence,
     source: tick.source,
+    ...(tick.held === true && { held: true }),
     session_open: today ? before.session_open : bid,
     day_high: extreme(before?.day_high, (a, b) => a.gt(b)),
     day_low: extreme(before?.day_low, (a, b) => a.lt(b)),
@@ -93,23 +97,30 @@ export function ageMs(quote: Quote, now: string): number {
   return Math.max(0, Date.parse(now) - Date.parse(moment));
 }
 
-/** Whether a price is too old to decide on: its market is open and it has not moved for too long. */
+/**
+ * Whether a price is too old to decide on: its market is open and it has not moved for too long. One that is held never
+ * is: nobody is there who might have moved it.
+ */
 export function isTooOld(symbol: TradingSymbol, quote: Quote, now: string): boolean {
-  return ageMs(quote, now) > limits.trading.metrics_stale_ms && isMarketOpen(symbol, now);
+  return isOlder(quote, limits.trading.metrics_stale_ms, now) && isMarketOpen(symbol, now);
+}
+
+function isOlder(quote: Quote, ms: number, now: string): boolean {
+  return quote.held !== true && ageMs(quote, now) > ms;
 }
 
 /** The quote as the API shows it. */
 export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): QuoteBody {
   const { market_status } = marketClock(symbol, now);
-  const age = ageMs(quote, now);
+  const { held: _held, ...shown } = quote;
   const spread = rational(quote.ask).sub(rational(quote.bid));
   return {
-    ...quote,
+    ...shown,
     object: "quote",
     mid: decimalText(midOf(quote), symbol.digits + 1),
     spread_points: Number(roundHalfAway(spread, symbol.digits)),
-    age_ms: age,
-    stale: market_status === "open" && age > limits.trading.quote_stale_ms,
+    age_ms: ageMs(quote, now),
+    stale: market_status === "open" && isOlder(quote, limits.trading.quote_stale_ms, now),
     market_status,
     _links: {
       self: { href: `/v2/quotes/${quote.symbol}` },
