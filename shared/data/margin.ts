@@ -1,15 +1,15 @@
 import type { AccountWithBalance } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
-import type { Context, Decision } from "../domain/decision.ts";
+import { type Context, type Decision, refuse } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { followed } from "../domain/trading/watch.ts";
-import type { Surroundings } from "../domain/transaction.ts";
+import { isComplete, type Surroundings, type Transaction } from "../domain/transaction.ts";
 import type { UpdateAccount } from "../schema/account.ts";
 import { positionsOf } from "./holdings.ts";
 import { readMarket } from "./market.ts";
-import type { Committable, Load } from "./store.ts";
+import { type Committable, type Load, ref } from "./store.ts";
 import { prepared, readHolder } from "./trading.ts";
 
 /**
@@ -36,6 +36,21 @@ export async function decideMoney<R>(
   };
   const decision = decide({ ...around, account, balance, margin });
   return prepared(followed(state, decision, market, context), context);
+}
+
+/** Makes a decision about a transaction of the tenant, with the money and the policies around it. */
+export async function decideTransaction(
+  load: Load,
+  context: Context,
+  id: string,
+  decide: (transaction: Transaction, around: Surroundings, context: Context) => Decision<Transaction>,
+): Promise<Committable<Transaction>> {
+  const { transaction } = await load({ transaction: ref.transaction(id) });
+  if (transaction === undefined) return refuse("not_found", "There is nothing here.");
+  const account = transaction.account_id;
+  const around = await load({ tenant: ref.tenant(), account: ref.account(account), balance: ref.balance(account) });
+  if (!isComplete(around)) return refuse("not_found", "There is nothing here.");
+  return decideMoney(load, context, around, (now) => decide(transaction, now, context));
 }
 
 /** Decides a change of an account; with open positions also what it means for their margin. */

@@ -70,12 +70,7 @@ export function moveTransaction(
   if (to === from) return unchanged(transaction);
   const allowed = movesOf(from, around.tenant.four_eyes);
   const scope = allowed[to];
-  if (scope === undefined) {
-    const names = Object.keys(allowed);
-    return refuse("illegal_transition", `A ${from} transaction cannot become ${to}.`, {
-      extra: { from, to, allowed: names },
-    });
-  }
+  if (scope === undefined) return refuseMove(from, to, allowed);
   if (!context.scopes.includes(scope)) return refuseScope(scope);
   const reason = request.reason ? { code: request.reason.code, message: request.reason.message ?? null } : null;
   if (needsReason.has(to) && reason === null) {
@@ -98,6 +93,12 @@ export function moveTransaction(
   }
 }
 
+function refuseMove(from: TransactionState, to: TransactionState, allowed: object) {
+  return refuse("illegal_transition", `A ${from} transaction cannot become ${to}.`, {
+    extra: { from, to, allowed: Object.keys(allowed) },
+  });
+}
+
 /** Decides what happens to a transaction that nobody decided on in time; undefined when its time has not come. */
 export function expireTransaction(
   transaction: Transaction,
@@ -108,6 +109,24 @@ export function expireTransaction(
   if ((status !== "pending" && status !== "approved") || expires_at === null || expires_at > context.now)
     return undefined;
   return end(transaction, moved(transaction, "failed", context, { code: "expired", message: null }), around, context);
+}
+
+/**
+ * Decides what a provider's refusal makes of a transaction: like its expiry it asks nobody, so what is pending fails as
+ * well, though no caller could move it there.
+ */
+export function declineTransaction(
+  transaction: Transaction,
+  around: Surroundings,
+  reason: NonNullable<Transaction["status_reason"]>,
+  context: Context,
+): Decision<Transaction> {
+  const from = transaction.status;
+  if (from === "failed") return unchanged(transaction);
+  if (from === "pending" || moves[from].failed !== undefined) {
+    return end(transaction, moved(transaction, "failed", context, reason), around, context);
+  }
+  return refuseMove(from, "failed", moves[from]);
 }
 
 function approve(

@@ -6,7 +6,7 @@ import { Nothing, TokenError } from "../schema/oauth.ts";
 import { scopes } from "../schema/scope.ts";
 import { callbacksOf, eventReplies, eventSchemas, subscribes } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
-import { exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
+import { collectionOf, exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
 import { operationIdOf } from "./links.ts";
 import {
   hasEntityTag,
@@ -272,7 +272,7 @@ const namePatterns: Readonly<Record<string, string>> = { symbol: "^[A-Z0-9._]{2,
 function pathParameter(row: Route, name: string): JsonObject {
   const before = row.path.slice(0, row.path.indexOf(`/{${name}}`));
   const collection = before.slice(before.lastIndexOf("/") + 1);
-  const example = name === "id" ? exampleIds[row.path.split("/")[1] ?? ""] : exampleNames[name];
+  const example = name === "id" ? exampleIds[collectionOf(row.path)] : exampleNames[name];
   const pattern = name === "id" ? `^${example?.slice(0, 3) ?? "[a-z]{3}"}_[0-9A-HJKMNP-TV-Z]{26}$` : namePatterns[name];
   return {
     name,

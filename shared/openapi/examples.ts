@@ -18,6 +18,12 @@ export const exampleIds: Readonly<Record<string, string>> = {
   orders: "ord_01JD000000000000000000000C",
 };
 
+/** The collection that a path is about: `clients` of `/clients/{id}` and of `/sandbox/clients/{id}/verify`. */
+export function collectionOf(path: string): string {
+  const [first = "", second = ""] = path.split("/").slice(1);
+  return first === "sandbox" ? second : first;
+}
+
 /** What stands in paths beside identifiers, by the name of the parameter. */
 export const exampleNames: Readonly<Record<string, string>> = { symbol: "EURUSD", seq: "921" };
 

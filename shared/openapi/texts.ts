@@ -36,6 +36,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Feed: "What trading platforms send: trades, orders, prices and symbols, numbered so that nothing is lost or doubled.",
   Events: "Everything that happened, numbered in order. Read them here or receive them by webhook.",
   Webhooks: "Where events are sent to, and every attempt to deliver one.",
+  Sandbox: "What only the sandbox has: the market obeys, and so do the providers around it.",
   Service: "The caller, the policies of the brokerage and the service itself.",
 };
 

@@ -6,6 +6,7 @@ import { feedRoutes } from "./feed.ts";
 import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
 import type { Route } from "./route.ts";
+import { sandboxRoutes } from "./sandbox.ts";
 import { serviceRoutes } from "./service.ts";
 import { tradingRoutes } from "./trading.ts";
 import { transactionRoutes } from "./transactions.ts";
@@ -23,5 +24,6 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...webhookRoutes,
   ...applicationRoutes,
+  ...sandboxRoutes,
   ...serviceRoutes,
 ];

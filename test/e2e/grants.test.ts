@@ -207,6 +207,22 @@ async function tellOfTrading(stack: Stack, account_id: string): Promise<Record<s
   return { trades: String(trade?.id), orders: order.id };
 }
 
+/** What the sandbox's providers do with a client, and with the money of an account that has an open position. */
+async function tellOfProviders({ api }: Stack, post: (kind: string) => Promise<{ body: { id: string } }>) {
+  const trigger = async (address: string) => {
+    const headers = { "Idempotency-Key": address };
+    const { status, text } = await api.call("POST", `/sandbox/${address}`, { headers });
+    expect([status, text]).toEqual([200, text]);
+  };
+  const { body: client } = await api.call<{ id: string }>("POST", "/clients", { body: someClient() });
+  for (const name of ["verify", "reject"]) await trigger(`clients/${client.id}/${name}`);
+  const [paid, declined] = [(await post("deposit")).body.id, (await post("withdrawal")).body.id];
+  await trigger(`transactions/${paid}/settle`);
+  await trigger(`transactions/${paid}/return`);
+  await api.call("PATCH", `/transactions/${declined}`, { body: { status: "processing" } });
+  await trigger(`transactions/${declined}/fail`);
+}
+
 /** An account with an open position, and every change of its money and its terms. */
 async function tellOfMargin(stack: Stack): Promise<void> {
   const { api, tenant_id } = stack;
@@ -232,6 +248,7 @@ async function tellOfMargin(stack: Stack): Promise<void> {
   expect((await post("withdrawal", "completed")).status).toBe(201);
   const { body: pending } = await post("withdrawal");
   expect((await move(`/transactions/${pending.id}`, { status: "completed" })).status).toBe(200);
+  await tellOfProviders(stack, post);
   expect((await api.call("DELETE", `/accounts/${account_id}`)).status).toBe(200);
 }
 

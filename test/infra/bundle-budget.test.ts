@@ -24,6 +24,9 @@ const others: Readonly<Record<string, number>> = {
   "transactions/update": 200,
   "accounts/update": 200,
   "accounts/disable": 200,
+  "sandbox/settle-transaction": 200,
+  "sandbox/fail-transaction": 200,
+  "sandbox/return-transaction": 200,
   // Everything that trading decides. A bridge calls them all day, so they are hardly ever cold.
   "feed/send-batch": 230,
   "feed/retry-reject": 230,

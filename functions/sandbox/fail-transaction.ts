@@ -1,0 +1,12 @@
+import { decideTransaction } from "../../shared/data/margin.ts";
+import { failTransaction as decide } from "../../shared/domain/sandbox/triggers.ts";
+import { transactionBody } from "../../shared/domain/transaction.ts";
+import { command } from "../../shared/http/operations.ts";
+import { failTransaction } from "../../shared/routes/sandbox.ts";
+
+/** `POST /sandbox/transactions/{id}/fail` */
+export const handler = command(
+  failTransaction,
+  ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
+  transactionBody,
+);

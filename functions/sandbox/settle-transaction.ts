@@ -1,0 +1,12 @@
+import { decideTransaction } from "../../shared/data/margin.ts";
+import { settleTransaction as decide } from "../../shared/domain/sandbox/triggers.ts";
+import { transactionBody } from "../../shared/domain/transaction.ts";
+import { command } from "../../shared/http/operations.ts";
+import { settleTransaction } from "../../shared/routes/sandbox.ts";
+
+/** `POST /sandbox/transactions/{id}/settle` */
+export const handler = command(
+  settleTransaction,
+  ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
+  transactionBody,
+);

@@ -1,0 +1,17 @@
+import { ref } from "../../shared/data/store.ts";
+import { clientBody } from "../../shared/domain/client.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { verifyClient as decide } from "../../shared/domain/sandbox/triggers.ts";
+import { command } from "../../shared/http/operations.ts";
+import { verifyClient } from "../../shared/routes/sandbox.ts";
+
+/** `POST /sandbox/clients/{id}/verify` */
+export const handler = command(
+  verifyClient,
+  async ({ path, load, context }) => {
+    const { client } = await load({ client: ref.client(path["id"] ?? "") });
+    if (client === undefined) return refuse("not_found", "There is nothing here.");
+    return decide(client, context);
+  },
+  clientBody,
+);

@@ -1,0 +1,58 @@
+import type { UpdateClient } from "../../schema/client.ts";
+import type { Scope } from "../../schema/scope.ts";
+import { amendClient, type Client } from "../client.ts";
+import { type Context, type Decision, unchanged } from "../decision.ts";
+import { declineTransaction, moveTransaction } from "../move-transaction.ts";
+import type { Surroundings, Transaction } from "../transaction.ts";
+
+/**
+ * What somebody outside does in production, an identity check or a payment provider, and a trigger does in the sandbox.
+ * Each takes the moves that a PATCH could take, under the policies of the tenant, so that a sandbox never shows a state
+ * that production could not reach. The scope `sandbox` stands for those that the moves need.
+ */
+function withScopes(context: Context, ...scopes: readonly Scope[]): Context {
+  return { ...context, scopes: [...context.scopes, ...scopes] };
+}
+
+/** Decides `POST /sandbox/clients/{id}/verify`: an identity check that succeeds. */
+export function verifyClient(client: Client, context: Context): Decision<Client> {
+  return amendClient(client, { verification_status: "verified" }, withScopes(context, "clients:verify"));
+}
+
+/** Decides `POST /sandbox/clients/{id}/reject`: an identity check that fails. */
+export function rejectClient(client: Client, context: Context): Decision<Client> {
+  if (client.verification_status === "rejected") return unchanged(client);
+  const verification: UpdateClient["verification"] = { rejection_reasons: ["identity_verification"] };
+  const outcome = { verification_status: "rejected", verification } as const;
+  return amendClient(client, outcome, withScopes(context, "clients:verify"));
+}
+
+/** What a trigger does with a transaction, at the money and the policies around it. */
+export type TransactionTrigger = (
+  transaction: Transaction,
+  around: Surroundings,
+  context: Context,
+) => Decision<Transaction>;
+
+/** Decides `POST /sandbox/transactions/{id}/settle`: the money has arrived, or was paid out. */
+export const settleTransaction: TransactionTrigger = (transaction, around, context) =>
+  moveTransaction(transaction, around, { status: "completed" }, withScopes(context, "transactions:settle"));
+
+/** Decides `POST /sandbox/transactions/{id}/fail`: the provider declines it, whether it was approved yet or not. */
+export const failTransaction: TransactionTrigger = (transaction, around, context) =>
+  declineTransaction(transaction, around, providerReason("declined"), context);
+
+function providerReason(what: "declined" | "returned") {
+  return { code: `provider_${what}`, message: `The provider of the sandbox ${what} it.` };
+}
+
+/** Decides `POST /sandbox/transactions/{id}/return`: the money of a completed transaction goes back. */
+export const returnTransaction: TransactionTrigger = (transaction, around, context) => {
+  const reason = providerReason("returned");
+  return moveTransaction(
+    transaction,
+    around,
+    { status: "returned", reason },
+    withScopes(context, "transactions:settle"),
+  );
+};

@@ -1,0 +1,120 @@
+import { BrokerageClient } from "../schema/client.ts";
+import { Transaction } from "../schema/transaction.ts";
+import { route } from "./route.ts";
+
+/** `POST /sandbox/clients/{id}/verify` */
+export const verifyClient = route({
+  id: "sandbox_verify_client",
+  method: "POST",
+  path: "/sandbox/clients/{id}/verify",
+  tag: "Sandbox",
+  summary: "Let an identity check succeed",
+  description: "Verifies a client, as `PATCH /clients/{id}` does for who may.",
+  file: "sandbox/verify-client",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  reply: BrokerageClient,
+  status: 200,
+  refusals: ["client_closed"],
+  emits: ["client.verified", "client.updated"],
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/clients/{id}/reject` */
+export const rejectClient = route({
+  id: "sandbox_reject_client",
+  method: "POST",
+  path: "/sandbox/clients/{id}/reject",
+  tag: "Sandbox",
+  summary: "Let an identity check fail",
+  description: "Rejects a client that is `pending` or `verified`: ask for `pending` by PATCH first.",
+  file: "sandbox/reject-client",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  reply: BrokerageClient,
+  status: 200,
+  refusals: ["illegal_transition", "client_closed"],
+  emits: ["client.updated"],
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/transactions/{id}/settle` */
+export const settleTransaction = route({
+  id: "sandbox_settle_transaction",
+  method: "POST",
+  path: "/sandbox/transactions/{id}/settle",
+  tag: "Sandbox",
+  summary: "Let the provider complete a transaction",
+  description:
+    "The money has arrived, or was paid out: the transaction is `completed`, under the policies of the brokerage.",
+  file: "sandbox/settle-transaction",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "read:quotes", "query", "put", "update", "delete"],
+  reply: Transaction,
+  status: 200,
+  refusals: [
+    "illegal_transition",
+    "insufficient_free_margin",
+    "liquidation_in_progress",
+    "metrics_stale",
+    "amount_too_large",
+  ],
+  emits: ["transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/transactions/{id}/fail` */
+export const failTransaction = route({
+  id: "sandbox_fail_transaction",
+  method: "POST",
+  path: "/sandbox/transactions/{id}/fail",
+  tag: "Sandbox",
+  summary: "Let the provider decline a transaction",
+  description: "The transaction is `failed`, approved or not, and what it held or took is there again.",
+  file: "sandbox/fail-transaction",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "read:quotes", "query", "put", "update", "delete"],
+  reply: Transaction,
+  status: 200,
+  refusals: ["illegal_transition"],
+  emits: ["transaction.updated", "margin.call", "margin.recovered"],
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/transactions/{id}/return` */
+export const returnTransaction = route({
+  id: "sandbox_return_transaction",
+  method: "POST",
+  path: "/sandbox/transactions/{id}/return",
+  tag: "Sandbox",
+  summary: "Let the provider return a completed transaction",
+  description: "Reverses what it booked, fee included, as a chargeback does; what it takes must be there.",
+  file: "sandbox/return-transaction",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "read:quotes", "query", "put", "update", "delete"],
+  reply: Transaction,
+  status: 200,
+  refusals: ["illegal_transition", "liquidation_in_progress", "metrics_stale", "amount_too_large"],
+  conflicts: ["insufficient_funds"],
+  emits: ["transaction.updated", "account.updated", "margin.call", "margin.recovered"],
+  stages: ["sandbox"],
+});
+
+/** Rows that only the sandbox has. */
+export const sandboxRoutes = [
+  verifyClient,
+  rejectClient,
+  settleTransaction,
+  failTransaction,
+  returnTransaction,
+] as const;
