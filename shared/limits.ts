@@ -236,6 +236,12 @@ export const limits = {
     /** What is left of the function's time when nothing new is begun; the rest of a batch is sent again. */
     reserve_ms: 3000,
   },
+  sandbox: {
+    /** Prices that one call sets. */
+    max_prices: 50,
+    /** Tries to write a price that others write too, with pauses as those between commits. */
+    price_tries: 8,
+  },
   functions: {
     memory_mb: 512,
     /**

@@ -43,7 +43,7 @@ async function writeSymbol(
   for (let attempt = 1; ; attempt += 1) {
     const before = market.quotes.get(symbol);
     const { quote, results } = accepted(market, source, symbol, prices);
-    if (quote === undefined || (await replaced(tenant, before, quote))) return results;
+    if (quote === undefined || (await replaceQuote(tenant, before, quote))) return results;
     if (attempt === limits.feed.quote_tries) {
       return results.map((each) =>
         each.status === "accepted" ? { ...each, status: "ignored", code: "overtaken" } : each,
@@ -71,7 +71,7 @@ function accepted(market: Market, source: string, symbol: string, prices: readon
 }
 
 /** Writes a quote in the place of the one that was read; false when another one is there. */
-async function replaced(tenant: string, before: Quote | undefined, quote: Quote): Promise<boolean> {
+export async function replaceQuote(tenant: string, before: Quote | undefined, quote: Quote): Promise<boolean> {
   const condition =
     before === undefined
       ? { ConditionExpression: "attribute_not_exists(pk)" }

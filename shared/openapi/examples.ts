@@ -719,6 +719,10 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     missing: [{ symbol: "GER40", code: "no_quote" }],
     _links: links({ self: "/quotes?symbols=EURUSD,GER40" }),
   },
+  SandboxPrices: {
+    object: "sandbox_prices",
+    data: [{ symbol: "EURUSD", bid: "1.08500", ask: "1.08510", time: completed_at, sequence: "7" }],
+  },
   Settings: {
     object: "settings",
     tenant_id: tenantId,

@@ -7,6 +7,7 @@ import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandbox.ts";
+import { sandboxMarketRoutes } from "./sandbox-market.ts";
 import { serviceRoutes } from "./service.ts";
 import { tradingRoutes } from "./trading.ts";
 import { transactionRoutes } from "./transactions.ts";
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...webhookRoutes,
   ...applicationRoutes,
+  ...sandboxMarketRoutes,
   ...sandboxRoutes,
   ...serviceRoutes,
 ];

@@ -2,7 +2,7 @@ import type { Quote } from "../trading/quote.ts";
 import type { TradingSymbol } from "../trading/symbol.ts";
 
 /** Source of the prices of the sandbox's own market; a feed's name has a colon, so none is called so. */
-const sandboxSource = "sandbox";
+export const sandboxSource = "sandbox";
 
 /** What a symbol of the sandbox begins with: its terms, and the price that it holds until it is told another. */
 interface Instrument extends Omit<TradingSymbol, "tenant_id" | "created_at" | "updated_at" | "version"> {

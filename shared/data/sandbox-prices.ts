@@ -1,0 +1,39 @@
+import { type PriceChange, quoteOf } from "../domain/sandbox/prices.ts";
+import type { Market, Quote } from "../domain/trading/quote.ts";
+import { limits } from "../limits.ts";
+import { nowIso, pause } from "../runtime/clock.ts";
+import { readQuoted } from "./market.ts";
+import { inParallel } from "./parallel.ts";
+import { replaceQuote } from "./quotes.ts";
+import { backoffMs } from "./store.ts";
+
+/**
+ * Sets prices of the sandbox's market, each in an item of its own: where another one came between, it is set on that.
+ * Returns the quotes in the order of the changes; undefined for one that others overtook every time.
+ */
+export async function setPrices(
+  tenant: string,
+  changes: readonly PriceChange[],
+  market: Market,
+): Promise<(Quote | undefined)[]> {
+  const quotes: (Quote | undefined)[] = [];
+  await inParallel(limits.feed.parallel, changes, async (change, place) => {
+    quotes[place] = await setPrice(tenant, change, market);
+  });
+  return quotes;
+}
+
+async function setPrice(tenant: string, change: PriceChange, first: Market): Promise<Quote | undefined> {
+  let market = first;
+  for (let attempt = 1; attempt <= limits.sandbox.price_tries; attempt += 1) {
+    const symbol = market.symbols.get(change.symbol);
+    const before = market.quotes.get(change.symbol);
+    if (symbol === undefined) return undefined;
+    const outcome = quoteOf(symbol, before, change, nowIso());
+    if (!outcome.ok) return undefined;
+    if (await replaceQuote(tenant, before, outcome.quote)) return outcome.quote;
+    await pause(backoffMs(attempt));
+    market = await readQuoted(tenant, [change.symbol]);
+  }
+  return undefined;
+}

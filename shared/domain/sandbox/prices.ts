@@ -1,0 +1,107 @@
+import type { SandboxPricesBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
+import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
+import { acceptTick, type Market, type Quote } from "../trading/quote.ts";
+import { unitsText } from "../trading/rational.ts";
+import { isMarketOpen, priceText, type TradingSymbol } from "../trading/symbol.ts";
+import { sandboxSource } from "./seed.ts";
+
+/** A price as it is asked for. */
+export type PriceChange = SetSandboxPricesBody["prices"][number];
+
+/** Bid and ask of a symbol, in its digits. */
+export interface Price {
+  readonly bid: string;
+  readonly ask: string;
+}
+
+type Outcome = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly errors: FieldError[] };
+
+/** The quote that holds a price: the next one, whatever was there before. `side` is to blame for an impossible one. */
+function heldQuote(
+  symbol: TradingSymbol,
+  before: Quote | undefined,
+  price: Price,
+  now: string,
+  side: "/bid" | "/ask" = "/bid",
+): Outcome {
+  const own = before?.source === sandboxSource;
+  const sequence = String((own ? BigInt(before.sequence) : 0n) + 1n);
+  const tick = { ...price, time: now, sequence, source: sandboxSource, held: true } as const;
+  const outcome = acceptTick(symbol, before, tick, now);
+  if (outcome.ok) return outcome;
+  const detail =
+    outcome.reason === "crossed" ? "must not be above the ask" : `must be a price of ${symbol.symbol} above 0`;
+  return { ok: false, errors: [{ pointer: side, code: "invalid_price", detail }] };
+}
+
+/** The price that a change asks for: a side that it does not name follows with the spread of the price before. */
+export function quoteOf(symbol: TradingSymbol, before: Quote | undefined, change: PriceChange, now: string): Outcome {
+  const errors = (["bid", "ask"] as const).flatMap((side) => {
+    const given = change[side];
+    if (given === undefined || priceText(symbol, given) !== undefined) return [];
+    const detail = `must be above 0 with at most ${symbol.digits} decimals`;
+    return [{ pointer: `/${side}`, code: "invalid_price", detail }];
+  });
+  if (errors.length > 0) return { ok: false, errors };
+  const price = withSpread(symbol, before, change);
+  if (price === undefined) return { ok: false, errors: [{ pointer: "", code: "required", detail: "needs a price" }] };
+  return heldQuote(symbol, before, price, now, change.bid === undefined ? "/ask" : "/bid");
+}
+
+function withSpread(symbol: TradingSymbol, before: Quote | undefined, { bid, ask }: PriceChange): Price | undefined {
+  if (bid !== undefined && ask !== undefined) return { bid, ask };
+  const spread = before === undefined ? 0n : pointsOf(symbol, before.ask) - pointsOf(symbol, before.bid);
+  if (bid !== undefined) return priceAt(symbol, pointsOf(symbol, bid), spread);
+  return ask === undefined ? undefined : priceAt(symbol, pointsOf(symbol, ask) - spread, spread);
+}
+
+/** A price in points of its symbol. */
+function pointsOf(symbol: TradingSymbol, price: string): bigint {
+  const text = priceText(symbol, price) ?? "0";
+  return BigInt(text.replace(".", ""));
+}
+
+/** The price with a bid of so many points and an ask of so many more. */
+function priceAt(symbol: TradingSymbol, bid: bigint, spread: bigint): Price {
+  return { bid: unitsText(bid, symbol.digits), ask: unitsText(bid + spread, symbol.digits) };
+}
+
+/**
+ * Refuses prices that cannot all be set: of symbols that there are none of, twice of one, impossible ones, and those of
+ * a market that is closed, since an exchange quotes nothing then. Undefined when every one can.
+ */
+export function refusePrices(market: Market, changes: readonly PriceChange[], now: string): Refusal | undefined {
+  const at = (place: number, { pointer, ...error }: FieldError) => ({
+    ...error,
+    pointer: `#/prices/${place}${pointer}`,
+  });
+  const unknown = changes.flatMap(({ symbol }, place) =>
+    market.symbols.has(symbol)
+      ? []
+      : [at(place, { pointer: "/symbol", code: "symbol_not_found", detail: "does not exist" })],
+  );
+  if (unknown.length > 0) {
+    return refuse("symbol_not_found", "A symbol of the prices does not exist.", { errors: unknown }).refusal;
+  }
+  const errors = changes.flatMap((change, place) => {
+    const symbol = market.symbols.get(change.symbol);
+    if (symbol === undefined) return [];
+    const twice = changes.findIndex((other) => other.symbol === change.symbol) < place;
+    if (twice) return [at(place, { pointer: "/symbol", code: "duplicate", detail: "is named before" })];
+    const outcome = quoteOf(symbol, market.quotes.get(change.symbol), change, now);
+    return outcome.ok ? [] : outcome.errors.map((error) => at(place, error));
+  });
+  if (errors.length > 0) return refuseFields(errors).refusal;
+  const closed = changes.find(({ symbol: name }) => {
+    const symbol = market.symbols.get(name);
+    return symbol !== undefined && !isMarketOpen(symbol, now);
+  });
+  if (closed === undefined) return undefined;
+  return refuse("market_closed", `The market of ${closed.symbol} is closed, so it has no prices now.`).refusal;
+}
+
+/** Prices as the API shows them. */
+export function pricesBody(quotes: readonly Quote[]): SandboxPricesBody {
+  const data = quotes.map(({ symbol, bid, ask, time, sequence }) => ({ symbol, bid, ask, time, sequence }));
+  return { object: "sandbox_prices", data };
+}
