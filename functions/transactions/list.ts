@@ -5,11 +5,12 @@ import { resourcePage, transactionFilters, wordsOf } from "../../shared/http/fil
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listTransactions } from "../../shared/routes/transactions.ts";
+import { TransactionKind } from "../../shared/schema/transaction.ts";
 
 /** `GET /transactions`: over the narrowest partitions that hold what is asked for. */
 export const handler = list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { account_id: account, client_id: client } = query;
-  const kinds = wordsOf(query, "kind") ?? ["deposit", "withdrawal"];
+  const kinds = wordsOf(query, "kind") ?? TransactionKind.options;
   const states = wordsOf(query, "status")?.flatMap((status) =>
     kinds.map((kind) => transactions.inState(tenant, status, kind)),
   );

@@ -17,6 +17,9 @@ import { MoneyInput } from "./money.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
 
+/** What a transaction is; a correction covers the debt that trading left on a protected account. */
+export const TransactionKind = z.enum(["deposit", "withdrawal", "negative_balance_correction"]);
+
 /** States of a transaction. */
 export const TransactionStatus = z.enum([
   "pending",
@@ -82,7 +85,7 @@ const MaskedEndpoint = z.object({
 });
 
 const ofAccount = {
-  kind: z.optional(setOf(["deposit", "withdrawal"])),
+  kind: z.optional(setOf(TransactionKind.options)),
   status: z.optional(setOf(TransactionStatus.options)),
   method: z.optional(setOf(Method.options)),
   external_id: z.optional(text(64)),
@@ -116,11 +119,11 @@ export const ListTransactionsQuery = z.strictObject({
   sort: z.optional(z.enum(["-created_at", "created_at"])),
 });
 
-/** A deposit or a withdrawal as the API shows it. */
+/** A transaction as the API shows it. */
 export const Transaction = z.object({
   id: z.string(),
   object: z.literal("transaction"),
-  kind: z.enum(["deposit", "withdrawal"]),
+  kind: TransactionKind,
   account_id: z.string(),
   client_id: z.string(),
   amount: Money,

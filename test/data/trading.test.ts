@@ -147,6 +147,27 @@ describe("an evaluation", () => {
     expect((await announced(account.id)).filter((type) => type === "stop.out")).toHaveLength(1);
   });
 
+  it("covers the debt of a protected account by a transaction that is listed and that nobody can return", async () => {
+    const account = await trader("500.00");
+    const symbol = someSymbol("EURDKK", { quote_currency: "USD" });
+    await putMarket(api, tenant, { EURDKK: ["1.10000", "1.10010"] }, [symbol]);
+    await floor.open(account.id, { symbol: "EURDKK", side: "buy", lots: "0.40" });
+    await putQuote(api, tenant, "EURDKK", ["1.08500", "1.08510"]);
+    await floor.evaluate(account.id);
+    const asked = [
+      `/accounts/${account.id}/transactions?kind=negative_balance_correction`,
+      "/transactions?kind=negative_balance_correction&status=completed",
+    ];
+    for (const address of asked) {
+      const { data } = await broker.get(address);
+      const [correction] = data.filter(({ account_id }: { account_id: string }) => account_id === account.id);
+      expect(correction).toMatchObject({ amount: "104.00", balance_before: "-104.00", balance_after: "0.00" });
+      const refused = await broker.move(correction, "returned", { force: true });
+      expect([refused.status, refused.body.code, refused.body.allowed]).toEqual([409, "illegal_transition", []]);
+    }
+    expect((await broker.get(`/accounts/${account.id}`)).balance).toBe("0.00");
+  });
+
   it("decides nothing on a price that is too old, and looks again at whatever price comes", async () => {
     const account = await trader("1200.00");
     await floor.open(account.id, eurusd);
