@@ -25,8 +25,8 @@ export interface StageConfig {
   /** Limit of every method over all callers; it is the only wall of the endpoints that need no token. */
   readonly methodThrottle: Throttle;
   /**
-   * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, so an account
-   * needs a concurrency of 100 more than that.
+   * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, as those of the
+   * evaluator are, so an account needs a concurrency of 100 more than both together.
    */
   readonly deliveries: {
     /** From the queue of first attempts. */
@@ -34,10 +34,12 @@ export interface StageConfig {
     /** From each queue of retries; Lambda takes no less than 2. */
     readonly retryConcurrency: number;
   };
+  /** Invocations of the evaluator at the same time, each with up to ten accounts. */
+  readonly evaluations: { readonly concurrency: number };
   readonly alarms: {
     /** 99th percentile of the gateway's latency. */
     readonly latencyP99Ms: number;
-    /** Age of the oldest stream record that was not published. */
+    /** Age of the oldest record of a stream that its function has not dealt with. */
     readonly iteratorAgeMs: number;
   };
   readonly monthlyBudgetUsd: number;
@@ -72,6 +74,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
     deliveries: { firstConcurrency: 8, retryConcurrency: 2 },
+    evaluations: { concurrency: 4 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     monthlyBudgetUsd: 100,
     costCenter: "brokerage-sandbox",
@@ -89,6 +92,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
     deliveries: { firstConcurrency: 40, retryConcurrency: 10 },
+    evaluations: { concurrency: 20 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     monthlyBudgetUsd: 1000,
     costCenter: "brokerage-production",

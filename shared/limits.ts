@@ -218,6 +218,14 @@ export const limits = {
     /** How long a deal of a source is remembered, so that it is applied once. */
     dedup_kept_seconds: 90 * 24 * 3600,
   },
+  margin: {
+    /** An account that a price is to be judged at is sent at once, and then once in this time, whatever prices do. */
+    window_seconds: 1,
+    /** Accounts whose last message one function remembers; one that is forgotten is only sent once more. */
+    remembered_accounts: 50_000,
+    /** Symbols that one function watches at the same time. */
+    parallel_symbols: 8,
+  },
   feed: {
     /** A source that sent no batch for so long, not even an empty one, is stale, and so is what depends on it. */
     silent_after_ms: 60_000,

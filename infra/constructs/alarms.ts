@@ -30,8 +30,10 @@ export interface AlarmsProps {
   readonly workQueues: readonly { readonly queue: Queue; readonly lateAfterSeconds: number }[];
   /** Ids of the functions that no caller waits for, so that nobody would complain. */
   readonly backgroundIds: readonly string[];
-  /** Id of the function that reads the stream. */
-  readonly streamReaderId: string;
+  /** Id of the function that reads the stream of the business table. */
+  readonly publisherId: string;
+  /** Id of the function that reads the stream of prices. */
+  readonly watchId: string;
 }
 
 interface Rule {
@@ -162,7 +164,7 @@ export class Alarms extends Construct {
   }
 
   private backgroundRules(): Rule[] {
-    const { config, backgroundIds, streamReaderId } = this.props;
+    const { config, backgroundIds, publisherId, watchId } = this.props;
     const metrics = backgroundIds.map((id, n) => [`f${n}`, this.lambdaMetric(id, "Errors", "Sum")] as const);
     return [
       {
@@ -197,7 +199,14 @@ export class Alarms extends Construct {
       {
         id: "iterator-age",
         description: "Commits wait in the table's stream: events are published late.",
-        metric: this.lambdaMetric(streamReaderId, "IteratorAge", "Maximum"),
+        metric: this.lambdaMetric(publisherId, "IteratorAge", "Maximum"),
+        threshold: config.alarms.iteratorAgeMs,
+        evaluationPeriods: 2,
+      },
+      {
+        id: "watch-iterator-age",
+        description: "Prices wait in their stream: margin calls and stop-outs come late.",
+        metric: this.lambdaMetric(watchId, "IteratorAge", "Maximum"),
         threshold: config.alarms.iteratorAgeMs,
         evaluationPeriods: 2,
       },
@@ -215,7 +224,7 @@ export class Alarms extends Construct {
       })),
       ...workQueues.map(({ queue, lateAfterSeconds }) => ({
         id: `${queue.node.id}-late`,
-        description: "Deliveries wait in the queue longer than they should: they come faster than they are posted.",
+        description: "Messages wait in the queue longer than they should: they come faster than they are dealt with.",
         metric: queue.metricApproximateAgeOfOldestMessage({ period: fiveMinutes, statistic: "Maximum" }),
         threshold: lateAfterSeconds,
         evaluationPeriods: 2,

@@ -27,6 +27,8 @@ export const deliveryKeys = {
   deliveries: "brk_*#dlv_*",
   health: "brk_*#whe_*",
 } as const;
+/** Partitions of the exposure index: the accounts that wait for a price. */
+export const exposureKeys = ["brk_*|EXP|*"] as const;
 /** The partition of applications by client id. */
 export const clientIdKeys = ["GLOBAL|CLIENTID"] as const;
 /** Partitions of quotes and of the pulses of their sources, in the table of volatile items. */
@@ -140,6 +142,7 @@ export function readSecretStatements(
   return names.map((name) => allow(secretSids[name], ["secretsmanager:GetSecretValue"], [arns[name]]));
 }
 
+/** A right on quotes and pulses, which are in the table of volatile items. */
 type QuoteGrant = Extract<Grant, `${string}:quotes`>;
 
 function isQuoteGrant(grant: Grant): grant is QuoteGrant {

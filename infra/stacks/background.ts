@@ -1,5 +1,6 @@
 import { Aws } from "aws-cdk-lib";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { limits } from "../../shared/limits.ts";
 import type { SecretName, Stage } from "../../shared/routes/route.ts";
 import {
   allow,
@@ -7,6 +8,7 @@ import {
   deliveryKeys,
   dueApplicationKeys,
   dueKeys,
+  exposureKeys,
   publicKeyKeys,
   quoteStatements,
   tableStatements,
@@ -23,8 +25,10 @@ export interface BackgroundArns {
   /** The table of volatile items. */
   readonly volatile: string;
   readonly stream: string;
+  readonly volatileStream: string;
   readonly signingKey: string;
   readonly publishFailures: string;
+  readonly watchFailures: string;
   readonly usagePlanId: string;
 }
 
@@ -40,6 +44,10 @@ export interface BackgroundFunction {
   readonly secrets?: readonly SecretName[];
   /** Queues of the webhook ladder that it sends to. */
   readonly queues?: readonly DeliveryQueue[];
+  /** Whether it asks for evaluations of margin. */
+  readonly sendsAccounts?: true;
+  /** Memory in MB, when not that of all functions. */
+  readonly memoryMb?: number;
   readonly statements: (arns: BackgroundArns) => PolicyStatement[];
 }
 
@@ -168,5 +176,41 @@ const deliver: BackgroundFunction = {
   ],
 };
 
+/** Finds the accounts that a price must be judged for: it reads the exposure index and nothing else. */
+const watch: BackgroundFunction = {
+  id: "watch",
+  file: "margin/watch",
+  description: "Finds the accounts that a new price must be judged for",
+  timeoutSeconds: 60,
+  sendsAccounts: true,
+  statements: ({ table, volatileStream, watchFailures }) => [
+    ...tableStatements(["query"], { tableArn: table, keys: exposureKeys }),
+    readStream(volatileStream),
+    allow("ReportFailure", ["sqs:SendMessage"], [watchFailures]),
+  ],
+};
+
+/** Judges accounts at the newest prices and liquidates them. */
+const evaluate: BackgroundFunction = {
+  id: "evaluate",
+  file: "margin/evaluate",
+  description: "Evaluates the margin of accounts at the newest prices",
+  timeoutSeconds: 30,
+  memoryMb: limits.functions.computing_memory_mb,
+  statements: ({ table, volatile }) => [
+    ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+    ...quoteStatements(["read:quotes"], volatile),
+  ],
+};
+
 /** The functions without a route, by what they do. */
-export const background = { authorize, rotateSigningKey, provision, publish, promote, deliver } as const;
+export const background = {
+  authorize,
+  rotateSigningKey,
+  provision,
+  publish,
+  promote,
+  deliver,
+  watch,
+  evaluate,
+} as const;

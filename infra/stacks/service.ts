@@ -1,11 +1,12 @@
 import { CfnOutput, Duration, Names, Stack } from "aws-cdk-lib";
 import type { UsagePlan } from "aws-cdk-lib/aws-apigateway";
-import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { type PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping, CfnPermission, type IFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { applicationType, outboxType } from "../../shared/data/table-shape.ts";
+import { applicationType, outboxType, quoteType } from "../../shared/data/table-shape.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Route, SecretName } from "../../shared/routes/route.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
@@ -14,6 +15,7 @@ import { Api } from "../constructs/api.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
 import { failureQueue } from "../constructs/failure-queue.ts";
 import { readSecretStatements, routeStatements } from "../constructs/grants.ts";
+import { MarginQueue } from "../constructs/margin-queue.ts";
 import { Schedules } from "../constructs/schedules.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
 import { Tables } from "../constructs/table.ts";
@@ -31,8 +33,9 @@ export interface ServiceStackProps {
   readonly bundles: ReadonlyMap<string, string>;
 }
 
-/** How a function reads the stream of the main table. */
+/** How a function reads the stream of a table. */
 interface StreamReaderProps {
+  readonly stream: string;
   /** Filter on the new image of an item. */
   readonly image: object;
   readonly batchSize: number;
@@ -51,8 +54,10 @@ export class ServiceStack extends Stack {
   private readonly signingKey: Secret;
   private readonly serviceKey: Secret;
   private readonly publishFailures: Queue;
+  private readonly watchFailures: Queue;
   private readonly scheduleFailures: Queue;
   private readonly ladder: WebhookLadder;
+  private readonly marginQueue: MarginQueue;
   private readonly functions: FunctionStacks;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
@@ -67,9 +72,11 @@ export class ServiceStack extends Stack {
     this.signingKey = this.makeSigningKey();
     this.serviceKey = this.makeServiceKey();
     this.publishFailures = failureQueue(this, "publish-failures", config, "publish-failures");
+    this.watchFailures = failureQueue(this, "watch-failures", config, "watch-failures");
     this.scheduleFailures = failureQueue(this, "schedule-failures", config, "schedule-failures");
-    const { timeoutSeconds } = background.deliver;
-    this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds });
+    const { deliver, evaluate } = background;
+    this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: deliver.timeoutSeconds });
+    this.marginQueue = new MarginQueue(this, "Margin", { config, timeoutSeconds: evaluate.timeoutSeconds });
     const api = new Api(this, "Api", config);
     this.functions = new FunctionStacks(this, {
       config,
@@ -84,6 +91,7 @@ export class ServiceStack extends Stack {
     this.addRotation(this.addBackground(background.rotateSigningKey));
     this.addStreamReaders(this.addBackground(background.publish), provision);
     this.ladder.connect(this.addBackground(background.deliver));
+    this.addMargin(this.addBackground(background.watch), this.addBackground(background.evaluate));
     this.addSchedules(provision, this.addBackground(background.promote));
     this.addWatch();
     this.addOutputs(api.baseUrl, plan.usagePlanId, provision);
@@ -156,22 +164,26 @@ export class ServiceStack extends Stack {
   }
 
   private addBackground(row: BackgroundFunction, usagePlanId = ""): ServiceFunction {
-    const { file, id, description, timeoutSeconds, nestedStack, secrets = [], queues = [] } = row;
-    const delivers = row === background.deliver;
+    const { file, id, description, timeoutSeconds, nestedStack, memoryMb, secrets = [], queues = [] } = row;
+    const sends = row.sendsAccounts === true;
     const environment = {
       ...this.secretVariables(secrets),
       ...(row === background.provision && { USAGE_PLAN_ID: usagePlanId }),
       ...this.ladder.environment(queues),
+      ...(sends && this.marginQueue.environment),
     };
     const statements = row.statements({
       stage: this.config.stage,
       table: this.tables.main.tableArn,
+      stream: streamOf(this.tables.main),
       volatile: this.tables.volatile.tableArn,
-      stream: streamOf(this.tables),
+      volatileStream: streamOf(this.tables.volatile),
       signingKey: this.signingKey.secretArn,
       publishFailures: this.publishFailures.queueArn,
+      watchFailures: this.watchFailures.queueArn,
       usagePlanId,
     });
+    const work = this.workOf(row);
     return this.functions.add({
       file,
       id,
@@ -181,12 +193,24 @@ export class ServiceStack extends Stack {
         ...statements,
         ...readSecretStatements(secrets, this.secretArns),
         ...this.ladder.sendStatements(queues),
-        ...(delivers ? [this.ladder.receiveStatement()] : []),
+        ...(sends ? [this.marginQueue.sendStatement()] : []),
+        ...(work === undefined ? [] : [work.receive]),
       ],
       environment,
-      ...(delivers && { reservedConcurrency: WebhookLadder.concurrency(this.config) }),
+      ...(work !== undefined && { reservedConcurrency: work.concurrency }),
+      ...(memoryMb !== undefined && { memoryMb }),
       ...(nestedStack !== undefined && { nestedStack }),
     });
+  }
+
+  /** What a function that reads queues may receive, and how many invocations they start at the same time. */
+  private workOf(row: BackgroundFunction): { receive: PolicyStatement; concurrency: number } | undefined {
+    const { config, ladder, marginQueue } = this;
+    if (row === background.deliver) {
+      return { receive: ladder.receiveStatement(), concurrency: WebhookLadder.concurrency(config) };
+    }
+    if (row !== background.evaluate) return undefined;
+    return { receive: marginQueue.receiveStatement(), concurrency: config.evaluations.concurrency };
   }
 
   private addRotation(rotate: ServiceFunction): void {
@@ -213,24 +237,42 @@ export class ServiceStack extends Stack {
    * since the schedule finds the application too.
    */
   private addStreamReaders(publish: ServiceFunction, provision: ServiceFunction): void {
+    const stream = streamOf(this.tables.main);
     this.addStreamReader(publish, {
+      stream,
       image: { et: { S: [outboxType] } },
       batchSize: 25,
       maximumRetryAttempts: 5,
       onFailure: this.publishFailures,
     });
     this.addStreamReader(provision, {
+      stream,
       image: { et: { S: [applicationType] }, wake_at: { S: [{ exists: true }] } },
       batchSize: 10,
       maximumRetryAttempts: 2,
     });
   }
 
+  /**
+   * From a price to the accounts that it is judged for. The watch wakes for quotes alone, many at a time, since of a
+   * symbol only the newest counts; what it could not deal with for so long is told, and the next price makes it up.
+   */
+  private addMargin(watch: ServiceFunction, evaluate: ServiceFunction): void {
+    this.addStreamReader(watch, {
+      stream: streamOf(this.tables.volatile),
+      image: { et: { S: [quoteType] } },
+      batchSize: 500,
+      maximumRetryAttempts: 5,
+      onFailure: this.watchFailures,
+    });
+    this.marginQueue.connect(evaluate);
+  }
+
   private addStreamReader(reader: ServiceFunction, props: StreamReaderProps): void {
-    const { image, batchSize, maximumRetryAttempts, onFailure } = props;
+    const { stream, image, batchSize, maximumRetryAttempts, onFailure } = props;
     new CfnEventSourceMapping(reader, "Stream", {
       functionName: reader.lambda.functionName,
-      eventSourceArn: streamOf(this.tables),
+      eventSourceArn: stream,
       // From the oldest record: what was committed before the mapping existed is seen as well.
       startingPosition: "TRIM_HORIZON",
       batchSize,
@@ -273,10 +315,17 @@ export class ServiceStack extends Stack {
     const alarms = new Alarms(this, "Alarms", {
       config,
       tables: [tables.main, tables.volatile],
-      failureQueues: [this.publishFailures, this.scheduleFailures, this.ladder.deadLetters],
-      workQueues: this.ladder.workQueues,
+      failureQueues: [
+        this.publishFailures,
+        this.watchFailures,
+        this.scheduleFailures,
+        this.ladder.deadLetters,
+        this.marginQueue.deadLetters,
+      ],
+      workQueues: [...this.ladder.workQueues, ...this.marginQueue.workQueues],
       backgroundIds: Object.values(background).map(({ id }) => id),
-      streamReaderId: background.publish.id,
+      publisherId: background.publish.id,
+      watchId: background.watch.id,
     });
     new Budget(this, "Cost", { config, topic: alarms.topic });
   }
@@ -311,8 +360,7 @@ function handlerOf(handlers: ReadonlyMap<string, ServiceFunction>, route: Route)
   return handler.lambda;
 }
 
-function streamOf(tables: Tables): string {
-  const { tableStreamArn } = tables.main;
-  if (tableStreamArn === undefined) throw new Error("The main table has no stream.");
+function streamOf({ tableStreamArn, node }: Table): string {
+  if (tableStreamArn === undefined) throw new Error(`The table ${node.path} has no stream.`);
   return tableStreamArn;
 }

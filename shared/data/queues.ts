@@ -44,13 +44,34 @@ const sqs = new SQSClient({
   requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
 });
 
+/** A message of any queue, and how it is sent. */
+export interface OutgoingMessage {
+  readonly body: object;
+  /** Message group: SQS keeps a group with many messages from delaying the others (AWS docs: fair queues). */
+  readonly group: string;
+  /** Whole seconds from 0 to 900 before anybody sees it, not yet shortened by a time scale; default 0. */
+  readonly delay_seconds?: number;
+}
+
 /**
  * Sends messages, ten in a call. A message that SQS does not take is sent again; the same message may arrive twice.
  * Throws when some were not taken in the end: their deliveries are found by the time in their items.
  */
 export async function sendDeliveries(queue: DeliveryQueue, messages: readonly OutgoingDelivery[]): Promise<void> {
+  return sendMessages(env.queues[queue], messages.map(messageOf));
+}
+
+function messageOf({ body, endpoint_id, delay_seconds = 0 }: OutgoingDelivery): OutgoingMessage {
+  const { tenant_id, delivery_id, attempt, returns } = body;
+  return { body: { tenant_id, delivery_id, attempt, returns }, group: endpoint_id, delay_seconds };
+}
+
+/**
+ * Sends messages to the queue at an address, ten in a call and again what SQS does not take.
+ * @throws Error when some were not taken in the end, after all the others were sent
+ */
+export async function sendMessages(url: string, messages: readonly OutgoingMessage[]): Promise<void> {
   const { batch_messages, parallel_batches } = limits.queues;
-  const url = env.queues[queue];
   const batches = chunks(messages.map(entryOf), batch_messages);
   for (const some of chunks(batches, parallel_batches)) {
     const results = await Promise.allSettled(some.map((batch) => sendBatch(url, batch)));
@@ -59,17 +80,11 @@ export async function sendDeliveries(queue: DeliveryQueue, messages: readonly Ou
   }
 }
 
-function entryOf({ body, endpoint_id, delay_seconds = 0 }: OutgoingDelivery, at: number): SendMessageBatchRequestEntry {
+function entryOf({ body, group, delay_seconds = 0 }: OutgoingMessage, at: number): SendMessageBatchRequestEntry {
   if (!Number.isInteger(delay_seconds) || delay_seconds < 0 || delay_seconds > limits.queues.max_delay_seconds) {
     throw new RangeError(`A message cannot be delayed by ${delay_seconds} s.`);
   }
-  const { tenant_id, delivery_id, attempt, returns } = body;
-  return {
-    Id: String(at),
-    MessageBody: JSON.stringify({ tenant_id, delivery_id, attempt, returns }),
-    MessageGroupId: endpoint_id,
-    DelaySeconds: delay_seconds,
-  };
+  return { Id: String(at), MessageBody: JSON.stringify(body), MessageGroupId: group, DelaySeconds: delay_seconds };
 }
 
 async function sendBatch(url: string, entries: readonly SendMessageBatchRequestEntry[]): Promise<void> {

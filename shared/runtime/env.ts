@@ -56,6 +56,10 @@ export const env = {
       return required("RETRY_LONG_QUEUE_URL");
     },
   },
+  /** Address of the queue that wakes evaluations of margin; only where it is sent to. */
+  get marginQueueUrl(): string {
+    return required("MARGIN_QUEUE_URL");
+  },
   /**
    * Whether this is a local runner that lets webhooks go to its own machine and over plain http. No template sets it.
    */

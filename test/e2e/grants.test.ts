@@ -11,6 +11,7 @@ import type { Account } from "../../shared/domain/account.ts";
 import { draftRisk } from "../../shared/domain/trading/risk.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { type Credentials, fundedAccount, getToken, someClient } from "../support/api-client.ts";
+import { floorOf } from "../support/cloud-floor.ts";
 import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
 import { decisionContext, someAccount } from "../support/decisions.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -175,27 +176,40 @@ async function put(stack: Stack, table: "main" | "volatile", ...items: Record<st
 /** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */
 async function quoteSymbol(stack: Stack): Promise<void> {
   const { tenant_id } = stack;
-  const now = new Date().toISOString();
-  const quote = someQuote("EURUSD", ["1.10000", "1.10010"], { time: now, received_at: now });
   await put(stack, "main", itemOf(symbols, { ...someSymbol("EURUSD"), tenant_id }));
-  await put(stack, "volatile", itemOf(quotes, { ...quote, tenant_id }));
+  await quote(stack, ["1.10000", "1.10010"]);
+}
+
+async function quote(stack: Stack, price: readonly [string, string]): Promise<void> {
+  const now = new Date().toISOString();
+  const item = someQuote("EURUSD", price, { time: now, received_at: now });
+  await put(stack, "volatile", itemOf(quotes, { ...item, tenant_id: stack.tenant_id }));
+}
+
+/** An account that a falling price calls and liquidates. */
+async function tellOfPrices(stack: Stack): Promise<void> {
+  const { account_id } = await fundedAccount(stack.api, "50.00");
+  await quoteSymbol(stack);
+  const floor = await floorOf(stack);
+  const opened = await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
+  expect(opened.kind).toBe("done");
+  await quote(stack, ["1.08000", "1.08010"]);
+  await eventually(async () => {
+    const { text } = await stack.api.call("GET", `/events?account_id=${account_id}`);
+    return text.includes("margin.call") || undefined;
+  });
+  await quote(stack, ["1.05000", "1.05010"]);
+  await eventually(async () => {
+    const { text } = await stack.api.call("GET", `/events?account_id=${account_id}`);
+    return text.includes("stop.out") || undefined;
+  });
 }
 
 /** What an account trades and orders, in the place of a feed: identifiers of what is closed and of what waits. */
 async function tellOfTrading(stack: Stack, account_id: string): Promise<Record<string, string>> {
-  const { cloud, tenant_id } = stack;
+  const { tenant_id } = stack;
   await quoteSymbol(stack);
-  Object.assign(process.env, {
-    TABLE_NAME: tableNameOf(stack.cloud, "main"),
-    VOLATILE_TABLE_NAME: tableNameOf(stack.cloud, "volatile"),
-    STAGE: "sandbox",
-    AWS_ENDPOINT_URL_DYNAMODB: cloud.dynamodbEndpoint,
-    AWS_REGION: cloud.region,
-    AWS_ACCESS_KEY_ID: "test",
-    AWS_SECRET_ACCESS_KEY: "test",
-  });
-  const { tradingFloor } = await import("../support/trading-floor.ts");
-  const floor = tradingFloor(tenant_id);
+  const floor = await floorOf(stack);
   const deal = { symbol: "EURUSD", side: "buy", lots: "0.01" } as const;
   const opened = [await floor.open(account_id, deal), await floor.open(account_id, deal)];
   expect(opened.map(({ kind }) => kind)).toEqual(["done", "done"]);
@@ -302,6 +316,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   const { body: open } = await api.call<{ data: { id: string }[] }>("GET", `/accounts/${account_id}/positions`);
   await api.call("DELETE", `/accounts/${account_id}`);
   await tellOfApplications(stack);
+  await tellOfPrices(stack);
   await tellOfMargin(stack);
   const feed = await tellOfFeed(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
@@ -353,10 +368,15 @@ describe("the grants of every function", () => {
     const receiver = await startReceiver();
     try {
       await tellStory(stack, receiver);
+      // The margin watch dies at every price, until the record is given up and told.
+      saboteur.targets.add("brokerage-sandbox-watch Query");
+      await quoteSymbol(stack);
       // The publisher dies before it has made the deliveries: the record comes again, and it looks for the events.
       saboteur.targets.add("brokerage-sandbox-publish PutItem");
       await stack.api.call("POST", "/clients", { body: someClient() });
       await eventually(() => !unused().includes("brokerage-sandbox-publish QueryState") || undefined, 60_000);
+      saboteur.targets.delete("brokerage-sandbox-publish PutItem");
+      await eventually(() => !unused().includes("brokerage-sandbox-watch ReportFailure") || undefined, 60_000);
       saboteur.targets.clear();
       // The publisher dies on every batch and so does the sweep: the failure is reported, and nothing is lost.
       const own = await stack.newApplication({ tenant_id: stack.tenant_id });

@@ -103,12 +103,15 @@ export function list(value: Json): Json[] {
 function subject(resource: Json): string {
   const text = JSON.stringify(resource);
   if (/TablesMain[0-9A-F]+StreamArn/.test(text)) return "stream";
+  if (/TablesVolatile[0-9A-F]+StreamArn/.test(text)) return "volatile stream";
   const index = /\/index\/([a-z]+)/.exec(text)?.[1];
   if (/TablesMain/.test(text)) return index === undefined ? "main" : `main/index/${index}`;
   if (/TablesVolatile/.test(text)) return "volatile";
   if (/SigningKey/.test(text)) return "signing-key";
   if (/ServiceKey/.test(text)) return "service-key";
-  const queue = /Ladder(deliverdead|deliver|retry1m|retry5m|retrylong)[0-9A-F]{8}/.exec(text)?.[1];
+  const queue = /(?:Ladder|Margin)((?:deliver|margin)dead|deliver|retry1m|retry5m|retrylong|margin)[0-9A-F]{8}/.exec(
+    text,
+  )?.[1];
   if (queue !== undefined) return `queue ${queue}`;
   return text;
 }

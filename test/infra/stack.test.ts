@@ -84,7 +84,8 @@ function rightsOf(stage: Stage, id: string): string[] {
 
 describe("rights of the functions", () => {
   test.each(routes.map((route) => [route.id, route] as const))("%s has exactly the grants of its row", (id, route) => {
-    expect(rightsOf("production", id).sort()).toEqual(expectedLines(route).sort());
+    const stage = route.stages.includes("production") ? "production" : "sandbox";
+    expect(rightsOf(stage, id).sort()).toEqual(expectedLines(route).sort());
   });
 
   test("the authorizer reads applications, families of tokens and public keys, nothing else", () => {
@@ -186,12 +187,42 @@ describe("rights of the functions", () => {
     }
   });
 
-  test("nobody but the deliverer receives from a queue, and nobody sends to a dead-letter queue", () => {
+  test("the margin watch reads its stream and the exposure index, reports failures and asks for evaluations", () => {
+    const rights = rightsOf("production", "watch");
+    const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*watchfailures/.test(line)));
+    expect(rights.filter((line) => line !== failure).sort()).toEqual(
+      [
+        "Allow dynamodb:Query main brk_*|EXP|*",
+        ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(
+          (action) => `Allow dynamodb:${action} volatile stream`,
+        ),
+        "Allow sqs:SendMessage queue margin",
+      ].sort(),
+    );
+  });
+
+  test("the evaluator reads quotes and changes items of tenants, and writes no quote", () => {
+    expect(rightsOf("production", "evaluate").sort()).toEqual(
+      [
+        ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        ...ledgerDenial,
+        ...["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"].map((a) => `Allow sqs:${a} queue margin`),
+      ].sort(),
+    );
+  });
+
+  test("only the deliverer and the evaluator receive from queues, and nobody sends to a dead-letter queue", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const roles = ofType(synthesized(stage), "AWS::IAM::Role");
       const receivers = roles.filter((role) => lines(role).some((line) => /sqs:(?!SendMessage )/.test(line)));
-      expect(receivers.map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""))).toEqual(["Deliver"]);
-      expect(roles.flatMap(lines).filter((line) => line.includes("deliverdead"))).toEqual([]);
+      expect(receivers.map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""))).toEqual([
+        "Deliver",
+        "Evaluate",
+      ]);
+      expect(roles.flatMap(lines).filter((line) => /(?:deliver|margin)dead/.test(line))).toEqual([]);
     }
   });
 
@@ -217,13 +248,13 @@ describe("functions", () => {
   test("have the settings of the service, a name from their id, and a log with the stage's retention", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
-      const expected = routes.filter((route) => route.stages.includes(stage)).length + 6;
+      const expected = routes.filter((route) => route.stages.includes(stage)).length + 8;
       expect(functions).toHaveLength(expected);
       for (const { properties } of functions) {
         expect(properties).toMatchObject({
           Runtime: "nodejs24.x",
           Architectures: ["arm64"],
-          MemorySize: String(properties["FunctionName"]).endsWith("-send-feed-batch") ? 1769 : 512,
+          MemorySize: /-(?:send-feed-batch|evaluate)$/.test(String(properties["FunctionName"])) ? 1769 : 512,
           Handler: "index.handler",
           TracingConfig: { Mode: "Active" },
         });
@@ -303,8 +334,19 @@ describe("functions", () => {
       MaximumRetryAttempts: 2,
       FilterCriteria: { Filters: [{ Pattern: `{"dynamodb":{"NewImage":${waiting}}}` }] },
     });
+    const watch = readerOf("QUOTE");
+    expect(watch.properties).toMatchObject({
+      ...common,
+      BatchSize: 500,
+      MaximumRetryAttempts: 5,
+      FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["QUOTE"]}}}}' }] },
+    });
+    expect(at(watch.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
     // A stream serves two readers; a third is throttled.
-    expect(mappings).toHaveLength(2);
+    const sources = mappings.map(({ properties }) => JSON.stringify(properties["EventSourceArn"]));
+    expect(sources.filter((source) => /Main/.test(source))).toHaveLength(2);
+    expect(sources.filter((source) => /Volatile/.test(source))).toHaveLength(1);
+    expect(mappings).toHaveLength(3);
   });
 });
 
@@ -439,12 +481,15 @@ describe("what is kept", () => {
     );
     expect(Object.fromEntries(retention)).toEqual({
       "publish-failures": 1_209_600,
+      "watch-failures": 1_209_600,
       "schedule-failures": 1_209_600,
       "deliver-dead": 1_209_600,
       deliver: 86_400,
       "retry-1m": 86_400,
       "retry-5m": 86_400,
       "retry-long": 86_400,
+      "margin-dead": 1_209_600,
+      margin: 3600,
     });
     for (const { properties } of queues) expect(properties["SqsManagedSseEnabled"]).toBe(true);
     const policies = JSON.stringify(ofType(synthesized("sandbox"), "AWS::SQS::QueuePolicy").map((p) => p.properties));
@@ -489,6 +534,8 @@ describe("what runs by itself", () => {
       "function-throttles",
       "iterator-age",
       "latency",
+      "margin-dead",
+      "margin-late",
       "message-failed",
       "publish-failed",
       "publish-failures",
@@ -497,6 +544,8 @@ describe("what runs by itself", () => {
       "retry-long-late",
       "schedule-failures",
       "table-throttles",
+      "watch-failures",
+      "watch-iterator-age",
     ]);
     for (const { properties } of alarms) expect(list(properties["AlarmActions"])).toHaveLength(1);
     expect(ofType(synthesized("production"), "AWS::CloudWatch::Dashboard")).toHaveLength(1);

@@ -18,6 +18,8 @@ export const eventSourceFunctions = [
   "events/publish",
   "events/promote",
   "events/deliver",
+  "margin/watch",
+  "margin/evaluate",
 ] as const;
 
 /** What may stand at the root beside files whose names start with a dot. */
