@@ -4,10 +4,10 @@ import { App, Validations } from "aws-cdk-lib";
 import type { CloudAssembly } from "aws-cdk-lib/cx-api";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { routes as routeTable } from "../shared/routes/index.ts";
-import type { Route } from "../shared/routes/route.ts";
+import type { Route, Stage } from "../shared/routes/route.ts";
 import { type BundleEntry, bundle } from "./bundle.ts";
 import { ServiceRules, wholeTemplateValidation } from "./constructs/validation.ts";
-import { background } from "./stacks/background.ts";
+import { backgroundOf } from "./stacks/background.ts";
 import { FoundationStack } from "./stacks/foundation.ts";
 import { ServiceStack } from "./stacks/service.ts";
 import { serviceName, stageConfig } from "./stages.ts";
@@ -74,7 +74,7 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
     new FoundationStack(app, `${serviceName}-foundation`);
   } else {
     const bundles = await bundle({
-      entries: entriesOf(routes),
+      entries: entriesOf(routes, config.stage),
       root: options.functionsRoot ?? defaultRoot,
       outdir: join(outdir, "bundle"),
     });
@@ -92,9 +92,9 @@ export async function synthesize(options: BuildOptions = {}): Promise<CloudAssem
 }
 
 /** All functions of a stage: those behind a route and those that are not. */
-function entriesOf(routes: readonly Route[]): BundleEntry[] {
+function entriesOf(routes: readonly Route[], stage: Stage): BundleEntry[] {
   const behindRoutes = routes.map(({ id, file }) => ({ name: `The row ${id}`, file }));
-  const others = Object.values(background).map(({ id, file }) => ({ name: `The function ${id}`, file }));
+  const others = backgroundOf(stage).map(({ id, file }) => ({ name: `The function ${id}`, file }));
   return [...behindRoutes, ...others];
 }
 

@@ -249,6 +249,10 @@ export const limits = {
     max_prices: 50,
     /** Tries to write a price that others write too, with pauses as those between commits. */
     price_tries: 8,
+    /** After this time the sandbox's provider takes back what it paid, where the amount says so. */
+    returned_after_seconds: 24 * 3600,
+    /** What the provider was refused it tries again after this time. */
+    provider_retry_seconds: 300,
   },
   functions: {
     memory_mb: 512,

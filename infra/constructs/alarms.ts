@@ -30,6 +30,8 @@ export interface AlarmsProps {
   readonly workQueues: readonly { readonly queue: Queue; readonly lateAfterSeconds: number }[];
   /** Ids of the functions that no caller waits for, so that nobody would complain. */
   readonly backgroundIds: readonly string[];
+  /** Those of them that only the sandbox has; CloudWatch adds up ten metrics for one alarm, so they have their own. */
+  readonly sandboxIds: readonly string[];
   /** Id of the function that reads the stream of the business table. */
   readonly publisherId: string;
   /** Id of the function that reads the stream of prices. */
@@ -163,23 +165,28 @@ export class Alarms extends Construct {
     ];
   }
 
+  private errorsRule(id: string, functionIds: readonly string[]): Rule {
+    const metrics = functionIds.map((each, n) => [`f${n}`, this.lambdaMetric(each, "Errors", "Sum")] as const);
+    return {
+      id,
+      description: `One of ${functionIds.join(", ")} fails again and again.`,
+      metric: new MathExpression({
+        expression: metrics.map(([name]) => name).join(" + "),
+        usingMetrics: Object.fromEntries(metrics),
+        label: "errors",
+        period: fiveMinutes,
+      }),
+      threshold: 0,
+      evaluationPeriods: 3,
+      datapointsToAlarm: 2,
+    };
+  }
+
   private backgroundRules(): Rule[] {
-    const { config, backgroundIds, publisherId, watchId } = this.props;
-    const metrics = backgroundIds.map((id, n) => [`f${n}`, this.lambdaMetric(id, "Errors", "Sum")] as const);
+    const { config, backgroundIds, sandboxIds, publisherId, watchId } = this.props;
     return [
-      {
-        id: "background-errors",
-        description: `One of ${backgroundIds.join(", ")} fails again and again.`,
-        metric: new MathExpression({
-          expression: metrics.map(([name]) => name).join(" + "),
-          usingMetrics: Object.fromEntries(metrics),
-          label: "errors",
-          period: fiveMinutes,
-        }),
-        threshold: 0,
-        evaluationPeriods: 3,
-        datapointsToAlarm: 2,
-      },
+      this.errorsRule("background-errors", backgroundIds),
+      ...(sandboxIds.length === 0 ? [] : [this.errorsRule("sandbox-errors", sandboxIds)]),
       {
         id: "publish-failed",
         description: "Events of a commit could not be published; they wait in the table and are tried again.",

@@ -19,6 +19,8 @@ const failureKeys = ["GLOBAL|FAIL|*"] as const;
 export const dueKeys = ["DUE|*"] as const;
 /** Those of them that hold applications whose API key is to be made or removed. */
 export const dueApplicationKeys = ["DUE|APP|*"] as const;
+/** Those of them that hold transactions which the sandbox's provider is to move. */
+export const dueProviderKeys = ["DUE|PROVIDER|*"] as const;
 /** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
 export const deliveryKeys = {
   events: "brk_*|EVT|*",

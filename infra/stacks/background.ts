@@ -8,6 +8,7 @@ import {
   deliveryKeys,
   dueApplicationKeys,
   dueKeys,
+  dueProviderKeys,
   exposureKeys,
   publicKeyKeys,
   quoteStatements,
@@ -203,6 +204,19 @@ const evaluate: BackgroundFunction = {
   ],
 };
 
+/** The payment provider of the sandbox: it decides about transactions as PATCH does. */
+const provide: BackgroundFunction = {
+  id: "sandbox-provide",
+  file: "sandbox/provide",
+  description: "Acts as the payment provider of the sandbox",
+  timeoutSeconds: 60,
+  statements: ({ table, volatile }) => [
+    ...tableStatements(["query:due"], { tableArn: table, keys: dueProviderKeys }),
+    ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+    ...quoteStatements(["read:quotes"], volatile),
+  ],
+};
+
 /** The functions without a route, by what they do. */
 export const background = {
   authorize,
@@ -214,3 +228,11 @@ export const background = {
   watch,
   evaluate,
 } as const;
+
+/** Functions without a route that only the sandbox has. Each runs every minute. */
+export const sandboxBackground = { provide } as const;
+
+/** The functions without a route that a stage has. */
+export function backgroundOf(stage: Stage): readonly BackgroundFunction[] {
+  return [...Object.values(background), ...(stage === "sandbox" ? Object.values(sandboxBackground) : [])];
+}

@@ -16,12 +16,12 @@ import { Budget, tagCosts } from "../constructs/cost.ts";
 import { failureQueue } from "../constructs/failure-queue.ts";
 import { readSecretStatements, routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
-import { Schedules } from "../constructs/schedules.ts";
+import { type ScheduleRow, Schedules } from "../constructs/schedules.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
-import { type BackgroundFunction, background } from "./background.ts";
+import { type BackgroundFunction, background, sandboxBackground } from "./background.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
 
 /** What a stage is made from. */
@@ -306,8 +306,21 @@ export class ServiceStack extends Stack {
           target: promote.lambda,
           input: { action: "sweep" },
         },
+        ...this.sandboxSchedules(),
       ],
     });
+  }
+
+  /** What the sandbox does by itself. No other stage has these functions, nor anything that they may do. */
+  private sandboxSchedules(): ScheduleRow[] {
+    if (this.config.stage !== "sandbox") return [];
+    return Object.values(sandboxBackground).map((row) => ({
+      name: row.id,
+      description: row.description,
+      expression: "rate(1 minute)",
+      target: this.addBackground(row).lambda,
+      input: { action: "sweep" },
+    }));
   }
 
   private addWatch(): void {
@@ -324,6 +337,7 @@ export class ServiceStack extends Stack {
       ],
       workQueues: [...this.ladder.workQueues, ...this.marginQueue.workQueues],
       backgroundIds: Object.values(background).map(({ id }) => id),
+      sandboxIds: config.stage === "sandbox" ? Object.values(sandboxBackground).map(({ id }) => id) : [],
       publisherId: background.publish.id,
       watchId: background.watch.id,
     });

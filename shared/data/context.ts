@@ -1,5 +1,5 @@
 import type { Context } from "../domain/decision.ts";
-import { nowMs } from "../runtime/clock.ts";
+import { delayMs, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newNumber } from "../runtime/ids.ts";
 
@@ -13,6 +13,7 @@ export function newContext(principal: Principal): Context {
     ...principal,
     environment: env.stage,
     now: new Date(moment).toISOString(),
+    in: (seconds) => new Date(moment + delayMs(seconds)).toISOString(),
     newId: (prefix) => newId(prefix, moment),
     newNumber,
   };

@@ -143,9 +143,15 @@ export const transactions = {
     owner_sk: ulidOf(item.id),
     client_pk: transactions.ofClient(item.tenant_id, item.client_id),
     client_sk: ulidOf(item.id),
-    ...(item.expires_at === null ? {} : dueKeys("TXN", item.id, item.expires_at)),
+    ...transactionDue(item),
   }),
 } satisfies Entity<Transaction> & Record<string, unknown>;
+
+/** Those that the sandbox's provider moves are due to it, in a kind of their own, by then at the latest. */
+function transactionDue({ id, expires_at: end, provider_at: at }: Transaction): IndexKeys {
+  if (at !== undefined) return dueKeys("PROVIDER", id, end !== null && end < at ? end : at);
+  return end === null ? {} : dueKeys("TXN", id, end);
+}
 
 /** A moment as the first ten characters of a ULID: it sorts beside identifiers. */
 function timeKey(moment: string): string {
@@ -659,7 +665,18 @@ export const rateCounters = {
 };
 
 /** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
-export type DueKind = "APP" | "DLV" | "EVENT" | "HEALTH" | "ORDER" | "OUTBOX" | "REPLAY" | "RISK" | "TXN" | "WEBHOOK";
+export type DueKind =
+  | "APP"
+  | "DLV"
+  | "EVENT"
+  | "HEALTH"
+  | "ORDER"
+  | "OUTBOX"
+  | "PROVIDER"
+  | "REPLAY"
+  | "RISK"
+  | "TXN"
+  | "WEBHOOK";
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */
 function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {

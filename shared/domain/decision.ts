@@ -17,6 +17,8 @@ export interface Context {
   readonly scopes: readonly Scope[];
   /** The moment of the decision, RFC 3339 UTC with milliseconds. */
   readonly now: string;
+  /** The moment so many business seconds from now. */
+  readonly in: (seconds: number) => string;
   /** A fresh identifier `<prefix>_<ULID>`. */
   readonly newId: (prefix: string) => string;
   /** A fresh number of `digits` decimal digits, the first one not zero. */

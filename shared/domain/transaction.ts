@@ -31,6 +31,7 @@ import {
   refuseMargin,
   refuseUnsettled,
 } from "./posting.ts";
+import { withProvider } from "./sandbox/provider.ts";
 import type { Tenant } from "./tenant.ts";
 
 type MoneyField = "amount" | "fee" | "net_amount" | "balance_before" | "balance_after";
@@ -45,11 +46,14 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | "object"
   readonly fee_minor: bigint;
   readonly balance_before_minor: bigint | null;
   readonly balance_after_minor: bigint | null;
+  /** When the sandbox's own provider moves it, RFC 3339; only where it does. */
+  readonly provider_at?: string;
 }
 
 /** The transaction as GET shows it. */
 export function transactionBody(transaction: Transaction): TransactionBody {
-  const { tenant_id, amount_minor, fee_minor, balance_before_minor, balance_after_minor, ...fields } = transaction;
+  const { tenant_id, amount_minor, fee_minor, balance_before_minor, balance_after_minor, provider_at, ...fields } =
+    transaction;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,
@@ -256,7 +260,7 @@ function draftTransaction(
     version: 1,
     metadata: request.metadata ?? {},
   };
-  return unchanged(draft);
+  return unchanged(withProvider(draft, context));
 }
 
 type RequestedEndpoint = {
@@ -294,7 +298,7 @@ export function moved(
 ): Transaction {
   const at = later(transaction.updated_at, context.now);
   const actor: Actor = context.actor;
-  return {
+  const next: Transaction = {
     ...transaction,
     status: to,
     status_reason: reason,
@@ -304,6 +308,7 @@ export function moved(
     updated_at: at,
     version: transaction.version + 1,
   };
+  return withProvider(next, context);
 }
 
 function transactionMarkers(transaction: Transaction): Change[] {

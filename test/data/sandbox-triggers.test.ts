@@ -3,6 +3,7 @@ import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
 import { newCaller, type TestCaller } from "../support/request.ts";
+import { eventually } from "../support/wait.ts";
 
 const api = await startApi();
 afterAll(api.stop);
@@ -160,6 +161,93 @@ describe("a return", () => {
     await broker.withdrawal(account, "60.00");
     const refused = await trigger(`transactions/${deposit.id}/return`);
     expect([refused.status, refused.body.code]).toEqual([409, "insufficient_funds"]);
+  });
+});
+
+describe("the provider of the sandbox", () => {
+  const sweep = async () => {
+    const { provideOverdue } = await import("../../shared/data/sandbox-provider.ts");
+    return provideOverdue(
+      () => true,
+      () => 30_000,
+    );
+  };
+  const statusOf = async ({ id }: { id: string }) => (await broker.get(`/transactions/${id}`)).status;
+  const pay = async (kind: "deposit" | "withdrawal", amount: string, more: object = {}) => {
+    const account = await broker.account("100.00");
+    return broker[kind](account, amount, { provider: "sandbox", ...more });
+  };
+
+  it("is no other provider, and leaves other cents alone", async () => {
+    for (const [amount, provider] of [
+      ["10.13", "acme"],
+      ["10.19", null],
+      ["13.00", "sandbox"],
+      ["10.31", "sandbox"],
+    ] as const) {
+      const made = await pay("deposit", amount, { provider });
+      expect([amount, await statusOf(made)]).toEqual([amount, "pending"]);
+    }
+    expect(await sweep()).toEqual({ done: 0, failed: 0 });
+  });
+
+  it.each(["deposit", "withdrawal"] as const)("declines a %s of x.13 and keeps one of x.17", async (kind) => {
+    const declined = await pay(kind, "10.13");
+    const kept = await pay(kind, "10.17");
+    expect([declined.status, await statusOf(declined), await statusOf(kept)]).toEqual(Array(3).fill("pending"));
+    expect(await sweep()).toEqual({ done: 2, failed: 0 });
+    const { status, status_reason, status_history } = await broker.get(`/transactions/${declined.id}`);
+    expect([status, status_reason.code]).toEqual(["failed", "provider_declined"]);
+    expect(status_history.at(-1).actor).toEqual({ type: "system", id: "sandbox_provider" });
+    expect(await statusOf(kept)).toBe("processing");
+    expect(await sweep()).toEqual({ done: 0, failed: 0 });
+    expect((await trigger(`transactions/${kept.id}/settle`)).body.status).toBe("completed");
+  });
+
+  it.each(["deposit", "withdrawal"] as const)("settles a %s of x.19 and returns it a day later, once", async (kind) => {
+    process.env["TIME_SCALE"] = "8640000";
+    const made = await pay(kind, "10.19");
+    expect([await sweep(), await statusOf(made)]).toEqual([{ done: 1, failed: 0 }, "completed"]);
+    delete process.env["TIME_SCALE"];
+    const returned = await eventually(async () => ((await sweep()).done === 1 ? true : undefined));
+    expect([returned, await statusOf(made)]).toEqual([true, "returned"]);
+    expect((await broker.get(`/accounts/${made.account_id}/balance`)).balance).toBe("100.00");
+    expect(await sweep()).toEqual({ done: 0, failed: 0 });
+  });
+
+  it("takes money back that is gone, as a chargeback does", async () => {
+    process.env["TIME_SCALE"] = "8640000";
+    const made = await pay("deposit", "10.19");
+    await sweep();
+    await broker.withdrawal({ id: made.account_id }, "110.19", { status: "completed" });
+    await eventually(async () => ((await sweep()).done === 1 ? true : undefined));
+    delete process.env["TIME_SCALE"];
+    expect(await broker.get(`/accounts/${made.account_id}`)).toMatchObject({
+      balance: "-10.19",
+      trading_mode: "close_only",
+    });
+  });
+
+  it("waits for the second pair of eyes, without holding up the expiry", async () => {
+    const careful = newCaller();
+    const own = brokerage(api, careful);
+    await api.call(careful, "PATCH", "/settings", { body: { four_eyes: true } });
+    const account = await own.account();
+    const settling = await own.deposit(account, "10.19", { provider: "sandbox" });
+    const soon = new Date(Date.now() + 50).toISOString();
+    const expiring = await own.deposit(account, "11.19", { provider: "sandbox", expires_at: soon });
+    await sweep();
+    expect((await own.get(`/transactions/${settling.id}`)).status).toBe("pending");
+    const expired = await eventually(async () => {
+      await sweep();
+      const { status_reason } = await own.get(`/transactions/${expiring.id}`);
+      return status_reason ?? undefined;
+    });
+    expect(expired.code).toBe("expired");
+    const other = newCaller({ tenant_id: careful.tenant_id });
+    const approved = await api.call(other, "PATCH", `/transactions/${settling.id}`, { body: { status: "approved" } });
+    expect([approved.body.status, await sweep()]).toEqual(["approved", { done: 1, failed: 0 }]);
+    expect((await own.get(`/transactions/${settling.id}`)).status).toBe("completed");
   });
 });
 

@@ -235,6 +235,13 @@ async function tellOfProviders({ api }: Stack, post: (kind: string) => Promise<{
   await trigger(`transactions/${paid}/return`);
   await api.call("PATCH", `/transactions/${declined}`, { body: { status: "processing" } });
   await trigger(`transactions/${declined}/fail`);
+  const { account_id } = (await api.call<{ account_id: string }>("GET", `/transactions/${paid}`)).body;
+  const body = { account_id, amount: "1.19", provider: "sandbox" };
+  const { body: provided } = await api.call<{ id: string }>("POST", "/transactions/deposit", { body });
+  await eventually(async () => {
+    const { body: now } = await api.call("GET", `/transactions/${provided.id}`);
+    return now["status"] === "completed" || undefined;
+  });
 }
 
 /** An account with an open position, and every change of its money and its terms. */

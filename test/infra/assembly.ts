@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type BuildOptions, synthesize } from "../../infra/app.ts";
 import type { NamedTemplate, TemplateResource } from "../../infra/checks.ts";
-import { background } from "../../infra/stacks/background.ts";
+import { backgroundOf } from "../../infra/stacks/background.ts";
 import { routes as routeTable } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 
@@ -32,7 +32,7 @@ const fixture = new URL("./fixtures/handler.ts", import.meta.url).pathname;
 
 /** Fills a folder with the smallest handler under every file that the rows and the background functions name. */
 export async function writeHandlers(folder: string, routes: readonly Route[]): Promise<string> {
-  const files = [...routes, ...Object.values(background)].map(({ file }) => join(folder, `${file}.ts`));
+  const files = [...routes, ...backgroundOf("sandbox")].map(({ file }) => join(folder, `${file}.ts`));
   for (const file of new Set(files)) {
     await mkdir(dirname(file), { recursive: true });
     await copyFile(fixture, file);

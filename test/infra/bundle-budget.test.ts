@@ -24,11 +24,12 @@ const others: Readonly<Record<string, number>> = {
   "transactions/update": 200,
   "accounts/update": 200,
   "accounts/disable": 200,
+  "sandbox/provide": 200,
   "sandbox/settle-transaction": 200,
   "sandbox/fail-transaction": 200,
   "sandbox/return-transaction": 200,
   // Everything that trading decides. A bridge calls them all day, so they are hardly ever cold.
-  "feed/send-batch": 230,
+  "feed/send-batch": 232,
   "feed/retry-reject": 230,
   // The client of SQS.
   "webhooks/replay": 175,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { backgroundOf } from "../../infra/stacks/background.ts";
 import { stageConfig } from "../../infra/stages.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Grant, Route, Stage } from "../../shared/routes/route.ts";
@@ -232,7 +233,7 @@ describe("rights of the functions", () => {
       const onTables = rights.filter((line) => /dynamodb:/.test(line) && !line.endsWith(" stream"));
       expect(onTables.length).toBeGreaterThan(50);
       expect(rights.filter((line) => /dynamodb:(Scan|PartiQL|.*\*( |$).*main)|dynamodb:\*/.test(line))).toEqual([]);
-      expect(onTables.filter((line) => !/ (brk_\*|GLOBAL\||DUE\|(?:APP\|)?\*|\*\|LED)/.test(line))).toEqual([]);
+      expect(onTables.filter((line) => !/ (brk_\*|GLOBAL\||DUE\|(?:[A-Z]+\|)?\*|\*\|LED)/.test(line))).toEqual([]);
     }
   });
 
@@ -248,7 +249,7 @@ describe("functions", () => {
   test("have the settings of the service, a name from their id, and a log with the stage's retention", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
-      const expected = routes.filter((route) => route.stages.includes(stage)).length + 8;
+      const expected = routes.filter((route) => route.stages.includes(stage)).length + backgroundOf(stage).length;
       expect(functions).toHaveLength(expected);
       for (const { properties } of functions) {
         expect(properties).toMatchObject({
@@ -518,6 +519,7 @@ describe("what runs by itself", () => {
     expect(schedules).toEqual([
       ["rate(1 minute)", '{"action":"reconcile"}', true],
       ["rate(5 minutes)", '{"action":"sweep"}', true],
+      ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });
 

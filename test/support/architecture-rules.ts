@@ -20,6 +20,7 @@ export const eventSourceFunctions = [
   "events/deliver",
   "margin/watch",
   "margin/evaluate",
+  "sandbox/provide",
 ] as const;
 
 /** What may stand at the root beside files whose names start with a dot. */

@@ -23,6 +23,7 @@ export function decisionContext(given: Partial<Context> = {}): Context {
     request_id: "request-1",
     scopes,
     now: decisionTime,
+    in: (seconds) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString(),
     newId: (prefix) => {
       made += 1;
       return `${prefix}_01JD${String(made).padStart(22, "0")}`;

@@ -4,6 +4,7 @@ import { amendClient, type Client } from "../client.ts";
 import { type Context, type Decision, unchanged } from "../decision.ts";
 import { declineTransaction, moveTransaction } from "../move-transaction.ts";
 import type { Surroundings, Transaction } from "../transaction.ts";
+import { nextMove } from "./provider.ts";
 
 /**
  * What somebody outside does in production, an identity check or a payment provider, and a trigger does in the sandbox.
@@ -56,3 +57,34 @@ export const returnTransaction: TransactionTrigger = (transaction, around, conte
     withScopes(context, "transactions:settle"),
   );
 };
+
+/**
+ * Decides what the provider does with a transaction that is due to it; undefined when that is nothing. A return is
+ * forced, as a chargeback is: it asks nobody whether the money is still there.
+ */
+export function playProvider(
+  transaction: Transaction,
+  around: Surroundings,
+  context: Context,
+): Decision<Transaction> | undefined {
+  const { provider_at: at } = transaction;
+  if (at === undefined || at > context.now) return undefined;
+  const playing = withScopes(context, "transactions:settle", "admin");
+  switch (nextMove(transaction)) {
+    case "decline":
+      return failTransaction(transaction, around, context);
+    case "process":
+      return moveTransaction(transaction, around, { status: "processing" }, playing);
+    case "settle":
+      return settleTransaction(transaction, around, context);
+    case "return":
+      return moveTransaction(
+        transaction,
+        around,
+        { status: "returned", reason: providerReason("returned"), force: true },
+        playing,
+      );
+    default:
+      return undefined;
+  }
+}
