@@ -243,7 +243,10 @@ export function retryDelivery(
   return { ok: true, result: made, changes: [{ op: "create", entity: "delivery", item: made }], events: [] };
 }
 
-/** Decides `POST /webhook_endpoints/{id}/test`: a sample that goes to this endpoint alone and is in no list. */
+/**
+ * Decides `POST /webhook_endpoints/{id}/test` and `POST /sandbox/events/trigger`: a sample that goes to this endpoint
+ * alone and is in no list.
+ */
 export function sendSample(
   endpoint: WebhookEndpoint,
   sample: Readonly<Record<string, unknown>> & { readonly type: SampleEvent["type"] },

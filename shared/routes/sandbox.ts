@@ -1,5 +1,6 @@
 import { BrokerageClient } from "../schema/client.ts";
 import { Transaction } from "../schema/transaction.ts";
+import { TriggerEventRequest, WebhookDelivery } from "../schema/webhook.ts";
 import { route } from "./route.ts";
 
 /** `POST /sandbox/clients/{id}/verify` */
@@ -110,6 +111,32 @@ export const returnTransaction = route({
   stages: ["sandbox"],
 });
 
+/** `POST /sandbox/events/trigger` */
+export const triggerEvent = route({
+  id: "sandbox_trigger_event",
+  method: "POST",
+  path: "/sandbox/events/trigger",
+  tag: "Sandbox",
+  summary: "Send a sample of an event",
+  description:
+    'A sample of any kind is sent to one endpoint, whether it subscribes to it or not, marked `"synthetic": true`. ' +
+    "It is in no list of events. The answer is its delivery.",
+  file: "sandbox/trigger-event",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "put"],
+  queues: ["deliver"],
+  body: TriggerEventRequest,
+  media: "json",
+  reply: WebhookDelivery,
+  status: 202,
+  example: { type: "stop.out", endpoint_id: "whe_01JD0000000000000000000008" },
+  refusals: ["webhook_endpoint_not_found", "webhook_endpoint_disabled"],
+  emits: [],
+  stages: ["sandbox"],
+});
+
 /** Rows that only the sandbox has. */
 export const sandboxRoutes = [
   verifyClient,
@@ -117,4 +144,5 @@ export const sandboxRoutes = [
   settleTransaction,
   failTransaction,
   returnTransaction,
+  triggerEvent,
 ] as const;

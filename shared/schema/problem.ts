@@ -54,6 +54,7 @@ export const problems = {
   idempotency_key_reused: { status: 422, title: "The Idempotency-Key was used for another request." },
   insufficient_funds: { status: 422, title: "The available balance does not cover the amount." },
   client_not_found: { status: 422, title: "The client does not exist." },
+  webhook_endpoint_not_found: { status: 422, title: "The webhook endpoint does not exist." },
   account_not_found: { status: 422, title: "The account does not exist." },
   client_underage: { status: 422, title: "The client is too young." },
   leverage_not_allowed: { status: 422, title: "The leverage is not allowed for this account." },

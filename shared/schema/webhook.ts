@@ -120,6 +120,12 @@ export const TestWebhookEndpointRequest = z.strictObject({
   type: z.enum([...eventTypes, ...optInEventTypes]),
 });
 
+/** `POST /sandbox/events/trigger`: of which kind the sample is, and where it goes. */
+export const TriggerEventRequest = z.strictObject({
+  type: TestWebhookEndpointRequest.shape.type,
+  endpoint_id: id("whe"),
+});
+
 /**
  * `POST /webhook_endpoints/{id}/replay`: events above a sequence, or those that happened from a moment on; in both
  * cases up to a moment when `to` is given.

@@ -150,6 +150,7 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
     return body["status"] === "succeeded" || undefined;
   });
   await call("POST", `/deliveries/${sent.id}/retry`);
+  await call("POST", "/sandbox/events/trigger", { type: "stop.out", endpoint_id: good.split("/")[2] });
   await call("POST", `${closed}/test`, { type: "client.created" });
   await eventually(async () => {
     const { body } = await api.call("GET", closed);

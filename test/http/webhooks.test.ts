@@ -2,6 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
 import { openWebhookSecret } from "../../shared/data/webhook-secrets.ts";
 import { routes } from "../../shared/routes/index.ts";
+import { newId } from "../../shared/runtime/ids.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage, statusCounts } from "../support/brokerage.ts";
@@ -177,12 +178,32 @@ describe("rotating a secret", () => {
   });
 });
 
-describe("a test", () => {
+const ways = {
+  "a test": (caller: TestCaller, id: string, type: string) =>
+    api.call(caller, "POST", `/webhook_endpoints/${id}/test`, { body: { type } }),
+  "a trigger of the sandbox": (caller: TestCaller, endpoint_id: string, type: string) =>
+    api.call(caller, "POST", "/sandbox/events/trigger", { body: { type, endpoint_id } }),
+};
+
+describe("a trigger of the sandbox", () => {
+  it("names the endpoint that it does not know", async () => {
+    const { body: foreign } = await create(newCaller());
+    const caller = newCaller();
+    for (const id of [foreign.id, newId("whe")]) {
+      const { status, body } = await ways["a trigger of the sandbox"](caller, id, "stop.out");
+      expect([status, body.code, body.errors[0].pointer]).toEqual([422, "webhook_endpoint_not_found", "#/endpoint_id"]);
+    }
+    const malformed = await ways["a trigger of the sandbox"](caller, "cli_1", "stop.out");
+    expect([malformed.status, malformed.body.errors[0].pointer]).toEqual([422, "#/endpoint_id"]);
+  });
+});
+
+describe.each(Object.entries(ways))("%s", (_, trigger) => {
   it("of every kind is a delivery of a marked sample that is in no list of events", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     for (const type of [...eventTypes, ...optInEventTypes]) {
-      const { status, body } = await api.call(caller, "POST", `/webhook_endpoints/${made.id}/test`, { body: { type } });
+      const { status, body } = await trigger(caller, made.id, type);
       expect([status, body.status, body.event_type]).toEqual([202, "pending", type]);
       const [message] = api.queues.takeMessages();
       expect(message).toMatchObject({ queue: "deliver", group: made.id, body: { delivery_id: body.id, attempt: 1 } });
@@ -201,7 +222,7 @@ describe("a test", () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     await patch(caller, made.id, { status: "disabled" });
-    const send = (type: string) => api.call(caller, "POST", `/webhook_endpoints/${made.id}/test`, { body: { type } });
+    const send = (type: string) => trigger(caller, made.id, type);
     expect((await send("client.created")).body.code).toBe("webhook_endpoint_disabled");
     expect((await send("client.deleted")).status).toBe(422);
     expect(api.queues.takeMessages()).toEqual([]);
