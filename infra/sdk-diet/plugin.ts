@@ -71,11 +71,16 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
   const plugin: Plugin = {
     name: "sdk-diet",
     setup(context) {
-      context.onResolve({ filter: builtinName }, ({ path }) => {
+      context.onResolve({ filter: builtinName }, ({ path, kind }) => {
         meet(builtinsRule);
-        return { path: path.replace(/^node:/, ""), namespace: "builtin", sideEffects: false };
+        const namespace = kind === "require-call" ? "builtin-required" : "builtin";
+        return { path: path.replace(/^node:/, ""), namespace, sideEffects: false };
       });
       context.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({ contents: builtin(path), loader: "js" }));
+      context.onLoad({ filter: /.*/, namespace: "builtin-required" }, ({ path }) => ({
+        contents: `module.exports = ${loaded(path)};`,
+        loader: "js",
+      }));
       context.onResolve({ filter: /^[a-z@]/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
         const rule = byImport.get(path);
         const applies = rule !== undefined && (rule.importedBy?.test(importer) ?? true);
@@ -131,13 +136,27 @@ export const defaultEndpointResolver = /* @__PURE__ */ regionalEndpoint(${JSON.s
 
 /**
  * A module of Node without its import: an `import` of `node:http` reads every member of it, and those that Node makes
- * at their first reading bring undici, HTTP/2 and web streams along, 13 to 17 ms.
+ * at their first reading bring undici, HTTP/2 and web streams along, 13 to 17 ms. Each member is a constant of its own
+ * here, so that those that nobody names are left out, and no list of all of them is made at start.
  */
 function builtin(name: string): string {
-  const module = `process.getBuiltinModule(${JSON.stringify(`node:${name}`)})`;
-  if (name !== "stream/web") return `module.exports = ${module};`;
+  if (lateMembers.includes(name)) return `module.exports = ${loaded(name)};`;
   // Middy names one class of it for answers that stream, which no function of ours does.
-  return `module.exports = { get ReadableStream() { return ${module}.ReadableStream; } };`;
+  if (name === "stream/web") {
+    return `module.exports = { get ReadableStream() { return ${loaded(name)}.ReadableStream; } };`;
+  }
+  const members = Object.keys(process.getBuiltinModule(`node:${name}`) ?? {});
+  const named = members.filter((each) => /^[A-Za-z]\w*$/.test(each) && each !== "default");
+  const constants = named.map((each) => `const _${each} = /* @__PURE__ */ (() => all.${each})();`);
+  const exported = named.map((each) => `_${each} as ${each}`);
+  return `const all = ${loaded(name)};\n${constants.join("\n")}\nexport { all as default, ${exported.join(", ")} };`;
+}
+
+/** Modules of which a package names a member that Node makes when it is read: `promises`, which loads readline. */
+const lateMembers = ["fs"];
+
+function loaded(name: string): string {
+  return `process.getBuiltinModule(${JSON.stringify(`node:${name}`)})`;
 }
 
 /** The text of a file's stand-in, which is read in the place of the file, so its path in the metafile stays. */
