@@ -34,6 +34,7 @@ export const replacements: readonly Replacement[] = [
   ),
   replacement("/@smithy/core/dist-es/submodules/serde/uuid/v4.js", "native-uuid.ts"),
   replacement("@smithy/core/config", "environment-config.ts"),
+  replacement("/@smithy/core/dist-es/submodules/client/middleware-stack/MiddlewareStack.js", "middleware-stack.ts"),
   replacement("@aws-sdk/middleware-endpoint-discovery", "no-endpoint-discovery.ts", dynamodb),
   replacement("@smithy/core/checksum", "native-checksums.ts"),
   replacement("@smithy/node-http-handler", "http-handler.ts"),
@@ -57,6 +58,11 @@ export const replacements: readonly Replacement[] = [
   replacement("@aws-sdk/dynamodb-codec", "no-codec.ts", dynamodb),
   replacement("@smithy/core/schema", "no-streams.ts", anyClient, /\/client\/smithy-client\/command\.js$/),
   replacement("@aws-sdk/core/account-id-endpoint", "no-account-endpoints.ts", dynamodb),
+  replacement(
+    "/@aws-sdk/lib-dynamodb/dist-es/commands/utils.js",
+    "document-values.ts",
+    /node_modules\/@aws-sdk\/lib-dynamodb\/dist-es\/baseCommand\//,
+  ),
   replacement(
     "/@aws-sdk/util-dynamodb/dist-es/convertToNative.js",
     "native-attributes.ts",
