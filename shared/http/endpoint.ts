@@ -115,7 +115,7 @@ function newExchange(row: Route, event: APIGatewayProxyEvent, lambda: LambdaCont
 function checkedBody(row: Route): Stage {
   const moneyMembers = moneyMembersOf(row.body);
   const shown = row.media === "merge_patch" ? replyOrder(row.reply) : null;
-  const immutable = new Set(shown !== null && "members" in shown ? shown.members.map(([name]) => name) : []);
+  const immutable = new Set(shown !== null && "members" in shown ? Object.keys(shown.members) : []);
   return function checkBody(exchange) {
     if (row.body === undefined) return;
     const parsed = exchange.event.body as unknown as Record<string, unknown>;

@@ -13,7 +13,7 @@ interface Definition {
  * map, whose entries go by name, that of every entry. Null: as it comes.
  */
 export type MemberOrder =
-  | { readonly members: readonly (readonly [string, MemberOrder])[] }
+  | { readonly members: Readonly<Record<string, MemberOrder>> }
   | { readonly each: MemberOrder }
   | { readonly entries: MemberOrder }
   | null;
@@ -34,7 +34,8 @@ export function memberOrder(schema: $ZodType): MemberOrder {
   if (innerType !== undefined) return memberOrder(innerType);
   if (element !== undefined) return { each: memberOrder(element) };
   if (shape !== undefined) {
-    return { members: Object.entries(shape).map(([name, member]) => [name, memberOrder(member)]) };
+    const members = Object.entries(shape).map(([name, member]) => [name, memberOrder(member)]);
+    return { members: Object.fromEntries(members) };
   }
   // What holds anything at all, such as the resource inside a published event, has no order but the one it came in.
   if (type !== "record" || valueType === undefined || definitionOf(valueType).type === "unknown") return null;
@@ -55,8 +56,12 @@ export function inOrder(order: MemberOrder, value: unknown): unknown {
   const given = value as Readonly<Record<string, unknown>>;
   const shown: Record<string, unknown> = {};
   if ("members" in order) {
-    for (const [name, inner] of order.members)
-      if (Object.hasOwn(given, name)) shown[name] = inOrder(inner, given[name]);
+    // The first list of an environment comes by here before V8 has compiled it, so nothing is called without need.
+    for (const name in order.members) {
+      const member = given[name];
+      const inner = order.members[name] ?? null;
+      if (member !== undefined) shown[name] = inner === null ? member : inOrder(inner, member);
+    }
     return shown;
   }
   const entries = Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1));

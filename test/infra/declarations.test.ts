@@ -95,7 +95,7 @@ export const a = route({
 
   it("is the order of its members, in the place of the schema that would have to be made", () => {
     const reply = z.object({ id: z.string(), list: z.array(z.object({ b: z.int(), a: z.nullable(z.int()) })) });
-    const order = '{"members":[["id",null],["list",{"each":{"members":[["b",null],["a",null]]}}]]}';
+    const order = '{"members":{"id":null,"list":{"each":{"members":{"b":null,"a":null}}}}}';
     expect(ordered(source, [{ id: "a", reply }])).toBe(source.replace("page(\n    A,\n  )", `{ order: ${order} }`));
   });
 

@@ -3,7 +3,7 @@ import type { QuoteBody, QuoteSetBody } from "../../schema/quote.ts";
 import type { SideName } from "../../schema/trade.ts";
 import { decimalText, type Rational, rational, roundHalfAway } from "./rational.ts";
 import type { SourcePulse } from "./source.ts";
-import { isMarketOpen, marketClock, priceText, type TradingSymbol } from "./symbol.ts";
+import { isMarketOpen, marketStatus, priceText, type TradingSymbol } from "./symbol.ts";
 
 /** The newest price of a symbol as it is stored. `sequence` is a decimal number of its source that only rises. */
 export interface Quote {
@@ -111,7 +111,7 @@ function isOlder(quote: Quote, ms: number, now: string): boolean {
 
 /** The quote as the API shows it. */
 export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): QuoteBody {
-  const { market_status } = marketClock(symbol, now);
+  const market_status = marketStatus(symbol, now);
   const { held: _held, ...shown } = quote;
   const spread = rational(quote.ask).sub(rational(quote.bid));
   return {

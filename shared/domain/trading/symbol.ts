@@ -26,13 +26,13 @@ function minutesOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 
-/** The open intervals from the day before `nowMs` on, in order; sessions that touch are one. */
-function openIntervals(symbol: TradingSymbol, nowMs: number): Interval[] {
+/** The open intervals of so many days, from the day before `nowMs` on, in order; sessions that touch are one. */
+function openIntervals(symbol: TradingSymbol, nowMs: number, daysOn: number): Interval[] {
   const first = Math.floor(nowMs / dayMs) - 1;
   const found: Interval[] = [];
-  for (let day = first; day <= first + horizonDays; day += 1) {
+  for (let day = first; day <= first + daysOn; day += 1) {
     const name = days[(day + 4) % 7];
-    if (symbol.holidays.includes(new Date(day * dayMs).toISOString().slice(0, 10))) continue;
+    if (isHoliday(symbol, day)) continue;
     for (const session of symbol.sessions) {
       if (session.day !== name) continue;
       const start = day * dayMs;
@@ -48,17 +48,30 @@ function openIntervals(symbol: TradingSymbol, nowMs: number): Interval[] {
   return merged;
 }
 
+function isHoliday({ holidays }: TradingSymbol, day: number): boolean {
+  return holidays.length > 0 && holidays.includes(new Date(day * dayMs).toISOString().slice(0, 10));
+}
+
+/** Whether the market of a symbol is open at a moment. Opening is inclusive, closing is not. */
+export function marketStatus(symbol: TradingSymbol, now: string): MarketStatusName {
+  if (symbol.halted) return "halted";
+  const nowMs = Date.parse(now);
+  // A page of accounts asks this for each of their positions: the two days that can tell are enough.
+  const open = openIntervals(symbol, nowMs, 1).some(([from, to]) => from <= nowMs && nowMs < to);
+  return open ? "open" : "closed";
+}
+
 /** Whether the market of a symbol is open at a moment, and when that changes. Opening is inclusive, closing is not. */
 export function marketClock(symbol: TradingSymbol, now: string): MarketClock {
   const nowMs = Date.parse(now);
-  const intervals = openIntervals(symbol, nowMs);
+  const intervals = openIntervals(symbol, nowMs, horizonDays);
   const current = intervals.find(([open, close]) => open <= nowMs && nowMs < close);
   const next = intervals.find(([open]) => open > nowMs);
   const last = intervals.at(-1);
   const shown = (ms: number) => new Date(ms).toISOString();
   const endless = current !== undefined && current === last && current[1] >= nowMs + (horizonDays - 2) * dayMs;
   return {
-    market_status: symbol.halted ? "halted" : current === undefined ? "closed" : "open",
+    market_status: marketStatus(symbol, now),
     next_open_at: current === undefined && next !== undefined ? shown(next[0]) : null,
     next_close_at: current === undefined || endless ? null : shown(current[1]),
   };
@@ -66,12 +79,12 @@ export function marketClock(symbol: TradingSymbol, now: string): MarketClock {
 
 /** Whether a symbol can be executed at a moment. */
 export function isMarketOpen(symbol: TradingSymbol, now: string): boolean {
-  return marketClock(symbol, now).market_status === "open";
+  return marketStatus(symbol, now) === "open";
 }
 
 /** Whether the market of a symbol is in one of these states at a moment. */
 export function isMarketIn(symbol: TradingSymbol, states: readonly string[], now: string): boolean {
-  return states.includes(marketClock(symbol, now).market_status);
+  return states.includes(marketStatus(symbol, now));
 }
 
 /** The symbol as the API shows it. */
