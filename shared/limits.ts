@@ -253,6 +253,17 @@ export const limits = {
     returned_after_seconds: 24 * 3600,
     /** What the provider was refused it tries again after this time. */
     provider_retry_seconds: 300,
+    /** Orders, stops and accounts that a price acts on within its request; its stream brings the others on. */
+    max_effects: 50,
+    /** The same for one invocation of the matcher. */
+    max_matched: 1000,
+    /** Accounts that it acts on at the same time. */
+    parallel: 8,
+    /** What is left of the function's time when nothing new is begun. */
+    reserve_ms: 3000,
+    /** How long an answer waits for events to get their numbers, looking after each pause. */
+    events_awaited_ms: 4000,
+    events_pause_ms: 50,
   },
   functions: {
     memory_mb: 512,

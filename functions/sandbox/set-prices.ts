@@ -1,20 +1,24 @@
 import { readQuoted } from "../../shared/data/market.ts";
+import { actOn, effectsBody } from "../../shared/data/sandbox-matching.ts";
 import { setPrices } from "../../shared/data/sandbox-prices.ts";
 import { pricesBody, refusePrices } from "../../shared/domain/sandbox/prices.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { overtaken } from "../../shared/http/sandbox-market.ts";
+import { limits } from "../../shared/limits.ts";
 import { setSandboxPrices } from "../../shared/routes/sandbox-market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `POST /sandbox/prices` */
-export const handler = ingest(setSandboxPrices, async ({ body: { prices }, caller }) => {
+export const handler = ingest(setSandboxPrices, async ({ body: { prices }, caller, newContext, remainingMs }) => {
   const { tenant_id } = caller;
   const names = prices.map(({ symbol }) => symbol);
   const market = await readQuoted(tenant_id, names);
   const refusal = refusePrices(market, prices, nowIso());
   if (refusal !== undefined) throw refused(refusal);
-  const quotes = await setPrices(tenant_id, prices, market);
-  if (quotes.includes(undefined)) throw overtaken();
-  return pricesBody(quotes.filter((quote) => quote !== undefined));
+  const set = await setPrices(tenant_id, prices, market);
+  const quotes = set.filter((quote) => quote !== undefined);
+  if (quotes.length < set.length) throw overtaken();
+  const acted = await actOn({ tenant_id, newContext, remainingMs }, quotes, limits.sandbox.max_effects);
+  return { object: "sandbox_prices", data: pricesBody(quotes), effects: effectsBody(acted) };
 });

@@ -10,7 +10,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Quote } from "../domain/trading/quote.ts";
-import type { SourcePulse } from "../domain/trading/source.ts";
+import { internalSource, type SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { Exposure, StoredRisk } from "../domain/trading/watch.ts";
@@ -233,7 +233,7 @@ export const trades = {
 /**
  * Open positions beside the money of their account, so that one consistent read of its partition values it. An
  * identifier is that of the trade with another prefix, which tells the account. Lists by opening: all of a tenant
- * (`list`), of a symbol (`state`), of an account (`owner`).
+ * (`list`), of a symbol (`state`), of an account (`owner`); of a symbol with stops (`client`).
  */
 export const positions = {
   et: "POSITION",
@@ -247,8 +247,12 @@ export const positions = {
   all: (tenant: string) => `${tenant}|POS`,
   ofSymbol: (tenant: string, symbol: string) => `${tenant}|POS|${symbol}`,
   ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|POS`,
+  /** Those of a symbol that a stop loss or a take profit closes; one of a platform is closed there. */
+  withStops: (tenant: string, symbol: string) => `${tenant}|STOPS|${symbol}`,
   indexesOf: (item: Position): IndexKeys => {
     const place = placeAt(item.opened_at, item.id);
+    const { stop_loss, take_profit, source } = item;
+    const stopped = source === internalSource && (stop_loss !== null || take_profit !== null);
     return {
       list_pk: positions.all(item.tenant_id),
       list_sk: place,
@@ -256,7 +260,14 @@ export const positions = {
       state_sk: place,
       owner_pk: positions.ofAccount(item.tenant_id, item.account_id),
       owner_sk: place,
-      facets: { symbol: item.symbol, side: item.side, opened_at: item.opened_at, source: item.source },
+      ...(stopped ? { client_pk: positions.withStops(item.tenant_id, item.symbol), client_sk: place } : {}),
+      facets: {
+        symbol: item.symbol,
+        side: item.side,
+        opened_at: item.opened_at,
+        source,
+        ...(stopped ? { stop_loss, take_profit } : {}),
+      },
     };
   },
 } satisfies Entity<Position> & Record<string, unknown>;

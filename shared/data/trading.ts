@@ -1,6 +1,6 @@
 import type { Account, Balance } from "../domain/account.ts";
 import type { Client } from "../domain/client.ts";
-import { type Change, type Context, type Refusal, refuse } from "../domain/decision.ts";
+import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Market } from "../domain/trading/quote.ts";
@@ -64,7 +64,7 @@ export interface TradingRequest<R, X extends Refs> {
  * consistently, and with what follows from it for the account's margin in the same transaction. Two decisions about one
  * account that has positions always meet at its risk, so the later one is made again.
  */
-async function decideTrading<R, X extends Refs>(
+export async function decideTrading<R, X extends Refs>(
   load: Load,
   context: Context,
   request: TradingRequest<R, X>,
@@ -88,7 +88,12 @@ async function decideTrading<R, X extends Refs>(
 
 /** What came of a decision that nobody waits for on a connection. */
 export type Committed<R> =
-  | { readonly kind: "done"; readonly result: R }
+  | {
+      readonly kind: "done";
+      readonly result: R;
+      /** What the commit, or commits, announced, in order. */
+      readonly events: readonly DomainEvent[];
+    }
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "undecided" };
 
@@ -113,10 +118,12 @@ export function commitTrading<R, X extends Refs>(
  * whoever finds a liquidation begun carries it on.
  */
 export async function evaluateAccount(attempted: Attempted, accountId: string): Promise<Committed<Evaluated>> {
+  const events: DomainEvent[] = [];
   for (;;) {
     const step = await commitDecision(attempted, (load, context) => decideEvaluation(load, context, accountId));
-    const more = step.kind === "done" && step.result.again;
-    if (!more || attempted.remainingMs() <= limits.commit.reserve_ms) return step;
+    if (step.kind !== "done") return step;
+    events.push(...step.events);
+    if (!step.result.again || attempted.remainingMs() <= limits.commit.reserve_ms) return { ...step, events };
   }
 }
 
@@ -150,7 +157,8 @@ export async function commitDecision<R>(
     showRefusal: () => ({ reply: nothing, stored: false }),
   });
   if (outcome.kind !== "fresh" || last === undefined) return { kind: "undecided" };
-  return last.ok ? { kind: "done", result: last.result } : { kind: "refused", refusal: last.refusal };
+  if (!last.ok) return { kind: "refused", refusal: last.refusal };
+  return { kind: "done", result: last.result, events: last.events };
 }
 
 interface Holder<X extends Refs> {

@@ -283,6 +283,16 @@ const feedResults = [
   { seq: "919", status: "rejected", code: "unknown_position", detail: "Its position_id is not known." },
 ];
 
+const sandboxPrice = { symbol: "EURUSD", bid: "1.08500", ask: "1.08510", time: completed_at, sequence: "7" };
+
+const sandboxEffects = {
+  orders_filled: [],
+  orders_ended: [],
+  trades_closed: [],
+  accounts_evaluated: [account_id],
+  complete: true,
+};
+
 const euroToDollar = {
   from: "EUR",
   to: "USD",
@@ -719,10 +729,18 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     missing: [{ symbol: "GER40", code: "no_quote" }],
     _links: links({ self: "/quotes?symbols=EURUSD,GER40" }),
   },
-  SandboxPrices: {
-    object: "sandbox_prices",
-    data: [{ symbol: "EURUSD", bid: "1.08500", ask: "1.08510", time: completed_at, sequence: "7" }],
+  SandboxDrive: {
+    object: "sandbox_drive",
+    account_id,
+    reached_margin_level: "79.97",
+    price: sandboxPrice,
+    before: accountBalance,
+    after: accountBalance,
+    effects: sandboxEffects,
+    events: [{ id: event_id, type: "margin.call", sequence: "43" }],
+    events_complete: true,
   },
+  SandboxPrices: { object: "sandbox_prices", data: [sandboxPrice], effects: sandboxEffects },
   Settings: {
     object: "settings",
     tenant_id: tenantId,

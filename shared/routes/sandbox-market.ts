@@ -1,5 +1,42 @@
-import { SandboxPrices, SetSandboxPrices } from "../schema/sandbox.ts";
+import { Order } from "../schema/order.ts";
+import {
+  CloseSandboxTrade,
+  DriveSandboxAccount,
+  OpenSandboxTrade,
+  PlaceSandboxOrder,
+  SandboxDrive,
+  SandboxPrices,
+  SetSandboxPrices,
+} from "../schema/sandbox.ts";
+import { Trade } from "../schema/trade.ts";
 import { route } from "./route.ts";
+
+/** What an opening or a close may announce, with what follows for the margin of the account. */
+const tradeEvents = [
+  "trade.opened",
+  "trade.closed",
+  "margin.call",
+  "margin.recovered",
+  "transaction.created",
+  "transaction.completed",
+  "transaction.updated",
+] as const;
+
+/** What a price may announce. */
+const priceEvents = [...tradeEvents, "stop.out"] as const;
+
+/** What a price needs to act on all that waits for it. */
+const actingGrants = [
+  "read",
+  "query",
+  "query:state",
+  "query:client",
+  "put",
+  "update",
+  "delete",
+  "read:quotes",
+  "put:quotes",
+] as const;
 
 /** `POST /sandbox/prices` */
 export const setSandboxPrices = route({
@@ -10,21 +47,206 @@ export const setSandboxPrices = route({
   summary: "Set prices",
   description:
     "The market of the sandbox is your own: a price moves when you move it and holds until then. Name the bid, the " +
-    "ask or both; a side alone keeps the spread. Either all prices are possible or none is set.",
+    "ask or both; a side alone keeps the spread. Either all prices are possible or none is set. They act at once: " +
+    "stop loss, take profit and pending orders, then margin calls and liquidations. What one call leaves follows by " +
+    "itself.",
   file: "sandbox/set-prices",
   auth: "token",
   scope: "sandbox",
   rate: "standard",
-  grants: ["read", "read:quotes", "put:quotes"],
+  grants: actingGrants,
+  computes: true,
   body: SetSandboxPrices,
   named: true,
   reply: SandboxPrices,
   status: 200,
   example: { prices: [{ symbol: "EURUSD", bid: "1.08500" }] },
   refusals: ["symbol_not_found", "market_closed"],
+  emits: priceEvents,
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/trades` */
+export const openSandboxTrade = route({
+  id: "open_sandbox_trade",
+  method: "POST",
+  path: "/sandbox/trades",
+  tag: "Sandbox",
+  summary: "Open a trade",
+  description:
+    "At the newest price, the ask for a buy and the bid for a sell, as a platform would: the margin must be there. " +
+    "On a netting account it may raise, lower or turn the position of the symbol.",
+  file: "sandbox/open-trade",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "read:quotes", "query", "put", "update", "delete"],
+  body: OpenSandboxTrade,
+  reply: Trade,
+  status: 201,
+  example: {
+    account_id: "acc_01JD0000000000000000000002",
+    symbol: "EURUSD",
+    side: "buy",
+    lots: "0.50",
+    stop_loss: "1.09000",
+  },
+  refusals: [
+    "account_not_found",
+    "account_closed",
+    "account_disabled",
+    "account_close_only",
+    "client_suspended",
+    "platform_account",
+    "symbol_not_found",
+    "symbol_disabled",
+    "market_closed",
+    "no_quote",
+    "metrics_stale",
+    "invalid_price",
+    "insufficient_margin",
+    "too_many_positions",
+    "no_conversion_path",
+    "liquidation_in_progress",
+  ],
+  emits: tradeEvents,
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/trades/{id}/close` */
+export const closeSandboxTrade = route({
+  id: "close_sandbox_trade",
+  method: "POST",
+  path: "/sandbox/trades/{id}/close",
+  tag: "Sandbox",
+  summary: "Close a trade or a part of it",
+  description:
+    "At the newest price. Answers the closed trade; a part that was closed is a trade of its own, and the open one " +
+    "keeps its id with fewer lots.",
+  file: "sandbox/close-trade",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "read:quotes", "query", "put", "update", "delete"],
+  body: CloseSandboxTrade,
+  reply: Trade,
+  status: 200,
+  example: { lots: "0.20" },
+  refusals: [
+    "illegal_transition",
+    "platform_account",
+    "market_closed",
+    "no_quote",
+    "metrics_stale",
+    "no_conversion_path",
+    "liquidation_in_progress",
+  ],
+  emits: tradeEvents,
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/orders` */
+export const placeSandboxOrder = route({
+  id: "place_sandbox_order",
+  method: "POST",
+  path: "/sandbox/orders",
+  tag: "Sandbox",
+  summary: "Place a pending order",
+  description:
+    "It waits for its price and is filled at the newest one when that comes: a limit at its price or a better one, a " +
+    "stop perhaps at a worse one. It reserves no margin; where that is missing then, it is rejected.",
+  file: "sandbox/place-order",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "read:quotes", "put", "update"],
+  body: PlaceSandboxOrder,
+  reply: Order,
+  status: 201,
+  example: {
+    account_id: "acc_01JD0000000000000000000002",
+    symbol: "EURUSD",
+    side: "buy",
+    type: "limit",
+    lots: "0.50",
+    price: "1.09000",
+  },
+  refusals: [
+    "account_not_found",
+    "account_closed",
+    "account_disabled",
+    "account_close_only",
+    "client_suspended",
+    "platform_account",
+    "symbol_not_found",
+    "symbol_disabled",
+    "no_quote",
+    "invalid_price",
+  ],
   emits: [],
   stages: ["sandbox"],
 });
 
+/** `POST /sandbox/orders/{id}/cancel` */
+export const cancelSandboxOrder = route({
+  id: "cancel_sandbox_order",
+  method: "POST",
+  path: "/sandbox/orders/{id}/cancel",
+  tag: "Sandbox",
+  summary: "Cancel a pending order",
+  description: "One that is cancelled already is answered as it is; one that was filled cannot be cancelled.",
+  file: "sandbox/cancel-order",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  reply: Order,
+  status: 200,
+  refusals: ["illegal_transition", "platform_account"],
+  emits: [],
+  stages: ["sandbox"],
+});
+
+/** `POST /sandbox/accounts/{id}/drive` */
+export const driveSandboxAccount = route({
+  id: "drive_sandbox_account",
+  method: "POST",
+  path: "/sandbox/accounts/{id}/drive",
+  tag: "Sandbox",
+  summary: "Drive an account to a margin level",
+  description:
+    "Finds the price of one symbol that takes the account there, sets it and lets it act, so that `80.00` makes a " +
+    "margin call and `40.00` a stop-out of an account with the usual levels. Answers the price, the money of the " +
+    "account before and after, and the events that were written.",
+  file: "sandbox/drive-account",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: actingGrants,
+  computes: true,
+  body: DriveSandboxAccount,
+  named: true,
+  reply: SandboxDrive,
+  status: 200,
+  example: { margin_level: "80.00", symbol: "EURUSD" },
+  refusals: [
+    "margin_level_unreachable",
+    "platform_account",
+    "symbol_not_found",
+    "market_closed",
+    "no_quote",
+    "metrics_stale",
+  ],
+  emits: priceEvents,
+  stages: ["sandbox"],
+});
+
 /** Rows of the sandbox's own market. */
-export const sandboxMarketRoutes = [setSandboxPrices] as const;
+export const sandboxMarketRoutes = [
+  setSandboxPrices,
+  driveSandboxAccount,
+  openSandboxTrade,
+  closeSandboxTrade,
+  placeSandboxOrder,
+  cancelSandboxOrder,
+] as const;

@@ -43,6 +43,8 @@ export const problems = {
   insufficient_margin: { status: 409, title: "The free margin does not cover the trade." },
   leverage_change_breaches_margin: { status: 409, title: "The open positions do not allow this leverage." },
   liquidation_in_progress: { status: 409, title: "The account is being liquidated." },
+  platform_account: { status: 409, title: "A trading platform keeps this account." },
+  margin_level_unreachable: { status: 409, title: "No price gives the account this margin level." },
   market_closed: { status: 409, title: "The market of the symbol is closed." },
   metrics_stale: { status: 409, title: "A price that is needed is too old." },
   symbol_disabled: { status: 409, title: "The symbol is not open to new trades." },

@@ -307,6 +307,32 @@ async function tellOfFeed({ api }: Stack): Promise<string> {
   return source.id;
 }
 
+/** What an integrator does on the market of the sandbox: a stop loss, a cancelled order and a stop-out among it. */
+async function tellOfSandboxMarket(stack: Stack): Promise<void> {
+  // In a tenant of its own: its prices are for its own accounts.
+  const { api } = await stack.newApplication();
+  const { account_id } = await fundedAccount(api, "5000.00");
+  let calls = 0;
+  const post = async (path: string, body?: object) => {
+    calls += 1;
+    const headers = { "Idempotency-Key": `market-${calls}` };
+    const answer = await api.call<{ id: string }>("POST", `/sandbox/${path}`, { headers, ...(body && { body }) });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.id;
+  };
+  const euroAt = (bid: string) => post("prices", { prices: [{ symbol: "EURUSD", bid }] });
+  const deal = { account_id, symbol: "EURUSD", side: "buy", lots: "0.10" };
+  await euroAt("1.10000");
+  const first = await post("trades", deal);
+  await post("trades", { ...deal, stop_loss: "1.09000" });
+  await post(`trades/${first}/close`, {});
+  await euroAt("1.08900");
+  const order = await post("orders", { ...deal, type: "limit", price: "1.05000" });
+  await post(`orders/${order}/cancel`);
+  await post("trades", deal);
+  await post(`accounts/${account_id}/drive`, { margin_level: "40.00" });
+}
+
 async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   const { api } = stack;
   const { client_id, account_id } = await fundedAccount(api, "100.00");
@@ -326,6 +352,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   await tellOfApplications(stack);
   await tellOfPrices(stack);
   await tellOfMargin(stack);
+  await tellOfSandboxMarket(stack);
   const feed = await tellOfFeed(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
   const ids: Record<string, string> = {

@@ -25,6 +25,12 @@ const others: Readonly<Record<string, number>> = {
   "accounts/update": 200,
   "accounts/disable": 200,
   "sandbox/provide": 200,
+  "sandbox/open-trade": 200,
+  "sandbox/close-trade": 200,
+  "sandbox/place-order": 200,
+  // A price does all that there is: it fills, closes, calls and liquidates.
+  "sandbox/set-prices": 210,
+  "sandbox/drive-account": 210,
   "sandbox/settle-transaction": 200,
   "sandbox/fail-transaction": 200,
   "sandbox/return-transaction": 200,

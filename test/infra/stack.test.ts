@@ -245,6 +245,9 @@ describe("rights of the functions", () => {
   });
 });
 
+/** Functions that compute for seconds. */
+const computing = /-(?:send-feed-batch|evaluate|set-sandbox-prices|drive-sandbox-account)$/;
+
 describe("functions", () => {
   test("have the settings of the service, a name from their id, and a log with the stage's retention", () => {
     for (const stage of ["sandbox", "production"] as const) {
@@ -255,7 +258,7 @@ describe("functions", () => {
         expect(properties).toMatchObject({
           Runtime: "nodejs24.x",
           Architectures: ["arm64"],
-          MemorySize: /-(?:send-feed-batch|evaluate)$/.test(String(properties["FunctionName"])) ? 1769 : 512,
+          MemorySize: computing.test(String(properties["FunctionName"])) ? 1769 : 512,
           Handler: "index.handler",
           TracingConfig: { Mode: "Active" },
         });

@@ -1,4 +1,4 @@
-import type { SandboxPricesBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
+import type { SandboxPriceBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
 import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
 import { acceptTick, type Market, type Quote } from "../trading/quote.ts";
 import { unitsText } from "../trading/rational.ts";
@@ -56,13 +56,13 @@ function withSpread(symbol: TradingSymbol, before: Quote | undefined, { bid, ask
 }
 
 /** A price in points of its symbol. */
-function pointsOf(symbol: TradingSymbol, price: string): bigint {
+export function pointsOf(symbol: TradingSymbol, price: string): bigint {
   const text = priceText(symbol, price) ?? "0";
   return BigInt(text.replace(".", ""));
 }
 
 /** The price with a bid of so many points and an ask of so many more. */
-function priceAt(symbol: TradingSymbol, bid: bigint, spread: bigint): Price {
+export function priceAt(symbol: TradingSymbol, bid: bigint, spread: bigint): Price {
   return { bid: unitsText(bid, symbol.digits), ask: unitsText(bid + spread, symbol.digits) };
 }
 
@@ -101,7 +101,6 @@ export function refusePrices(market: Market, changes: readonly PriceChange[], no
 }
 
 /** Prices as the API shows them. */
-export function pricesBody(quotes: readonly Quote[]): SandboxPricesBody {
-  const data = quotes.map(({ symbol, bid, ask, time, sequence }) => ({ symbol, bid, ask, time, sequence }));
-  return { object: "sandbox_prices", data };
+export function pricesBody(quotes: readonly Quote[]): SandboxPriceBody[] {
+  return quotes.map(({ symbol, bid, ask, time, sequence }) => ({ symbol, bid, ask, time, sequence }));
 }

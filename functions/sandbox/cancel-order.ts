@@ -1,0 +1,18 @@
+import { prepared } from "../../shared/data/trading.ts";
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { cancelInSandbox } from "../../shared/domain/sandbox/trading.ts";
+import { orderBody } from "../../shared/domain/trading/order.ts";
+import { command } from "../../shared/http/operations.ts";
+import { cancelSandboxOrder } from "../../shared/routes/sandbox-market.ts";
+
+/** `POST /sandbox/orders/{id}/cancel` */
+export const handler = command(
+  cancelSandboxOrder,
+  async ({ path, load, context }) => {
+    const { order } = await load({ order: tradingRef.order(path["id"] ?? "") });
+    if (order === undefined) return refuse("not_found", "There is nothing here.");
+    return prepared(cancelInSandbox(order, context), context);
+  },
+  orderBody,
+);

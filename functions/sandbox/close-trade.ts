@@ -1,0 +1,11 @@
+import { decideClosing } from "../../shared/data/sandbox-trading.ts";
+import { tradeBody } from "../../shared/domain/trading/trade.ts";
+import { command } from "../../shared/http/operations.ts";
+import { closeSandboxTrade } from "../../shared/routes/sandbox-market.ts";
+
+/** `POST /sandbox/trades/{id}/close` */
+export const handler = command(
+  closeSandboxTrade,
+  ({ path, body, load, context }) => decideClosing(load, context, path["id"] ?? "", body),
+  ({ trade }) => tradeBody(trade),
+);

@@ -1,0 +1,14 @@
+import { driveAccount } from "../../shared/data/sandbox-drive.ts";
+import { ingest } from "../../shared/http/operations.ts";
+import { refused } from "../../shared/http/problem.ts";
+import { overtaken } from "../../shared/http/sandbox-market.ts";
+import { driveSandboxAccount } from "../../shared/routes/sandbox-market.ts";
+
+/** `POST /sandbox/accounts/{id}/drive` */
+export const handler = ingest(driveSandboxAccount, async ({ path, body, caller, newContext, remainingMs }) => {
+  const attempted = { tenant_id: caller.tenant_id, newContext, remainingMs };
+  const driven = await driveAccount(attempted, path["id"] ?? "", body);
+  if (driven.kind === "refused") throw refused(driven.refusal);
+  if (driven.kind === "overtaken") throw overtaken();
+  return driven.kind === "driven" ? driven.body : undefined;
+});

@@ -1,0 +1,11 @@
+import { decideOrder } from "../../shared/data/sandbox-trading.ts";
+import { orderBody } from "../../shared/domain/trading/order.ts";
+import { command } from "../../shared/http/operations.ts";
+import { placeSandboxOrder } from "../../shared/routes/sandbox-market.ts";
+
+/** `POST /sandbox/orders` */
+export const handler = command(
+  placeSandboxOrder,
+  ({ body, load, context }) => decideOrder(load, context, body),
+  orderBody,
+);

@@ -1,0 +1,59 @@
+import { QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { limits } from "../limits.ts";
+import { nowMs, pause } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { events, type PublishedEvent, sequences } from "./entities.ts";
+import { readKeys } from "./store.ts";
+import { readItem, table } from "./table.ts";
+
+/** The number of the last event of a tenant that is published. */
+export async function lastSequence(tenant: string): Promise<number> {
+  const [counter] = await readKeys([sequences.key(tenant)]);
+  return (counter as { n?: number } | undefined)?.n ?? 0;
+}
+
+/**
+ * The events of a tenant after a number, read again until they hold all that is awaited or the time is up. They get
+ * their numbers a moment after the commit that announced them, and in its order.
+ */
+export async function awaitEvents(
+  tenant: string,
+  after: number,
+  isWhole: (found: readonly PublishedEvent[]) => boolean,
+  remainingMs: () => number,
+): Promise<{ readonly found: readonly PublishedEvent[]; readonly whole: boolean }> {
+  const end = nowMs() + limits.sandbox.events_awaited_ms;
+  for (;;) {
+    const found = await eventsAfter(tenant, after);
+    const whole = isWhole(found);
+    if (whole || nowMs() > end || remainingMs() < limits.commit.reserve_ms) return { found, whole };
+    await pause(limits.sandbox.events_pause_ms);
+  }
+}
+
+async function eventsAfter(tenant: string, after: number): Promise<readonly PublishedEvent[]> {
+  const last = await lastSequence(tenant);
+  if (last <= after) return [];
+  const partitions = new Set([events.partition(tenant, after + 1), events.partition(tenant, last)]);
+  const pages = await Promise.all([...partitions].map((partition) => eventsIn(partition, after)));
+  return pages.flat();
+}
+
+async function eventsIn(partition: string, after: number): Promise<PublishedEvent[]> {
+  const found: PublishedEvent[] = [];
+  let start: Record<string, unknown> | undefined;
+  do {
+    const answer = await table.send(
+      new QueryCommand({
+        TableName: env.tableName,
+        ConsistentRead: true,
+        KeyConditionExpression: "pk = :partition AND sk > :after",
+        ExpressionAttributeValues: { ":partition": partition, ":after": events.sortOf(after) },
+        ExclusiveStartKey: start,
+      }),
+    );
+    found.push(...(answer.Items ?? []).map((item) => readItem<PublishedEvent>(item)));
+    start = answer.LastEvaluatedKey;
+  } while (start !== undefined);
+  return found;
+}

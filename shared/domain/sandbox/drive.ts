@@ -1,0 +1,99 @@
+import type { Refusal } from "../decision.ts";
+import { refuseTrading } from "../trading/close-trade.ts";
+import { type Holdings, levelHundredths, metricsAt } from "../trading/margin.ts";
+import type { Market } from "../trading/quote.ts";
+import { internalSource } from "../trading/source.ts";
+import { isMarketOpen, type TradingSymbol } from "../trading/symbol.ts";
+import { type Price, pointsOf, priceAt } from "./prices.ts";
+
+/** Where an account is to be driven, by the price of which symbol. */
+export interface Destination {
+  /** Percent: `80.00`. */
+  readonly margin_level: string;
+  /** The symbol of the position with the largest margin when absent. */
+  readonly symbol?: string | undefined;
+}
+
+/** The price that takes an account to a margin level, and the level that it gives exactly. */
+export interface Drive {
+  readonly ok: true;
+  readonly symbol: string;
+  readonly price: Price;
+  readonly margin_level: string | null;
+}
+
+type Refused = { readonly ok: false; readonly refusal: Refusal };
+
+/** No price is looked for beyond so many times the one before. */
+const widest = 1000n;
+
+/**
+ * Finds the price of one symbol, nearest to the newest, at which an account has a margin level. Prices are whole
+ * points: falling to a level the account is at it or just below, rising to one it is at it or just above. The spread
+ * stays as it is, and every other price.
+ */
+export function driveTo(holdings: Holdings, market: Market, destination: Destination, now: string): Drive | Refused {
+  const { account, positions } = holdings;
+  if (account.platform !== "internal" || positions.some(({ source }) => source !== internalSource)) {
+    return refuseTrading("platform_account", "A trading platform keeps positions of this account.");
+  }
+  const name = destination.symbol ?? largestSymbol(holdings);
+  if (name === undefined) return unreachable("The account has no open position, so it has no margin level.");
+  const symbol = market.symbols.get(name);
+  const quote = market.quotes.get(name);
+  if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${name}.`);
+  if (!isMarketOpen(symbol, now)) return refuseTrading("market_closed", `The market of ${name} is closed.`);
+  if (quote === undefined) return refuseTrading("no_quote", `${name} has no price yet.`);
+  const spread = pointsOf(symbol, quote.ask) - pointsOf(symbol, quote.bid);
+  const at = (points: bigint) => {
+    const price = priceAt(symbol, points, spread);
+    const quotes = new Map(market.quotes).set(name, { ...quote, ...price });
+    return { price, metrics: metricsAt({ ...market, quotes }, holdings, now) };
+  };
+  const start = pointsOf(symbol, quote.bid);
+  if (at(start).metrics.stale) return refuseTrading("metrics_stale", "A price that the account depends on is too old.");
+  const level = levelHundredths(destination.margin_level);
+  const above = (points: bigint) => {
+    const { equity_minor, used_margin_minor } = at(points).metrics;
+    return { over: equity_minor * 10_000n - level * used_margin_minor, used: used_margin_minor };
+  };
+  const first = above(start);
+  if (first.used === 0n) return unreachable("The account uses no margin, so it has no margin level.");
+  const met = first.over > 0n ? (p: bigint) => above(p).over <= 0n : (p: bigint) => above(p).over >= 0n;
+  const points = first.over === 0n ? start : nearestPoint(start, met);
+  if (points === undefined) return unreachable(`No price of ${symbol.symbol} takes the account to this level.`);
+  const { price, metrics } = at(points);
+  return { ok: true, symbol: name, price, margin_level: metrics.margin_level };
+}
+
+function unreachable(detail: string): Refused {
+  return refuseTrading("margin_level_unreachable", detail);
+}
+
+function largestSymbol({ positions }: Holdings): TradingSymbol["symbol"] | undefined {
+  const largest = positions.toSorted((a, b) => (a.margin_minor < b.margin_minor ? 1 : -1))[0];
+  return largest?.symbol;
+}
+
+/** The nearest number of points at which it is met, looked for in doubling steps on both sides and then by halves. */
+function nearestPoint(start: bigint, met: (points: bigint) => boolean): bigint | undefined {
+  for (let step = 1n; step <= start * widest; step *= 2n) {
+    const [below, above] = [start - step, start + step];
+    const inner = step / 2n;
+    if (below >= 1n && met(below)) return boundary(start - inner, below, met);
+    if (below < 1n && start - inner > 1n && met(1n)) return boundary(start - inner, 1n, met);
+    if (met(above)) return boundary(start + inner, above, met);
+  }
+  return undefined;
+}
+
+/** Between one where it is not met and one where it is: the met one next to an unmet one. */
+function boundary(unmet: bigint, met: bigint, isMet: (points: bigint) => boolean): bigint {
+  let [low, high] = [unmet, met];
+  while (low - high > 1n || high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (isMet(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
