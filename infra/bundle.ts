@@ -3,6 +3,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
+import { publishedKinds, samples } from "../shared/openapi/published-kinds.ts";
 import { declarations } from "./declarations.ts";
 import { assertDiet, assertVersions, installedVersion, sdkDiet } from "./sdk-diet/plugin.ts";
 
@@ -30,8 +31,9 @@ export interface Bundles {
 }
 
 /**
- * The description of the API travels compressed, 17 KB for 250: as a literal it alone would be over the budget of a
- * bundle, and JavaScript is slower to parse than to unpack and read as JSON.
+ * The description of the API travels compressed, 48 KB for 700: as a literal it alone would be over the budget of a
+ * bundle, and JavaScript is slower to parse than to unpack and read as JSON. So do the kinds of events that are made of
+ * it, without the description itself; their samples, which are small, travel as they are.
  */
 function packedDescription(): Plugin {
   return {
@@ -39,12 +41,25 @@ function packedDescription(): Plugin {
     setup(context) {
       context.onLoad({ filter: /[\\/]shared[\\/]openapi[\\/]openapi\.json$/ }, async ({ path }) => {
         const text = JSON.stringify(JSON.parse(await readFile(path, "utf8")));
-        const packed = brotliCompressSync(text).toString("base64");
-        const unpack = `brotliDecompressSync(Buffer.from("${packed}","base64"))`;
-        return { contents: `import{brotliDecompressSync}from"node:zlib";export default JSON.parse(${unpack});` };
+        return { contents: `${unpacker}export default ${packed(text)};` };
       });
+      context.onLoad({ filter: /[\\/]shared[\\/]openapi[\\/]published-kinds\.ts$/ }, () => ({
+        contents: [
+          unpacker,
+          `export const publishedKinds = /* @__PURE__ */ (() => ${packed(JSON.stringify(publishedKinds))})();`,
+          `export const samples = /* @__PURE__ */ JSON.parse(${JSON.stringify(JSON.stringify(samples))});`,
+        ].join("\n"),
+      }));
     },
   };
+}
+
+const unpacker = 'import{brotliDecompressSync}from"node:zlib";';
+
+/** An expression that is a value again, given as JSON: compressed, where that is a tenth. */
+function packed(text: string): string {
+  const bytes = brotliCompressSync(text).toString("base64");
+  return `JSON.parse(brotliDecompressSync(Buffer.from("${bytes}","base64")))`;
 }
 
 const requireOfNode = 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);';
@@ -87,7 +102,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
     metafile: true,
     legalComments: "none",
     logLevel: "silent",
-    plugins: [declarations(), packedDescription(), ...(diet === undefined ? [] : [diet.plugin])],
+    plugins: [packedDescription(), declarations(), ...(diet === undefined ? [] : [diet.plugin])],
     // Dependencies in CommonJS call `require` for modules of Node, which an ES module does not have.
     ...(diet === undefined && { banner: { js: requireOfNode } }),
   });

@@ -5,13 +5,9 @@ import { refuseField } from "../../shared/domain/decision.ts";
 import { deliveryBody, sendSample } from "../../shared/domain/delivery.ts";
 import { inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
-import type { OpenApi } from "../../shared/openapi/document.ts";
-import { sampleOf } from "../../shared/openapi/event-kinds.ts";
-import document from "../../shared/openapi/openapi.json" with { type: "json" };
+import { samples } from "../../shared/openapi/published-kinds.ts";
 import { triggerEvent } from "../../shared/routes/sandbox.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
-
-const description = document as unknown as OpenApi;
 
 /** `POST /sandbox/events/trigger` */
 export const handler = command(
@@ -21,7 +17,7 @@ export const handler = command(
     if (!isThere(endpoint)) {
       return refuseField("webhook_endpoint_not_found", "endpoint_id", "The webhook endpoint does not exist.");
     }
-    const sample = { ...sampleOf(description, type), type };
+    const sample = { ...samples[type], type };
     return sendSample(inForce(endpoint, health), sample, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,

@@ -5,13 +5,9 @@ import { refuse } from "../../shared/domain/decision.ts";
 import { deliveryBody, sendSample } from "../../shared/domain/delivery.ts";
 import { inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
-import type { OpenApi } from "../../shared/openapi/document.ts";
-import { sampleOf } from "../../shared/openapi/event-kinds.ts";
-import document from "../../shared/openapi/openapi.json" with { type: "json" };
+import { samples } from "../../shared/openapi/published-kinds.ts";
 import { testWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
-
-const description = document as unknown as OpenApi;
 
 /** `POST /webhook_endpoints/{id}/test` */
 export const handler = command(
@@ -20,7 +16,7 @@ export const handler = command(
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
-    const sample = { ...sampleOf(description, body.type), type: body.type };
+    const sample = { ...samples[body.type], type: body.type };
     return sendSample(inForce(endpoint, health), sample, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,

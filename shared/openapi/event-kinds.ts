@@ -30,11 +30,6 @@ function contentOf(document: OpenApi, type: string): Content {
   return content;
 }
 
-/** The sample of a kind, as the description shows it. */
-export function sampleOf(document: OpenApi, type: string): JsonObject {
-  return contentOf(document, type).example;
-}
-
 /** Every kind of event with its schema and a sample, taken from the description of what a receiver gets. */
 export function eventKinds(document: OpenApi, types: readonly string[], optIn: ReadonlySet<string>): EventKind[] {
   const components = document.components["schemas"] as Readonly<Record<string, JsonObject>>;

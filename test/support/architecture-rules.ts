@@ -97,19 +97,21 @@ const layers: readonly Layer[] = [
       "shared/limits.ts",
       "shared/openapi/openapi.json",
       "shared/openapi/document.ts",
-      "shared/openapi/event-kinds.ts",
+      "shared/openapi/published-kinds.ts",
     ],
   },
   {
     path: "infra/",
     // The responses that the gateway makes itself carry the titles and types of the same problems.
-    // The local runner shows the reference of what it runs. Bundling reads the order of replies from their schemas.
+    // The local runner shows the reference of what it runs. Bundling reads the order of replies from their schemas, and
+    // the kinds of events from the description.
     values: [
       "shared/routes/",
       "shared/data/table-shape.ts",
       "shared/schema/problem.ts",
       "shared/schema/member-order.ts",
       "shared/openapi/document.ts",
+      "shared/openapi/published-kinds.ts",
       "shared/openapi/reference.ts",
       "shared/limits.ts",
     ],

@@ -1,0 +1,16 @@
+import { eventTypes, optInEventTypes } from "../schema/event-types.ts";
+import type { JsonObject, OpenApi } from "./document.ts";
+import { type EventKind, eventKinds } from "./event-kinds.ts";
+import document from "./openapi.json" with { type: "json" };
+
+/** Every kind of event with its schema and a sample. A bundle carries the result, not the description it is made of. */
+export const publishedKinds: readonly EventKind[] = eventKinds(
+  document as unknown as OpenApi,
+  [...eventTypes, ...optInEventTypes],
+  new Set(optInEventTypes),
+);
+
+/** The sample of each kind. */
+export const samples: Readonly<Record<string, JsonObject>> = Object.fromEntries(
+  publishedKinds.map(({ type, sample }) => [type, sample]),
+);
