@@ -249,6 +249,15 @@ export const limits = {
     max_prices: 50,
     /** Tries to write a price that others write too, with pauses as those between commits. */
     price_tries: 8,
+    /**
+     * No function works longer than this on what it read: what is not there by then nobody adds any more. A reset lets
+     * it pass between its walks through everything.
+     */
+    reset_settles_seconds: 60,
+    /** Items that a reset removes, and partitions that it reads, at the same time. */
+    reset_parallel: 32,
+    /** Items of one read of a reset. */
+    reset_page: 500,
     /** After this time the sandbox's provider takes back what it paid, where the amount says so. */
     returned_after_seconds: 24 * 3600,
     /** What the provider was refused it tries again after this time. */

@@ -21,6 +21,17 @@ export const dueKeys = ["DUE|*"] as const;
 export const dueApplicationKeys = ["DUE|APP|*"] as const;
 /** Those of them that hold transactions which the sandbox's provider is to move. */
 export const dueProviderKeys = ["DUE|PROVIDER|*"] as const;
+/** Those of them that hold the resets which run in the sandbox. */
+export const dueResetKeys = ["DUE|RESET|*"] as const;
+/** Partitions of what clients and platforms leave behind: what a reset of the sandbox removes, and nothing else. */
+const erasableKeys = [
+  ...["cli", "acc", "txn", "trd", "ord"].map((prefix) => `brk_*#${prefix}_*`),
+  ...["CTL|*", "EXP|*", "SRC|*", "SYM", "UQ|*"].map((kind) => `brk_*|${kind}`),
+];
+/** The partition of the reset of a tenant. */
+const resetKeys = ["brk_*|RESET"] as const;
+/** The partition of the symbols of a tenant. */
+const symbolKeys = ["brk_*|SYM"] as const;
 /** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
 export const deliveryKeys = {
   events: "brk_*|EVT|*",
@@ -103,6 +114,20 @@ function denyLedgerChanges(tableArn: string): PolicyStatement {
     resources: [tableArn],
     conditions: { "ForAnyValue:StringLike": { [leadingKeys]: [...ledgerKeys] } },
   });
+}
+
+/** Names the one right to remove what is never changed, the ledger among it; no stage but the sandbox knows it. */
+export const eraseSid = "Erase";
+
+/** The rights of a reset of the sandbox to remove; it alone is not denied the ledger (ADR 0024). */
+export function eraseStatements(tableArn: string, volatileArn: string): PolicyStatement[] {
+  return [
+    onTable(eraseSid, "DeleteItem", tableArn, erasableKeys),
+    onTable("EraseQuotes", "DeleteItem", volatileArn, quoteKeys),
+    // Unlike those that change items, these two reach no ledger.
+    onTable("Put", "PutItem", tableArn, symbolKeys),
+    onTable("Update", "UpdateItem", tableArn, resetKeys),
+  ];
 }
 
 /** Statements for grants on the main table, and the denial that goes with a role which may change items. */

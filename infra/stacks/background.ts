@@ -9,6 +9,8 @@ import {
   dueApplicationKeys,
   dueKeys,
   dueProviderKeys,
+  dueResetKeys,
+  eraseStatements,
   exposureKeys,
   publicKeyKeys,
   quoteStatements,
@@ -217,6 +219,20 @@ const provide: BackgroundFunction = {
   ],
 };
 
+/** Removes what a brokerage of the sandbox had; no other role may remove a ledger, and no other stage has it. */
+const reset: BackgroundFunction = {
+  id: "sandbox-reset",
+  file: "sandbox/reset",
+  description: "Removes what brokerages of the sandbox had before they were reset",
+  timeoutSeconds: 60,
+  statements: ({ table, volatile }) => [
+    ...tableStatements(["query:due"], { tableArn: table, keys: dueResetKeys }),
+    ...tableStatements(["read", "query", "query:list"], { tableArn: table, keys: tenantKeys }),
+    ...eraseStatements(table, volatile),
+    ...quoteStatements(["put:quotes"], volatile),
+  ],
+};
+
 /** The functions without a route, by what they do. */
 export const background = {
   authorize,
@@ -230,7 +246,7 @@ export const background = {
 } as const;
 
 /** Functions without a route that only the sandbox has. Each runs every minute. */
-export const sandboxBackground = { provide } as const;
+export const sandboxBackground = { provide, reset } as const;
 
 /** The functions without a route that a stage has. */
 export function backgroundOf(stage: Stage): readonly BackgroundFunction[] {

@@ -6,6 +6,7 @@ import type { Attempt, Delivery } from "../domain/delivery.ts";
 import type { Family } from "../domain/family.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
+import type { Reset } from "../domain/sandbox/reset.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
@@ -113,14 +114,19 @@ export const ledgers = {
  */
 export const contras = {
   et: "CONTRA",
+  /** The partitions of a control account in one currency and one month: `2026-11`. */
+  partitions: (tenant: string, control: Contra["control_account"], currency: string, month: string) =>
+    [...crockford].map((shard) => contraPartition(tenant, control, currency, month, shard)),
   keyOf: (item: Contra): Key => {
-    const month = item.created_at.slice(0, 7).replace("-", "");
-    return {
-      pk: `${item.tenant_id}|CTL|${item.control_account}:${item.currency}|${month}|${item.id.slice(-1)}`,
-      sk: ulidOf(item.id),
-    };
+    const { tenant_id, control_account, currency, id } = item;
+    const month = item.created_at.slice(0, 7);
+    return { pk: contraPartition(tenant_id, control_account, currency, month, id.slice(-1)), sk: ulidOf(id) };
   },
 } satisfies Entity<Contra> & Record<string, unknown>;
+
+function contraPartition(tenant: string, control: string, currency: string, month: string, shard: string): string {
+  return `${tenant}|CTL|${control}:${currency}|${month.replace("-", "")}|${shard}`;
+}
 
 /**
  * Transactions. Lists: all of a tenant (`list`); by status and kind (`state`); of an account (`owner`); of a client
@@ -417,7 +423,11 @@ export const dedups = {
 /** A value that belongs to one resource of the tenant. The value is hashed: personal data stays out of keys. */
 export const uniques = {
   et: "UQ",
-  key: (tenant: string, kind: UniqueKind, value: string): Key => ({ pk: `${tenant}|UQ|${kind}`, sk: sha256(value) }),
+  partition: (tenant: string, kind: UniqueKind) => `${tenant}|UQ|${kind}`,
+  key: (tenant: string, kind: UniqueKind, value: string): Key => ({
+    pk: uniques.partition(tenant, kind),
+    sk: sha256(value),
+  }),
 };
 
 /** The stored answer of a request with an Idempotency-Key. */
@@ -588,6 +598,14 @@ export const replays = {
   indexesOf: (item: Replay): IndexKeys => dueKeys("REPLAY", item.id, item.wake_at),
 } satisfies Entity<Replay> & Record<string, unknown>;
 
+/** The last reset of a tenant of the sandbox; in `due` while it runs. */
+export const resets = {
+  et: "RESET",
+  key: (tenant: string): Key => ({ pk: `${tenant}|RESET`, sk: "RESET" }),
+  keyOf: (item: Reset): Key => resets.key(item.tenant_id),
+  indexesOf: (item: Reset): IndexKeys => (item.wake_at === null ? {} : dueKeys("RESET", item.id, item.wake_at)),
+} satisfies Entity<Reset> & Record<string, unknown>;
+
 /** Where the event of a delivery is: an EVENT, or a SAMPLE when it has no sequence. Both hold `payload`. */
 export function eventKeyOf(delivery: Pick<Delivery, "tenant_id" | "event_id" | "event_sequence">): Key {
   return delivery.event_sequence === null
@@ -685,6 +703,7 @@ export type DueKind =
   | "OUTBOX"
   | "PROVIDER"
   | "REPLAY"
+  | "RESET"
   | "RISK"
   | "TXN"
   | "WEBHOOK";

@@ -12,6 +12,7 @@ import * as oauth from "../schema/oauth.ts";
 import * as order from "../schema/order.ts";
 import * as position from "../schema/position.ts";
 import * as quote from "../schema/quote.ts";
+import * as reset from "../schema/reset.ts";
 import * as sandbox from "../schema/sandbox.ts";
 import * as service from "../schema/service.ts";
 import * as settings from "../schema/settings.ts";
@@ -35,6 +36,7 @@ const modules: readonly object[] = [
   position,
   quote,
   sandbox,
+  reset,
   service,
   settings,
   symbol,

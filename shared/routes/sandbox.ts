@@ -1,4 +1,5 @@
 import { BrokerageClient } from "../schema/client.ts";
+import { SandboxReset } from "../schema/reset.ts";
 import { Transaction } from "../schema/transaction.ts";
 import { TriggerEventRequest, WebhookDelivery } from "../schema/webhook.ts";
 import { route } from "./route.ts";
@@ -137,6 +138,49 @@ export const triggerEvent = route({
   stages: ["sandbox"],
 });
 
+/** `POST /sandbox/reset` */
+export const resetSandbox = route({
+  id: "reset_sandbox",
+  method: "POST",
+  path: "/sandbox/reset",
+  tag: "Sandbox",
+  summary: "Begin anew",
+  description:
+    "Removes, within minutes, every client from before the request with all that is theirs, the sources of the feed, " +
+    "and what was done to the market. Applications, settings, webhook endpoints and the log of events stay. While a " +
+    "reset runs it is shown and no other begins.",
+  file: "sandbox/begin-reset",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read", "put", "update"],
+  reply: SandboxReset,
+  status: 202,
+  refusals: [],
+  emits: [],
+  stages: ["sandbox"],
+});
+
+/** `GET /sandbox/reset` */
+export const getSandboxReset = route({
+  id: "get_sandbox_reset",
+  method: "GET",
+  path: "/sandbox/reset",
+  tag: "Sandbox",
+  summary: "Show how far the last reset is",
+  description: "What it removed is counted after each walk through everything. 404 when there never was one.",
+  file: "sandbox/get-reset",
+  auth: "token",
+  scope: "sandbox",
+  rate: "standard",
+  grants: ["read"],
+  reply: SandboxReset,
+  status: 200,
+  refusals: ["not_found"],
+  emits: [],
+  stages: ["sandbox"],
+});
+
 /** Rows that only the sandbox has. */
 export const sandboxRoutes = [
   verifyClient,
@@ -145,4 +189,6 @@ export const sandboxRoutes = [
   failTransaction,
   returnTransaction,
   triggerEvent,
+  resetSandbox,
+  getSandboxReset,
 ] as const;

@@ -333,6 +333,23 @@ async function tellOfSandboxMarket(stack: Stack): Promise<void> {
   await post(`accounts/${account_id}/drive`, { margin_level: "40.00" });
 }
 
+/** A brokerage of its own that is begun anew, twice. */
+async function tellOfResets(stack: Stack): Promise<void> {
+  const { api } = await stack.newApplication();
+  await fundedAccount(api, "100.00");
+  await api.call("POST", "/feed/sources", { body: { name: "mt5:reset", platform: "mt5" } });
+  for (const key of ["first", "second"]) {
+    const begun = await api.call("POST", "/sandbox/reset", { headers: { "Idempotency-Key": key } });
+    expect(begun.status, begun.text).toBe(202);
+    await eventually(async () => {
+      const { body } = await api.call("GET", "/sandbox/reset");
+      return body["status"] === "completed" || undefined;
+    }, 60_000);
+  }
+  const { body: left } = await api.call<{ data: object[] }>("GET", "/clients");
+  expect(left.data).toEqual([]);
+}
+
 async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   const { api } = stack;
   const { client_id, account_id } = await fundedAccount(api, "100.00");
@@ -354,6 +371,7 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   await tellOfMargin(stack);
   await tellOfSandboxMarket(stack);
   const feed = await tellOfFeed(stack);
+  await tellOfResets(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
   const ids: Record<string, string> = {
     applications: stack.application_id,

@@ -237,6 +237,25 @@ describe("rights of the functions", () => {
     }
   });
 
+  test("a reset removes what clients left behind, the ledger too, in the sandbox alone; it changes nothing", () => {
+    expect(rightsOf("sandbox", "sandbox-reset").sort()).toEqual(
+      [
+        "Allow dynamodb:Query main/index/due DUE|RESET|*",
+        ...["BatchGetItem main", "Query main", "Query main/index/list"].map((each) => `Allow dynamodb:${each} brk_*`),
+        "Allow dynamodb:DeleteItem main brk_*#cli_* brk_*#acc_* brk_*#txn_* brk_*#trd_* brk_*#ord_* " +
+          "brk_*|CTL|* brk_*|EXP|* brk_*|SRC|* brk_*|SYM brk_*|UQ|*",
+        "Allow dynamodb:DeleteItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow dynamodb:PutItem main brk_*|SYM",
+        "Allow dynamodb:PutItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow dynamodb:UpdateItem main brk_*|RESET",
+      ].sort(),
+    );
+    const erasers = ofType(synthesized("production"), "AWS::IAM::Role").filter(({ properties }) =>
+      JSON.stringify(properties).includes('"Erase'),
+    );
+    expect(erasers).toEqual([]);
+  });
+
   test("rights are in roles only: nothing adds a policy from aside", () => {
     const { resources } = synthesized("production");
     expect(resources.filter(({ type }) => type === "AWS::IAM::Policy" || type === "AWS::IAM::ManagedPolicy")).toEqual(
@@ -522,6 +541,7 @@ describe("what runs by itself", () => {
     expect(schedules).toEqual([
       ["rate(1 minute)", '{"action":"reconcile"}', true],
       ["rate(5 minutes)", '{"action":"sweep"}', true],
+      ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });

@@ -21,6 +21,7 @@ export const eventSourceFunctions = [
   "margin/watch",
   "margin/evaluate",
   "sandbox/provide",
+  "sandbox/reset",
 ] as const;
 
 /** What may stand at the root beside files whose names start with a dot. */

@@ -1,0 +1,21 @@
+import { resets } from "../../shared/data/entities.ts";
+import type { Ref } from "../../shared/data/store.ts";
+import { putNew, updateItem } from "../../shared/data/write.ts";
+import { unchanged } from "../../shared/domain/decision.ts";
+import { beginReset, type Reset, resetBody } from "../../shared/domain/sandbox/reset.ts";
+import { command } from "../../shared/http/operations.ts";
+import { limits } from "../../shared/limits.ts";
+import { resetSandbox } from "../../shared/routes/sandbox.ts";
+
+/** `POST /sandbox/reset`: while one runs, that one is shown. */
+export const handler = command(
+  resetSandbox,
+  async ({ load, context }) => {
+    const { last } = await load({ last: { keyIn: resets.key } as Ref<Reset> });
+    if (last?.status === "running") return unchanged(last);
+    const reset = beginReset(last, limits.sandbox.reset_settles_seconds, context);
+    const item = last === undefined ? putNew(resets, reset) : updateItem(resets, last, reset);
+    return { ok: true, result: reset, changes: [{ op: "prepared", item }], events: [] };
+  },
+  resetBody,
+);

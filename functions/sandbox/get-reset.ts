@@ -1,0 +1,11 @@
+import { resets } from "../../shared/data/entities.ts";
+import type { Ref } from "../../shared/data/store.ts";
+import { type Reset, resetBody } from "../../shared/domain/sandbox/reset.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getSandboxReset } from "../../shared/routes/sandbox.ts";
+
+/** `GET /sandbox/reset`: the last one, running or done. */
+export const handler = read(getSandboxReset, async ({ load }) => {
+  const { last } = await load({ last: { keyIn: resets.key } as Ref<Reset> });
+  return last && resetBody(last);
+});
