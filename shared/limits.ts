@@ -203,6 +203,8 @@ export const limits = {
     max_quotes: 50,
     /** Open positions of one account. */
     max_positions: 500,
+    /** No price in points of its symbol is above this: a trigger here is met by every quote. */
+    highest_points: 10n ** 18n,
     /** Decimals of a rate or an average price. */
     rate_digits: 12,
     /** A run that nobody carries on is found by the sweep after this time. */
@@ -225,6 +227,17 @@ export const limits = {
     remembered_accounts: 50_000,
     /** Symbols that one function watches at the same time. */
     parallel_symbols: 8,
+    /**
+     * What a sweep sent, and a symbol whose price met triggers, is looked at again after this time: a message may be
+     * lost.
+     */
+    looked_again_seconds: 60,
+    /** That a symbol's price met triggers is noted at most once in this time; less than half of the time above. */
+    noted_again_seconds: 20,
+    /** Orders of a disabled account are looked for again until it has been disabled for so long: indexes lag. */
+    orders_settled_seconds: 10,
+    /** Orders that a sweep ends at the same time. */
+    parallel_orders: 16,
   },
   feed: {
     /** A source that sent no batch for so long, not even an empty one, is stale, and so is what depends on it. */

@@ -31,7 +31,7 @@ const erasableKeys = [
 /** The partition of the reset of a tenant. */
 const resetKeys = ["brk_*|RESET"] as const;
 /** The partition of the symbols of a tenant. */
-const symbolKeys = ["brk_*|SYM"] as const;
+export const symbolKeys = ["brk_*|SYM"] as const;
 /** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
 export const deliveryKeys = {
   events: "brk_*|EVT|*",
@@ -40,8 +40,12 @@ export const deliveryKeys = {
   deliveries: "brk_*#dlv_*",
   health: "brk_*#whe_*",
 } as const;
+/** Those of them that hold accounts to judge, symbols to look at again, and orders to end. */
+export const dueMarginKeys = ["DUE|RISK|*", "DUE|BREACH|*", "DUE|ORDER|*", "DUE|ACCOUNT|*"] as const;
 /** Partitions of the exposure index: the accounts that wait for a price. */
 export const exposureKeys = ["brk_*|EXP|*"] as const;
+/** Partitions of symbols whose price met triggers. */
+export const breachKeys = ["brk_*|BREACH|*"] as const;
 /** The partition of applications by client id. */
 export const clientIdKeys = ["GLOBAL|CLIENTID"] as const;
 /** Partitions of quotes and of the pulses of their sources, in the table of volatile items. */

@@ -4,16 +4,19 @@ import { limits } from "../../shared/limits.ts";
 import type { SecretName, Stage } from "../../shared/routes/route.ts";
 import {
   allow,
+  breachKeys,
   clientIdKeys,
   deliveryKeys,
   dueApplicationKeys,
   dueKeys,
+  dueMarginKeys,
   dueProviderKeys,
   dueResetKeys,
   eraseStatements,
   exposureKeys,
   publicKeyKeys,
   quoteStatements,
+  symbolKeys,
   tableStatements,
   tenantKeys,
   withinTenants,
@@ -179,7 +182,7 @@ const deliver: BackgroundFunction = {
   ],
 };
 
-/** Finds the accounts that a price must be judged for: it reads the exposure index and nothing else. */
+/** Finds the accounts that a price must be judged for: it reads the exposure index and no account. */
 const watch: BackgroundFunction = {
   id: "watch",
   file: "margin/watch",
@@ -187,7 +190,8 @@ const watch: BackgroundFunction = {
   timeoutSeconds: 60,
   sendsAccounts: true,
   statements: ({ table, volatileStream, watchFailures }) => [
-    ...tableStatements(["query"], { tableArn: table, keys: exposureKeys }),
+    ...tableStatements(["query"], { tableArn: table, keys: [...exposureKeys, ...symbolKeys] }),
+    ...tableStatements(["put"], { tableArn: table, keys: breachKeys }),
     readStream(volatileStream),
     allow("ReportFailure", ["sqs:SendMessage"], [watchFailures]),
   ],
@@ -233,6 +237,31 @@ const reset: BackgroundFunction = {
   ],
 };
 
+const sweptKeys = {
+  "query:due": dueMarginKeys,
+  query: exposureKeys,
+  read: tenantKeys,
+  "query:owner": tenantKeys,
+  update: tenantKeys,
+  delete: breachKeys,
+} as const;
+
+/** Finds what no message wakes any more, and ends orders. */
+const sweep: BackgroundFunction = {
+  id: "margin-sweep",
+  file: "margin/sweep",
+  description: "Judges accounts that no message wakes any more, and ends orders whose time has come",
+  timeoutSeconds: 60,
+  sendsAccounts: true,
+  statements: ({ table, volatile }) => [
+    ...tableStatements(["query:due", "query", "read", "query:owner", "update", "delete"], {
+      tableArn: table,
+      keysOf: (grant) => sweptKeys[grant],
+    }),
+    ...quoteStatements(["read:quotes"], volatile),
+  ],
+};
+
 /** The functions without a route, by what they do. */
 export const background = {
   authorize,
@@ -243,6 +272,7 @@ export const background = {
   deliver,
   watch,
   evaluate,
+  sweep,
 } as const;
 
 /** Functions without a route that only the sandbox has. Each runs every minute. */

@@ -6,7 +6,7 @@ import { CfnEventSourceMapping, CfnPermission, type IFunction } from "aws-cdk-li
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { applicationType, outboxType, quoteType } from "../../shared/data/table-shape.ts";
+import { applicationType, outboxType, pulseType, quoteType } from "../../shared/data/table-shape.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Route, SecretName } from "../../shared/routes/route.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
@@ -92,7 +92,7 @@ export class ServiceStack extends Stack {
     this.addStreamReaders(this.addBackground(background.publish), provision);
     this.ladder.connect(this.addBackground(background.deliver));
     this.addMargin(this.addBackground(background.watch), this.addBackground(background.evaluate));
-    this.addSchedules(provision, this.addBackground(background.promote));
+    this.addSchedules(provision, this.addBackground(background.promote), this.addBackground(background.sweep));
     this.addWatch();
     this.addOutputs(api.baseUrl, plan.usagePlanId, provision);
   }
@@ -254,13 +254,13 @@ export class ServiceStack extends Stack {
   }
 
   /**
-   * From a price to the accounts that it is judged for. The watch wakes for quotes alone, many at a time, since of a
-   * symbol only the newest counts; what it could not deal with for so long is told, and the next price makes it up.
+   * From a price to the accounts that it is judged for. The watch wakes for quotes and signs of life, many at a time,
+   * since of a symbol only the newest counts; what it gave up is told, and the next price makes it up.
    */
   private addMargin(watch: ServiceFunction, evaluate: ServiceFunction): void {
     this.addStreamReader(watch, {
       stream: streamOf(this.tables.volatile),
-      image: { et: { S: [quoteType] } },
+      image: { et: { S: [quoteType, pulseType] } },
       batchSize: 500,
       maximumRetryAttempts: 5,
       onFailure: this.watchFailures,
@@ -287,7 +287,7 @@ export class ServiceStack extends Stack {
     });
   }
 
-  private addSchedules(provision: ServiceFunction, promote: ServiceFunction): void {
+  private addSchedules(provision: ServiceFunction, promote: ServiceFunction, sweep: ServiceFunction): void {
     new Schedules(this, "Schedules", {
       config: this.config,
       deadLetters: this.scheduleFailures,
@@ -304,6 +304,13 @@ export class ServiceStack extends Stack {
           description: "Does what is due and was not done",
           expression: "rate(5 minutes)",
           target: promote.lambda,
+          input: { action: "sweep" },
+        },
+        {
+          name: "margin-sweep",
+          description: "Judges accounts that no message wakes any more, and ends orders whose time has come",
+          expression: "rate(1 minute)",
+          target: sweep.lambda,
           input: { action: "sweep" },
         },
         ...this.sandboxSchedules(),

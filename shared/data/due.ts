@@ -2,6 +2,7 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { log } from "../runtime/log.ts";
 import { type DueKind, duePartition, type Key } from "./entities.ts";
 import { table } from "./table.ts";
 import { indexes } from "./table-shape.ts";
@@ -10,6 +11,26 @@ import { indexes } from "./table-shape.ts";
 export interface Swept {
   readonly done: number;
   readonly failed: number;
+}
+
+/**
+ * What sweeps that run side by side came to, by their names, and how much of all of them failed; said in the log when
+ * there was anything. Neither a backlog nor a failure of one holds the others.
+ * @throws the first failure of a whole sweep, after all have ended
+ */
+export async function sweptBy(sweeps: Readonly<Record<string, Promise<Swept>>>): Promise<Record<string, number>> {
+  const done: Record<string, number> = { failed: 0 };
+  const results = await Promise.allSettled(Object.values(sweeps));
+  for (const [index, name] of Object.keys(sweeps).entries()) {
+    const result = results[index];
+    if (result?.status !== "fulfilled") continue;
+    done[name] = result.value.done;
+    done["failed"] = (done["failed"] ?? 0) + result.value.failed;
+  }
+  if (Object.values(done).some((count) => count > 0)) log.warn("There was work to do.", done);
+  const broken = results.find((result) => result.status === "rejected");
+  if (broken !== undefined) throw broken.reason;
+  return done;
 }
 
 type DueKey = Key & { readonly due: string };

@@ -14,12 +14,12 @@ import type { Quote } from "../domain/trading/quote.ts";
 import { internalSource, type SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
-import type { Exposure, StoredRisk } from "../domain/trading/watch.ts";
+import type { Breach, Exposure, StoredRisk } from "../domain/trading/watch.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Replay, SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { applicationType, outboxType, quoteType } from "./table-shape.ts";
+import { applicationType, outboxType, pulseType, quoteType } from "./table-shape.ts";
 
 /** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
 export interface Key {
@@ -71,7 +71,10 @@ export const clients = {
   }),
 } satisfies Entity<Client> & Record<string, unknown>;
 
-/** Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`). */
+/**
+ * Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`);
+ * those with orders to cancel (`due`).
+ */
 export const accounts = {
   et: "ACCOUNT",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ACCOUNT" }),
@@ -85,6 +88,7 @@ export const accounts = {
     state_sk: ulidOf(item.id),
     owner_pk: accounts.ofClient(item.tenant_id, item.client_id),
     owner_sk: ulidOf(item.id),
+    ...(item.orders_void_at === undefined ? {} : dueKeys("ACCOUNT", item.id, item.orders_void_at)),
   }),
 } satisfies Entity<Account> & Record<string, unknown>;
 
@@ -196,7 +200,7 @@ export interface StoredPulse extends SourcePulse {
 
 /** When each source was last heard of, by its name, in the volatile table. */
 export const pulses = {
-  et: "PULSE",
+  et: pulseType,
   key: (tenant: string, source: string): Key => ({ pk: `${tenant}|PULSE|${source}`, sk: "PULSE" }),
   keyOf: (item: StoredPulse): Key => pulses.key(item.tenant_id, item.name),
 } satisfies Entity<StoredPulse> & Record<string, unknown>;
@@ -301,7 +305,7 @@ function waitsFor(order: Order): { readonly price: string; readonly direction: D
 
 /**
  * Orders. Lists by creation: of a tenant by status (`list`), of an account by status (`owner`); pending ones by the
- * price that they wait for (`state`), and by their end (`due`).
+ * price that they wait for (`state`), and those that no platform ends by their end (`due`).
  */
 export const orders = {
   et: "ORDER",
@@ -325,7 +329,9 @@ export const orders = {
         ? {
             state_pk: orders.waiting(item.tenant_id, item.symbol, item.side, direction),
             state_sk: `${orders.waitingAt(price)}|${ulidOf(item.id)}`,
-            ...(item.expires_at === null ? {} : dueKeys("ORDER", item.id, item.expires_at)),
+            ...(item.expires_at === null || item.source !== internalSource
+              ? {}
+              : dueKeys("ORDER", item.id, item.expires_at)),
           }
         : {}),
       facets: { symbol: item.symbol, side: item.side },
@@ -384,6 +390,14 @@ export const exposures = {
     sk: `${exposures.sortOf(item.trigger)}|${item.account_id}`,
   }),
 } satisfies Entity<Exposure> & Record<string, unknown>;
+
+/** Symbols whose price met triggers, in `due` until no account is left beyond them. */
+export const breaches = {
+  et: "BREACH",
+  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|BREACH|${symbol}`, sk: "BREACH" }),
+  keyOf: (item: Breach): Key => breaches.key(item.tenant_id, item.symbol),
+  indexesOf: (item: Breach): IndexKeys => dueKeys("BREACH", `${item.tenant_id}:${item.symbol}`, item.wake_at),
+} satisfies Entity<Breach> & Record<string, unknown>;
 
 /** Feed sources, each in a partition of its own. List: all of a tenant (`list`). */
 export const feedSources = {
@@ -695,7 +709,9 @@ export const rateCounters = {
 
 /** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
 export type DueKind =
+  | "ACCOUNT"
   | "APP"
+  | "BREACH"
   | "DLV"
   | "EVENT"
   | "HEALTH"

@@ -2,12 +2,14 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import { type Direction, exposures, type StoredQuote } from "./entities.ts";
+import { symbolsOf } from "./market.ts";
 import { table } from "./table.ts";
 
 /** The part of one partition of the exposure index that a price meets, and where to go on in it. */
 interface Passed {
-  readonly condition: string;
-  readonly values: Readonly<Record<string, string>>;
+  readonly partition: string;
+  readonly condition: ">=" | "<";
+  readonly edge: bigint;
   readonly from: Record<string, unknown> | undefined;
 }
 
@@ -16,13 +18,44 @@ interface Passed {
  * read is what is met and nothing else: how many accounts hold the symbol does not matter. An account that waits for
  * both directions may come twice.
  */
-export async function* exposedTo(
-  quote: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask">,
-): AsyncGenerator<readonly string[]> {
-  let open: readonly Passed[] = Array.from({ length: limits.trading.exposure_shards }, (_, shard) => [
-    passed(quote, "dn", shard),
-    passed(quote, "up", shard),
-  ]).flat();
+export async function* exposedTo({
+  tenant_id,
+  symbol,
+  bid,
+  ask,
+}: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask">): AsyncGenerator<readonly string[]> {
+  yield* accountsIn([
+    ...shardsOf(tenant_id, symbol, "dn", { condition: ">=", edge: pointsOf(bid) }),
+    ...shardsOf(tenant_id, symbol, "up", { condition: "<", edge: pointsOf(ask) + 1n }),
+  ]);
+}
+
+/** The accounts of a tenant that wait for any price at all, since one that they depend on was old or cut off. */
+export async function* waitingAccounts(tenant: string): AsyncGenerator<readonly string[]> {
+  const met = { condition: ">=", edge: limits.trading.highest_points } as const;
+  for (const { symbol } of await symbolsOf(tenant)) yield* accountsIn(shardsOf(tenant, symbol, "dn", met));
+}
+
+function shardsOf(
+  tenant: string,
+  symbol: string,
+  direction: Direction,
+  met: Pick<Passed, "condition" | "edge">,
+): Passed[] {
+  return Array.from({ length: limits.trading.exposure_shards }, (_, shard) => ({
+    partition: exposures.partition(tenant, symbol, direction, shard),
+    ...met,
+    from: undefined,
+  }));
+}
+
+/** A stored price has exactly the decimals of its symbol, so without its point it is a number of points. */
+function pointsOf(price: string): bigint {
+  return BigInt(price.replace(".", ""));
+}
+
+async function* accountsIn(parts: readonly Passed[]): AsyncGenerator<readonly string[]> {
+  let open = parts;
   while (open.length > 0) {
     const pages = await Promise.all(open.map(pageOf));
     open = pages.flatMap(({ next }) => (next === undefined ? [] : [next]));
@@ -31,33 +64,13 @@ export async function* exposedTo(
   }
 }
 
-/** A fall meets the triggers from the bid upwards, a rise those up to the ask. */
-function passed(
-  { tenant_id, symbol, bid, ask }: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask">,
-  direction: Direction,
-  shard: number,
-): Passed {
-  const partition = exposures.partition(tenant_id, symbol, direction, shard);
-  const edge = direction === "dn" ? pointsOf(bid) : pointsOf(ask) + 1n;
-  return {
-    condition: `pk = :partition AND sk ${direction === "dn" ? ">=" : "<"} :edge`,
-    values: { ":partition": partition, ":edge": exposures.sortOf(String(edge)) },
-    from: undefined,
-  };
-}
-
-/** A stored price has exactly the decimals of its symbol, so without its point it is a number of points. */
-function pointsOf(price: string): bigint {
-  return BigInt(price.replace(".", ""));
-}
-
 async function pageOf(part: Passed) {
   const answer = await table.send(
     new QueryCommand({
       TableName: env.tableName,
       ConsistentRead: true,
-      KeyConditionExpression: part.condition,
-      ExpressionAttributeValues: part.values,
+      KeyConditionExpression: `pk = :partition AND sk ${part.condition} :edge`,
+      ExpressionAttributeValues: { ":partition": part.partition, ":edge": exposures.sortOf(String(part.edge)) },
       ProjectionExpression: "account_id",
       ExclusiveStartKey: part.from,
     }),

@@ -1,78 +1,106 @@
+import type { DynamoDBRecord } from "aws-lambda";
+import { isSilent } from "../domain/trading/source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
-import type { StoredQuote } from "./entities.ts";
-import { exposedTo } from "./exposed-accounts.ts";
+import { noteBreach } from "./breaches.ts";
+import { quotes, type StoredPulse, type StoredQuote } from "./entities.ts";
+import { exposedTo, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
 import { inParallel } from "./parallel.ts";
+import { readRawItem } from "./table.ts";
 
-/** A quote as the stream of its table brought it. */
-export interface QuoteRecord {
-  /** Its number in the stream. */
-  readonly sequence: string;
-  readonly quote: StoredQuote;
+/** Something that happened on the market of a tenant, and the records of the stream that told it. */
+interface Happening {
+  /** What it is about; of several that are about the same the last one counts. */
+  readonly name: string;
+  readonly sequences: readonly string[];
+  readonly work: (receivedMs: number) => Promise<void>;
 }
 
 /**
- * Sends for evaluation the accounts whose triggers the newest quotes meet: of each symbol only its last one in the
- * batch counts, since an evaluation reads the newest anyway. Returns the numbers of the records whose symbol could not
- * be dealt with, which are to come again.
+ * Sends for evaluation the accounts that new prices must be judged for: those whose trigger the newest quote of a
+ * symbol meets, and when a source is heard of again, those that wait for any price. Returns the numbers of the records
+ * that could not be dealt with and are to come again.
  */
-export async function watchQuotes(records: readonly QuoteRecord[]): Promise<ReadonlySet<string>> {
-  const bySymbol = new Map<string, QuoteRecord[]>();
+export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<ReadonlySet<string>> {
+  const receivedMs = nowMs();
+  const happenings = new Map<string, Happening>();
   for (const record of records) {
-    const { tenant_id, symbol } = record.quote;
-    const name = `${tenant_id}|${symbol}`;
-    bySymbol.set(name, [...(bySymbol.get(name) ?? []), record]);
+    const next = happeningOf(record);
+    if (next === undefined) continue;
+    const known = happenings.get(next.name)?.sequences ?? [];
+    happenings.set(next.name, { ...next, sequences: [...known, ...next.sequences] });
   }
   const failed = new Set<string>();
-  await inParallel(limits.margin.parallel_symbols, [...bySymbol.values()], async (own) => {
-    const quote = own.at(-1)?.quote;
-    if (quote === undefined) return;
-    try {
-      for await (const accountIds of exposedTo(quote)) await wakeAccounts(quote.tenant_id, accountIds);
-    } catch (error) {
-      for (const { sequence } of own) failed.add(sequence);
-      const { name, message } = error as Error;
-      log.error("A quote could not be watched.", { symbol: quote.symbol, error: name, message });
-    }
+  await inParallel(limits.margin.parallel_symbols, [...happenings.values()], async ({ name, sequences, work }) => {
+    await work(receivedMs).catch((error: Error) => {
+      for (const sequence of sequences) failed.add(sequence);
+      log.error("A price could not be watched.", { about: name, error: error.name, message: error.message });
+    });
   });
   return failed;
 }
 
-/** The last message of an account: nobody sees it before `seen_from`, and at that moment every price is read anew. */
-interface Sent {
-  readonly seen_from: number;
+/** What a record tells; undefined when it is nothing that an account is judged for. */
+function happeningOf({ eventName, dynamodb }: DynamoDBRecord): Happening | undefined {
+  const { NewImage: image, OldImage: old, SequenceNumber: sequence = "" } = dynamodb ?? {};
+  if (eventName === "REMOVE" || image === undefined) return undefined;
+  const sequences = [sequence];
+  if (image["et"]?.S === quotes.et) {
+    const quote = readRawItem<StoredQuote>(image);
+    return { name: `${quote.tenant_id} quote ${quote.symbol}`, sequences, work: (at) => watchQuote(quote, at) };
+  }
+  const { tenant_id: tenant, name, heartbeat_at } = readRawItem<StoredPulse>(image);
+  const before = old === undefined ? undefined : readRawItem<StoredPulse>(old);
+  if (!isSilent(before, heartbeat_at)) return undefined;
+  return { name: `${tenant} source ${name}`, sequences, work: (at) => wakeWaiting(tenant, at) };
 }
 
-/** What this function has sent, oldest first. It only saves messages: what is forgotten is sent once more. */
-const sent = new Map<string, Sent>();
+/** An evaluation reads the newest prices, so whoever is found by an older one is judged by them too. */
+async function watchQuote(quote: StoredQuote, receivedMs: number): Promise<void> {
+  const { tenant_id: tenant, symbol } = quote;
+  for await (const accountIds of exposedTo(quote)) {
+    await noteBreach(tenant, symbol);
+    await wakeAccounts(tenant, accountIds, receivedMs);
+  }
+}
+
+async function wakeWaiting(tenant: string, receivedMs: number): Promise<void> {
+  for await (const accountIds of waitingAccounts(tenant)) await wakeAccounts(tenant, accountIds, receivedMs);
+}
 
 /**
- * Asks for an evaluation of accounts, of each at once and then at most once in a window. A message that nobody has seen
- * yet covers every price until it is seen; one that may have been is followed by another at the end of the window, so
- * that the last price of a burst is judged too.
+ * When the last message of each account is seen at the earliest, oldest message first. It only saves messages: what is
+ * forgotten is sent once more.
  */
-async function wakeAccounts(tenant: string, accountIds: readonly string[]): Promise<void> {
+const seenFrom = new Map<string, number>();
+
+/**
+ * Asks for an evaluation of accounts, of each at once and then at most once in a window. A message covers every price
+ * that was there before it is seen: all of the batch that it is sent for, and with a delay what comes until then. One
+ * that may have been seen is followed by another at the end of the window, so that the last price of a burst is judged.
+ */
+async function wakeAccounts(tenant: string, accountIds: readonly string[], receivedMs: number): Promise<void> {
   const windowMs = delayMs(limits.margin.window_seconds);
   const now = nowMs();
   const [first, later]: [string[], string[]] = [[], []];
   for (const id of new Set(accountIds)) {
-    const last = sent.get(id)?.seen_from;
-    if (last !== undefined && now < last) continue;
+    const last = seenFrom.get(id);
+    if (last !== undefined && (now < last || receivedMs <= last)) continue;
     const follows = last !== undefined && now < last + windowMs;
     (follows ? later : first).push(id);
-    remember(id, { seen_from: follows ? now + windowMs : now });
+    remember(id, follows ? now + windowMs : now);
   }
   await Promise.all([sendOrForget(tenant, first, 0), sendOrForget(tenant, later, limits.margin.window_seconds)]);
 }
 
-function remember(id: string, message: Sent): void {
-  sent.delete(id);
-  sent.set(id, message);
-  if (sent.size <= limits.margin.remembered_accounts) return;
-  const [oldest] = sent.keys();
-  if (oldest !== undefined) sent.delete(oldest);
+function remember(id: string, ms: number): void {
+  seenFrom.delete(id);
+  seenFrom.set(id, ms);
+  if (seenFrom.size <= limits.margin.remembered_accounts) return;
+  const [oldest] = seenFrom.keys();
+  if (oldest !== undefined) seenFrom.delete(oldest);
 }
 
 async function sendOrForget(tenant: string, ids: readonly string[], delaySeconds: number): Promise<void> {
@@ -80,7 +108,7 @@ async function sendOrForget(tenant: string, ids: readonly string[], delaySeconds
   try {
     await sendAccounts(tenant, ids, delaySeconds);
   } catch (error) {
-    for (const id of ids) sent.delete(id);
+    for (const id of ids) seenFrom.delete(id);
     throw error;
   }
 }

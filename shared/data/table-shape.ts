@@ -65,3 +65,6 @@ export const applicationType = "APP";
 
 /** Item type of a quote in the volatile table: what the margin watch's stream filter matches. */
 export const quoteType = "QUOTE";
+
+/** Item type of a source's sign of life, in the same table and matched by the same filter. */
+export const pulseType = "PULSE";

@@ -35,6 +35,8 @@ export interface Account extends Omit<AccountBody, MoneyField | "object" | "_lin
   readonly tenant_id: string;
   /** What the trading mode was before the account was disabled, and will be when it is active again. */
   readonly trading_mode_before: Account["trading_mode"] | null;
+  /** When the account was disabled last: pending orders of before are void. Absent once they all are cancelled. */
+  readonly orders_void_at?: string;
 }
 
 /**
@@ -133,7 +135,7 @@ export function withdrawableMinor(balance: Balance, floatingMinor = 0n): bigint 
 
 /** The account as GET shows it, from its profile and its money. */
 export function accountBody(account: Account, balance: Balance): AccountBody {
-  const { tenant_id: _tenant, trading_mode_before: _before, ...fields } = account;
+  const { tenant_id: _tenant, trading_mode_before: _before, orders_void_at: _void, ...fields } = account;
   const money = (minor: bigint) => formatAmount(minor, account.currency);
   const equity = balance.balance_minor + balance.credit_minor;
   const used = balance.used_margin_minor;

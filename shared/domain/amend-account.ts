@@ -108,7 +108,7 @@ function levelsOf({ margin_call_level, stop_out_level, margin_rearm_level }: Acc
 
 type StatusFields = Pick<
   Account,
-  "status" | "trading_mode" | "trading_mode_before" | "disabled_at" | "disabled_reason" | "closed_at"
+  "status" | "trading_mode" | "trading_mode_before" | "disabled_at" | "disabled_reason" | "closed_at" | "orders_void_at"
 >;
 
 function amendStatus(
@@ -148,6 +148,7 @@ function amendStatus(
       trading_mode_before: trading_mode,
       disabled_at: context.now,
       disabled_reason: patch.disabled_reason ?? null,
+      orders_void_at: context.now,
     });
   }
   if (to === "closed") {

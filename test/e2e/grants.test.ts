@@ -166,6 +166,15 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   return { endpoint: good.split("/")[2] ?? "", delivery: sent.id };
 }
 
+/**
+ * Statements that nothing has needed yet. What a role allows to the logs and traces of its function is used by the
+ * service itself, not by a call of ours.
+ */
+function unused({ cloud }: Stack): string[] {
+  const found = cloud.unusedGrants().filter(({ reason }) => reason === undefined);
+  return found.map(({ function: name, statement }) => `${name} ${statement}`);
+}
+
 /** Writes items past every role, in the place of what is not told here. */
 async function put(stack: Stack, table: "main" | "volatile", ...items: Record<string, unknown>[]): Promise<void> {
   const client = tableClient(stack.cloud);
@@ -204,6 +213,11 @@ async function tellOfPrices(stack: Stack): Promise<void> {
     const { text } = await stack.api.call("GET", `/events?account_id=${account_id}`);
     return text.includes("stop.out") || undefined;
   });
+  // The sweep forgets the symbol once the price is back.
+  await quote(stack, ["1.10000", "1.10010"]);
+  const prices = [{ symbol: "GBPUSD", bid: "1.27000", ask: "1.27010" }];
+  await stack.api.call("POST", "/sandbox/prices", { body: { prices } });
+  await eventually(() => !unused(stack).includes("brokerage-sandbox-margin-sweep Delete") || undefined);
 }
 
 /** What an account trades and orders, in the place of a feed: identifiers of what is closed and of what waits. */
@@ -257,7 +271,8 @@ async function tellOfMargin(stack: Stack): Promise<void> {
   const { balance } = someAccount({}, { balance_minor: 10_000n });
   const context = decisionContext({ tenant_id });
   const own = { account_id, tenant_id, seq: 1, positions: 1, used_margin_minor: position.margin_minor };
-  const risk = { ...draftRisk(account, context), triggers: [], positions_sum: 1 };
+  // Due, as if a liquidation had been left: the sweep sends for it.
+  const risk = { ...draftRisk(account, context), triggers: [], positions_sum: 1, wake_at: context.now };
   await put(stack, "main", itemOf(positions, position), itemOf(risks, risk), itemOf(balances, { ...balance, ...own }));
   const move = (path: string, fields: object) => api.call("PATCH", path, { body: fields });
   const post = (kind: string, status?: string) =>
@@ -400,7 +415,11 @@ async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
   await api.call("GET", `/accounts/${account_id}/trades?sort=-close_at`);
   await api.call("GET", `/clients/${client_id}/trades?sort=-close_at`);
   for (const query of ["symbol=EURUSD", `account_id=${account_id}`]) await api.call("GET", `/positions?${query}`);
-  await api.call("GET", `/orders?account_id=${account_id}`);
+  // The account was disabled: its orders are cancelled by now, or about to be.
+  for (const path of ["/orders", `/accounts/${account_id}/orders`]) {
+    await api.call("GET", `${path}?status=pending,cancelled`);
+  }
+  await api.call("GET", `/orders?account_id=${account_id}&status=pending,cancelled`);
   await api.call("GET", "/transactions?status=pending");
   await api.call("GET", `/transactions?account_id=${account_id}`);
   await api.call("GET", `/transactions?client_id=${client_id}`);
@@ -412,12 +431,6 @@ describe("the grants of every function", () => {
   it("are each needed, by the endpoints, by recovery after a crash, and by the sweeps", async () => {
     const saboteur = new Saboteur();
     const stack = await startStack({ timeScale: 600, onCall: saboteur.watch });
-    // What a role allows to the logs and traces of its function is used by the service itself, not by a call of ours.
-    const unused = () =>
-      stack.cloud
-        .unusedGrants()
-        .filter(({ reason }) => reason === undefined)
-        .map(({ function: name, statement }) => `${name} ${statement}`);
     const receiver = await startReceiver();
     try {
       await tellStory(stack, receiver);
@@ -427,15 +440,15 @@ describe("the grants of every function", () => {
       // The publisher dies before it has made the deliveries: the record comes again, and it looks for the events.
       saboteur.targets.add("brokerage-sandbox-publish PutItem");
       await stack.api.call("POST", "/clients", { body: someClient() });
-      await eventually(() => !unused().includes("brokerage-sandbox-publish QueryState") || undefined, 60_000);
+      await eventually(() => !unused(stack).includes("brokerage-sandbox-publish QueryState") || undefined, 60_000);
       saboteur.targets.delete("brokerage-sandbox-publish PutItem");
-      await eventually(() => !unused().includes("brokerage-sandbox-watch ReportFailure") || undefined, 60_000);
+      await eventually(() => !unused(stack).includes("brokerage-sandbox-watch ReportFailure") || undefined, 60_000);
       saboteur.targets.clear();
       // The publisher dies on every batch and so does the sweep: the failure is reported, and nothing is lost.
       const own = await stack.newApplication({ tenant_id: stack.tenant_id });
       for (const name of ["publish", "promote"]) saboteur.targets.add(`brokerage-sandbox-${name} TransactWriteItems`);
       const last = await own.api.call<{ id: string }>("POST", "/clients", { body: someClient() });
-      await eventually(() => !unused().includes("brokerage-sandbox-publish ReportFailure") || undefined, 60_000);
+      await eventually(() => !unused(stack).includes("brokerage-sandbox-publish ReportFailure") || undefined, 60_000);
       saboteur.targets.clear();
       await eventually(async () => {
         const { text } = await own.api.call("GET", "/events?sort=-sequence");
@@ -446,9 +459,9 @@ describe("the grants of every function", () => {
       saboteur.targets.add("brokerage-sandbox-provision POST /usageplans/*/keys");
       await expect(stack.newApplication()).rejects.toThrow();
       saboteur.targets.clear();
-      await eventually(() => !unused().includes("brokerage-sandbox-provision FindKeys") || undefined);
+      await eventually(() => !unused(stack).includes("brokerage-sandbox-provision FindKeys") || undefined);
       await stack.cloud.rotateSecrets();
-      expect(unused()).toEqual([]);
+      expect(unused(stack)).toEqual([]);
     } finally {
       await receiver.stop();
       await stack.stop();

@@ -36,7 +36,7 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/return-transaction": 200,
   // Everything that trading decides. A bridge calls them all day, so they are hardly ever cold.
   "feed/send-batch": 232,
-  "feed/retry-reject": 230,
+  "feed/retry-reject": 232,
   // The client of SQS.
   "webhooks/replay": 175,
   "webhooks/retry-delivery": 175,

@@ -124,7 +124,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the sweep alone, with provision, reads the due index", () => {
+  test("the sweeps alone, with provision, read the due index", () => {
     expect(rightsOf("production", "promote").sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|*",
@@ -139,7 +139,7 @@ describe("rights of the functions", () => {
     const readers = ofType(synthesized("production"), "AWS::IAM::Role")
       .filter((role) => lines(role).some((line) => line.includes("main/index/due")))
       .map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""));
-    expect(readers.sort()).toEqual(["Promote", "Provision"]);
+    expect(readers.sort()).toEqual(["MarginSweep", "Promote", "Provision"]);
   });
 
   test("provision makes, finds and deletes API keys and puts them into the plan and out of it", () => {
@@ -193,7 +193,8 @@ describe("rights of the functions", () => {
     const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*watchfailures/.test(line)));
     expect(rights.filter((line) => line !== failure).sort()).toEqual(
       [
-        "Allow dynamodb:Query main brk_*|EXP|*",
+        "Allow dynamodb:Query main brk_*|EXP|* brk_*|SYM",
+        "Allow dynamodb:PutItem main brk_*|BREACH|*",
         ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(
           (action) => `Allow dynamodb:${action} volatile stream`,
         ),
@@ -211,6 +212,23 @@ describe("rights of the functions", () => {
         "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
         ...ledgerDenial,
         ...["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"].map((a) => `Allow sqs:${a} queue margin`),
+      ].sort(),
+    );
+  });
+
+  test("the margin sweep reads its part of the due index, changes no money and asks for evaluations", () => {
+    const due = ["RISK", "BREACH", "ORDER", "ACCOUNT"].map((kind) => `DUE|${kind}|*`).join(" ");
+    expect(rightsOf("production", "margin-sweep").sort()).toEqual(
+      [
+        `Allow dynamodb:Query main/index/due ${due}`,
+        "Allow dynamodb:Query main brk_*|EXP|*",
+        "Allow dynamodb:BatchGetItem main brk_*",
+        "Allow dynamodb:Query main/index/owner brk_*",
+        "Allow dynamodb:UpdateItem main brk_*",
+        "Allow dynamodb:DeleteItem main brk_*|BREACH|*",
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow sqs:SendMessage queue margin",
+        ...ledgerDenial,
       ].sort(),
     );
   });
@@ -362,7 +380,7 @@ describe("functions", () => {
       ...common,
       BatchSize: 500,
       MaximumRetryAttempts: 5,
-      FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["QUOTE"]}}}}' }] },
+      FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["QUOTE","PULSE"]}}}}' }] },
     });
     expect(at(watch.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
     // A stream serves two readers; a third is throttled.
@@ -532,8 +550,8 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual(["brokerage/sandbox/service-key", "brokerage/sandbox/signing-key"]);
   });
 
-  test("provision reconciles every minute and the sweep runs every five, with a dead-letter queue", () => {
-    const schedules = ofType(synthesized("sandbox"), "AWS::Scheduler::Schedule").map(({ properties }) => [
+  test("provision and the margin sweep run every minute and the other every five, with a dead-letter queue", () => {
+    const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
       properties["ScheduleExpression"],
       at(properties["Target"], "Input"),
       at(properties["Target"], "DeadLetterConfig") !== undefined,
@@ -541,7 +559,6 @@ describe("what runs by itself", () => {
     expect(schedules).toEqual([
       ["rate(1 minute)", '{"action":"reconcile"}', true],
       ["rate(5 minutes)", '{"action":"sweep"}', true],
-      ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });

@@ -22,6 +22,7 @@ export const eventSourceFunctions = [
   "margin/evaluate",
   "sandbox/provide",
   "sandbox/reset",
+  "margin/sweep",
 ] as const;
 
 /** What may stand at the root beside files whose names start with a dot. */

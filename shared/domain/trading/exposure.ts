@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { Account } from "../account.ts";
 import { minorDigits } from "../money.ts";
 import type { Conversion } from "./convert.ts";
@@ -22,8 +23,6 @@ export interface Trigger {
 const widest = quotient(1n, 20n);
 /** What two conversion steps within the widest move can at most make of a change: 1 / (1 - 1/20)^2. */
 const secondOrder = quotient(400n, 361n);
-/** No price in points is above this; a trigger here is met by every quote. */
-const always = 10n ** 18n;
 
 /** How far an account is from its next decision, in minor units; undefined where no decision lies in that direction. */
 interface Slack {
@@ -81,7 +80,7 @@ export function triggersOf(holdings: Holdings, armed: boolean, market: Market, n
   const sensitivities = sensitivitiesOf(market, values);
   if (metrics.stale) {
     const names = new Set([...sensitivities.keys(), ...holdings.positions.map(({ symbol }) => symbol)]);
-    return [...names].map((symbol) => ({ symbol, down: always, up: 0n }));
+    return [...names].map((symbol) => ({ symbol, down: limits.trading.highest_points, up: 0n }));
   }
   if (sensitivities.size === 0) return [];
   const slack = slackOf(holdings.account, metrics, armed, values.length);

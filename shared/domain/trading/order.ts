@@ -217,6 +217,11 @@ const rejections: Partial<Record<Refusal["code"], RejectReasonName>> = {
   too_many_positions: "too_many_positions",
 };
 
+/** Whether the account was disabled since an order was placed: it is about to be cancelled and fills no more. */
+function isVoid(order: Order, { orders_void_at: at }: Account): boolean {
+  return at !== undefined && order.created_at <= at;
+}
+
 /**
  * Fills a pending order at the newest price, which is the order's or a better one for a limit and may be worse for a
  * stop. What the account or the symbol does not allow then rejects it; an old price or a liquidation leaves it pending.
@@ -227,6 +232,10 @@ export function fillOrder(
   market: Market,
   context: Context,
 ): TradingDecision<Filled> {
+  if (isVoid(order, state.account)) {
+    const ended = cancelOrder(order, context);
+    return ended.ok ? { ...ended, result: { order: ended.result, executed: undefined } } : ended;
+  }
   const { symbol, side, lots, stop_loss, take_profit } = order;
   const request = { symbol, side, lots, stop_loss, take_profit, order_id: order.id };
   const opening = openAtMarket(state, market, request, context);
@@ -253,9 +262,16 @@ export function cancelOrder(order: Order, context: Context): TradingDecision<Ord
   return changed(order, { status: "cancelled" }, context);
 }
 
-/** Ends an order whose time has come; undefined when it has not. */
+/** Ends an order that was placed before its account was disabled; undefined for any other, and for a platform's own. */
+export function voidOrder(order: Order, account: Account, context: Context): TradingDecision<Order> | undefined {
+  if (order.status !== "pending" || order.source !== internalSource || !isVoid(order, account)) return undefined;
+  return cancelOrder(order, context);
+}
+
+/** Ends an order whose time has come; undefined when it has not, and for one that its platform ends. */
 export function expireOrder(order: Order, context: Context): TradingDecision<Order> | undefined {
-  if (order.status !== "pending" || order.expires_at === null || order.expires_at > context.now) return undefined;
+  if (order.status !== "pending" || order.source !== internalSource) return undefined;
+  if (order.expires_at === null || order.expires_at > context.now) return undefined;
   return changed(order, { status: "expired" }, context);
 }
 

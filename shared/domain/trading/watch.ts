@@ -40,6 +40,14 @@ export interface Exposure {
   readonly trigger: string;
 }
 
+/** A symbol whose price met triggers: it is looked at again until no account is left beyond them. */
+export interface Breach {
+  readonly tenant_id: string;
+  readonly symbol: string;
+  /** When the sweep looks, RFC 3339. */
+  readonly wake_at: string;
+}
+
 /** An account as its decisions about margin read it. */
 export interface WatchedState extends Holdings {
   readonly risk: StoredRisk | undefined;
@@ -195,8 +203,7 @@ function riskChange(
   return [{ op: "update", entity: "risk", before, after }];
 }
 
-/** No price in points is above this. */
-const highest = 10n ** 18n;
+const { highest_points: highest } = limits.trading;
 
 /** A trigger within the prices that there can be; one beyond them is none. */
 function storedTrigger({ symbol, down, up }: Trigger): StoredTrigger {
