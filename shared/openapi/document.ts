@@ -40,9 +40,10 @@ export interface Narrowing {
 }
 
 /**
- * The document for one stage: operations that the stage does not have are gone, and with a `serverUrl` that address is
- * the only server and the place of the token endpoint. The argument is not changed. No schema is needed, so that the
- * function which serves the document imports this file and the committed JSON and stays small.
+ * The document for one stage: operations that the stage does not have are gone, and so are tags that no other has; with
+ * a `serverUrl` that address is the only server and the place of the token endpoint. The argument is not changed. No
+ * schema is needed, so that the function which serves the document imports this file and the committed JSON and stays
+ * small.
  */
 export function narrow(document: OpenApi, { stage, serverUrl }: Narrowing): OpenApi {
   const paths: OpenApi["paths"] = {};
@@ -52,8 +53,10 @@ export function narrow(document: OpenApi, { stage, serverUrl }: Narrowing): Open
   }
   const servers = document.servers.filter((one) => stage === undefined || one.description.toLowerCase() === stage);
   const url = serverUrl ?? servers[0]?.url ?? "";
+  const tags = new Set(Object.values(paths).flatMap((one) => Object.values(one).flatMap(({ tags: own }) => own)));
   return {
     ...document,
+    tags: document.tags.filter(({ name }) => tags.has(name)),
     servers: serverUrl === undefined ? servers : [{ url: serverUrl, description: servers[0]?.description ?? "" }],
     paths,
     components: { ...document.components, securitySchemes: withTokenUrl(document, `${url}/oauth/token`) },

@@ -1,4 +1,5 @@
 import type { Cloud } from "../../infra/local/cloud.ts";
+import type { Stage } from "../../shared/routes/route.ts";
 import { type ApiClient, apiClient, type Credentials, getToken } from "./api-client.ts";
 
 /** What an application is made with. */
@@ -19,8 +20,9 @@ export interface Application {
 export async function newApplication(
   cloud: Cloud,
   { tenant_id, scopes }: ApplicationOptions = {},
+  stage: Stage = "sandbox",
 ): Promise<Application> {
-  const answer = await cloud.invoke("brokerage-sandbox-provision", {
+  const answer = await cloud.invoke(`brokerage-${stage}-provision`, {
     action: "create_application",
     tenant_id: tenant_id ?? null,
     name: "Test",

@@ -5,6 +5,7 @@ import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../infra/local/cloud.ts";
 import type { Exchange, Reply } from "../../infra/local/gateway/exchange.ts";
 import type { OnAnswer } from "../../infra/local/gateway/index.ts";
+import type { Stage } from "../../shared/routes/route.ts";
 import type { ApiClient, Credentials } from "./api-client.ts";
 import { type Application, type ApplicationOptions, newApplication } from "./application.ts";
 import { judge, type SeenExchange } from "./description.ts";
@@ -39,7 +40,7 @@ export function seenOf({ method, path, query, headers, body }: Exchange, reply: 
 }
 
 /** Starts the stack on a fresh data folder, on free ports; `stop` fails when it answered what the document forbids. */
-export async function startStack(options: Partial<CloudOptions> = {}): Promise<Stack> {
+export async function startStack(options: Partial<CloudOptions> = {}, stage: Stage = "sandbox"): Promise<Stack> {
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-data-"));
   const faults = new Set<string>();
   const onAnswer: OnAnswer = (exchange, reply) => {
@@ -47,13 +48,13 @@ export async function startStack(options: Partial<CloudOptions> = {}): Promise<S
   };
   const cloud = await startCloud({ assemblyDir: inject("assemblyDir"), dataDir, port: 0, onAnswer, ...options });
   try {
-    const first = await newApplication(cloud);
+    const first = await newApplication(cloud, {}, stage);
     return {
       cloud,
       baseUrl: cloud.baseUrl,
       ...first,
       dataDir,
-      newApplication: (wanted) => newApplication(cloud, wanted),
+      newApplication: (wanted) => newApplication(cloud, wanted, stage),
       async stop() {
         await cloud.stop();
         rmSync(dataDir, { recursive: true, force: true });
