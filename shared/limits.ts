@@ -281,6 +281,9 @@ export const limits = {
     max_matched: 1000,
     /** Accounts that it acts on at the same time. */
     parallel: 8,
+    /** A price that walks takes a step in this time, and ends after so many of them: a week. */
+    walk_step_seconds: 60,
+    max_walk_steps: 10_080,
     /** What is left of the function's time when nothing new is begun. */
     reserve_ms: 3000,
     /** How long an answer waits for events to get their numbers, looking after each pause. */

@@ -1,7 +1,7 @@
 import { readQuoted } from "../../shared/data/market.ts";
 import { actOn, effectsBody } from "../../shared/data/sandbox-matching.ts";
 import { setPrices } from "../../shared/data/sandbox-prices.ts";
-import { pricesBody, refusePrices } from "../../shared/domain/sandbox/prices.ts";
+import { priceBody, refusePrices, seedOf } from "../../shared/domain/sandbox/prices.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { overtaken } from "../../shared/http/sandbox-market.ts";
@@ -20,5 +20,7 @@ export const handler = ingest(setSandboxPrices, async ({ body: { prices }, calle
   const quotes = set.filter((quote) => quote !== undefined);
   if (quotes.length < set.length) throw overtaken();
   const acted = await actOn({ tenant_id, newContext, remainingMs }, quotes, limits.sandbox.max_effects);
-  return { object: "sandbox_prices", data: pricesBody(quotes), effects: effectsBody(acted) };
+  const seeds = new Map(prices.map((change) => [change.symbol, seedOf(change)]));
+  const data = quotes.map((quote) => priceBody(quote, seeds.get(quote.symbol) ?? null));
+  return { object: "sandbox_prices", data, effects: effectsBody(acted) };
 });

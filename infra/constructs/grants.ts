@@ -26,12 +26,16 @@ export const dueResetKeys = ["DUE|RESET|*"] as const;
 /** Partitions of what clients and platforms leave behind: what a reset of the sandbox removes, and nothing else. */
 const erasableKeys = [
   ...["cli", "acc", "txn", "trd", "ord"].map((prefix) => `brk_*#${prefix}_*`),
-  ...["CTL|*", "EXP|*", "SRC|*", "SYM", "UQ|*"].map((kind) => `brk_*|${kind}`),
+  ...["CTL|*", "EXP|*", "SRC|*", "SYM", "UQ|*", "WALK"].map((kind) => `brk_*|${kind}`),
 ];
 /** The partition of the reset of a tenant. */
 const resetKeys = ["brk_*|RESET"] as const;
 /** The partition of the symbols of a tenant. */
 export const symbolKeys = ["brk_*|SYM"] as const;
+/** Those of them that hold the prices of the sandbox that walk. */
+export const dueWalkKeys = ["DUE|WALK|*"] as const;
+/** Partitions of the prices that walk, and of the symbols that they are of. */
+export const walkKeys = ["brk_*|WALK", "brk_*|SYM"] as const;
 /** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
 export const deliveryKeys = {
   events: "brk_*|EVT|*",

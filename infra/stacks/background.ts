@@ -12,6 +12,7 @@ import {
   dueMarginKeys,
   dueProviderKeys,
   dueResetKeys,
+  dueWalkKeys,
   eraseStatements,
   exposureKeys,
   publicKeyKeys,
@@ -19,6 +20,7 @@ import {
   symbolKeys,
   tableStatements,
   tenantKeys,
+  walkKeys,
   withinTenants,
 } from "../constructs/grants.ts";
 import type { DeliveryQueue } from "../constructs/webhook-ladder.ts";
@@ -50,6 +52,8 @@ export interface BackgroundFunction {
   readonly secrets?: readonly SecretName[];
   /** Queues of the webhook ladder that it sends to. */
   readonly queues?: readonly DeliveryQueue[];
+  /** Whether the stream of prices wakes it, and no schedule. */
+  readonly readsQuotes?: true;
   /** Whether it asks for evaluations of margin. */
   readonly sendsAccounts?: true;
   /** Memory in MB, when not that of all functions. */
@@ -262,6 +266,37 @@ const sweep: BackgroundFunction = {
   ],
 };
 
+/** Lets prices of the sandbox walk. */
+const walk: BackgroundFunction = {
+  id: "sandbox-walk",
+  file: "sandbox/walk",
+  description: "Moves the prices of the sandbox that walk",
+  timeoutSeconds: 60,
+  statements: ({ table, volatile }) => [
+    ...tableStatements(["query:due"], { tableArn: table, keys: dueWalkKeys }),
+    ...tableStatements(["read"], { tableArn: table, keys: walkKeys }),
+    ...tableStatements(["update"], { tableArn: table, keys: [walkKeys[0]] }),
+    ...quoteStatements(["read:quotes", "put:quotes"], volatile),
+  ],
+};
+
+/** Fills orders and closes positions at their stops in the sandbox, where no platform does it. */
+const match: BackgroundFunction = {
+  id: "sandbox-match",
+  file: "sandbox/match",
+  description: "Fills orders and closes positions at their stops in the sandbox",
+  timeoutSeconds: 60,
+  readsQuotes: true,
+  statements: ({ table, volatile, volatileStream }) => [
+    ...tableStatements(["read", "query", "query:state", "query:client", "put", "update", "delete"], {
+      tableArn: table,
+      keys: tenantKeys,
+    }),
+    ...quoteStatements(["read:quotes"], volatile),
+    readStream(volatileStream),
+  ],
+};
+
 /** The functions without a route, by what they do. */
 export const background = {
   authorize,
@@ -275,8 +310,8 @@ export const background = {
   sweep,
 } as const;
 
-/** Functions without a route that only the sandbox has. Each runs every minute. */
-export const sandboxBackground = { provide, reset } as const;
+/** Functions without a route that only the sandbox has. Each runs every minute, but for the readers of a stream. */
+export const sandboxBackground = { provide, reset, walk, match } as const;
 
 /** The functions without a route that a stage has. */
 export function backgroundOf(stage: Stage): readonly BackgroundFunction[] {

@@ -39,6 +39,8 @@ interface StreamReaderProps {
   /** Filter on the new image of an item. */
   readonly image: object;
   readonly batchSize: number;
+  /** How long it waits for more records, in seconds; not at all without it. */
+  readonly windowSeconds?: number;
   readonly maximumRetryAttempts: number;
   /** Learns of records that were given up. */
   readonly onFailure?: Queue;
@@ -92,6 +94,7 @@ export class ServiceStack extends Stack {
     this.addStreamReaders(this.addBackground(background.publish), provision);
     this.ladder.connect(this.addBackground(background.deliver));
     this.addMargin(this.addBackground(background.watch), this.addBackground(background.evaluate));
+    this.addSandboxMatching();
     this.addSchedules(provision, this.addBackground(background.promote), this.addBackground(background.sweep));
     this.addWatch();
     this.addOutputs(api.baseUrl, plan.usagePlanId, provision);
@@ -268,15 +271,30 @@ export class ServiceStack extends Stack {
     this.marginQueue.connect(evaluate);
   }
 
+  /**
+   * The second reader of prices, in the sandbox alone. It waits a second for more of them: by then the indexes show
+   * what was placed just before. What it could not do in its tries the next price makes up.
+   */
+  private addSandboxMatching(): void {
+    if (this.config.stage !== "sandbox") return;
+    this.addStreamReader(this.addBackground(sandboxBackground.match), {
+      stream: streamOf(this.tables.volatile),
+      image: { et: { S: [quoteType] } },
+      batchSize: 500,
+      windowSeconds: 1,
+      maximumRetryAttempts: 5,
+    });
+  }
+
   private addStreamReader(reader: ServiceFunction, props: StreamReaderProps): void {
-    const { stream, image, batchSize, maximumRetryAttempts, onFailure } = props;
+    const { stream, image, batchSize, windowSeconds = 0, maximumRetryAttempts, onFailure } = props;
     new CfnEventSourceMapping(reader, "Stream", {
       functionName: reader.lambda.functionName,
       eventSourceArn: stream,
       // From the oldest record: what was committed before the mapping existed is seen as well.
       startingPosition: "TRIM_HORIZON",
       batchSize,
-      maximumBatchingWindowInSeconds: 0,
+      maximumBatchingWindowInSeconds: windowSeconds,
       parallelizationFactor: 1,
       bisectBatchOnFunctionError: true,
       functionResponseTypes: ["ReportBatchItemFailures"],
@@ -321,7 +339,9 @@ export class ServiceStack extends Stack {
   /** What the sandbox does by itself. No other stage has these functions, nor anything that they may do. */
   private sandboxSchedules(): ScheduleRow[] {
     if (this.config.stage !== "sandbox") return [];
-    return Object.values(sandboxBackground).map((row) => ({
+    const rows: BackgroundFunction[] = Object.values(sandboxBackground);
+    const scheduled = rows.filter(({ readsQuotes }) => readsQuotes !== true);
+    return scheduled.map((row) => ({
       name: row.id,
       description: row.description,
       expression: "rate(1 minute)",

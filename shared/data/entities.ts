@@ -7,6 +7,7 @@ import type { Family } from "../domain/family.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { Reset } from "../domain/sandbox/reset.ts";
+import type { PriceWalk } from "../domain/sandbox/walk.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
@@ -192,6 +193,16 @@ export const quotes = {
   key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${symbol}`, sk: "QUOTE" }),
   keyOf: (item: StoredQuote): Key => quotes.key(item.tenant_id, item.symbol),
 } satisfies Entity<StoredQuote> & Record<string, unknown>;
+
+/** Prices of the sandbox that walk, by symbol; each is in `due` by its next step. */
+export const priceWalks = {
+  et: "WALK",
+  partition: (tenant: string) => `${tenant}|WALK`,
+  key: (tenant: string, symbol: string): Key => ({ pk: priceWalks.partition(tenant), sk: symbol }),
+  keyOf: (item: PriceWalk): Key => priceWalks.key(item.tenant_id, item.symbol),
+  indexesOf: (item: PriceWalk): IndexKeys =>
+    item.wake_at === null ? {} : dueKeys("WALK", `${item.tenant_id}:${item.symbol}`, item.wake_at),
+} satisfies Entity<PriceWalk> & Record<string, unknown>;
 
 /** The last sign of life of a source, with its tenant, which its key is made of. */
 export interface StoredPulse extends SourcePulse {
@@ -722,6 +733,7 @@ export type DueKind =
   | "RESET"
   | "RISK"
   | "TXN"
+  | "WALK"
   | "WEBHOOK";
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */

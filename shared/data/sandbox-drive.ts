@@ -1,6 +1,6 @@
 import type { Refusal } from "../domain/decision.ts";
 import { type Destination, driveTo } from "../domain/sandbox/drive.ts";
-import { pricesBody } from "../domain/sandbox/prices.ts";
+import { priceBody } from "../domain/sandbox/prices.ts";
 import { balanceNow } from "../domain/trading/live.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
@@ -47,13 +47,11 @@ export async function driveAccount(attempted: Attempted, accountId: string, to: 
   const log = await awaitEvents(tenant_id, after, whole, attempted.remainingMs);
   const own = log.found.filter((event) => isOurs(event, acted, accountId));
   const moment = { market: await readMarket(tenant_id, reached.positions), now: nowIso() };
-  const [price] = pricesBody([quote]);
-  if (price === undefined) throw new Error("The price that was set is not shown.");
   const body: SandboxDriveBody = {
     object: "sandbox_drive",
     account_id: accountId,
     reached_margin_level: drive.margin_level,
-    price,
+    price: priceBody(quote, null),
     before: balanceNow(before, { market, now }),
     after: balanceNow(reached, moment),
     effects: effectsBody(acted),

@@ -3,8 +3,10 @@ import type { Quote } from "../domain/trading/quote.ts";
 import { limits } from "../limits.ts";
 import { log } from "../runtime/log.ts";
 import type { SandboxEffectsBody } from "../schema/sandbox.ts";
-import { positionTrade } from "./entities.ts";
+import { systemContext } from "./context.ts";
+import { positionTrade, type StoredQuote } from "./entities.ts";
 import { exposedTo } from "./exposed-accounts.ts";
+import { readQuoted } from "./market.ts";
 import { inParallel } from "./parallel.ts";
 import { orderMet, stopsMet } from "./sandbox-trading.ts";
 import { type Waiting, waitingFor } from "./sandbox-waiting.ts";
@@ -28,8 +30,16 @@ export interface Acted {
  * decided from what is there then, so the same again, or by two at once, does nothing twice.
  */
 export async function actOn(attempted: Attempted, quotes: readonly Quote[], most: number): Promise<Acted> {
-  const { tenant_id } = attempted;
-  const acted: Acted = {
+  const acted = nothingYet();
+  const met = await meetWaiting(attempted, quotes, most, acted);
+  const exposed = await firstOf(exposedOf(attempted.tenant_id, quotes), most - met);
+  await inParallel(limits.sandbox.parallel, exposed.items, (accountId) => judge(attempted, accountId, acted));
+  if (exposed.more) acted.complete = false;
+  return acted;
+}
+
+function nothingYet(): Acted {
+  return {
     orders_filled: [],
     orders_ended: [],
     trades_closed: [],
@@ -37,16 +47,62 @@ export async function actOn(attempted: Attempted, quotes: readonly Quote[], most
     announced: [],
     complete: true,
   };
-  const { items: waiting, more } = await firstOf(waitingOf(tenant_id, quotes), most);
+}
+
+/** Lets prices act on the positions with stops and the orders that wait for them; tells how many there were. */
+async function meetWaiting(
+  attempted: Attempted,
+  quotes: readonly Quote[],
+  most: number,
+  acted: Acted,
+): Promise<number> {
+  const { items: waiting, more } = await firstOf(waitingOf(attempted.tenant_id, quotes), most);
   const byAccount = new Map<string, Waiting[]>();
   for (const one of waiting) byAccount.set(one.account_id, [...(byAccount.get(one.account_id) ?? []), one]);
   await inParallel(limits.sandbox.parallel, [...byAccount.values()], async (ofAccount) => {
     for (const one of ofAccount) await meet(attempted, one, acted);
   });
-  const exposed = await firstOf(exposedOf(tenant_id, quotes), most - waiting.length);
-  await inParallel(limits.sandbox.parallel, exposed.items, (accountId) => judge(attempted, accountId, acted));
-  if (more || exposed.more) acted.complete = false;
-  return acted;
+  if (more) acted.complete = false;
+  return waiting.length;
+}
+
+/** A quote as the stream of its table brought it. */
+export interface QuoteRecord {
+  /** Its number in the stream. */
+  readonly sequence: string;
+  readonly quote: StoredQuote;
+}
+
+/**
+ * Lets prices that came by the stream act on orders and stops: what a request left, what walks and feeds brought, and
+ * what an index showed too late. Only the newest price of a symbol acts; accounts are judged by the margin watch.
+ * Returns the numbers of the records whose prices left something, which are to come again.
+ */
+export async function matchQuotes(
+  records: readonly QuoteRecord[],
+  remainingMs: () => number,
+): Promise<ReadonlySet<string>> {
+  const byTenant = new Map<string, QuoteRecord[]>();
+  for (const record of records) {
+    const { tenant_id } = record.quote;
+    byTenant.set(tenant_id, [...(byTenant.get(tenant_id) ?? []), record]);
+  }
+  const failed = new Set<string>();
+  await inParallel(limits.sandbox.parallel, [...byTenant], async ([tenant_id, own]) => {
+    const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "sandbox_market"), remainingMs };
+    const acted = nothingYet();
+    try {
+      const names = own.map(({ quote }) => quote.symbol);
+      const { quotes } = await readQuoted(tenant_id, names);
+      await meetWaiting(attempted, [...quotes.values()], limits.sandbox.max_matched, acted);
+    } catch (error) {
+      const { name, message } = error as Error;
+      log.error("Prices could not be matched.", { error: name, message });
+      acted.complete = false;
+    }
+    if (!acted.complete) for (const { sequence } of own) failed.add(sequence);
+  });
+  return failed;
 }
 
 /** The part of it that the API shows. */

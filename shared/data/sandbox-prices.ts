@@ -1,14 +1,16 @@
-import { type PriceChange, quoteOf } from "../domain/sandbox/prices.ts";
+import { type PriceChange, quoteOf, seedOf } from "../domain/sandbox/prices.ts";
 import type { Market, Quote } from "../domain/trading/quote.ts";
 import { limits } from "../limits.ts";
 import { nowIso, pause } from "../runtime/clock.ts";
 import { readQuoted } from "./market.ts";
 import { inParallel } from "./parallel.ts";
 import { replaceQuote } from "./quotes.ts";
+import { beginWalk, endWalks } from "./sandbox-walks.ts";
 import { backoffMs } from "./store.ts";
 
 /**
  * Sets prices of the sandbox's market, each in an item of its own: where another one came between, it is set on that.
+ * A walk ends before its price is set, and one that is asked for begins after it.
  * Returns the quotes in the order of the changes; undefined for one that others overtook every time.
  */
 export async function setPrices(
@@ -17,6 +19,8 @@ export async function setPrices(
   market: Market,
 ): Promise<(Quote | undefined)[]> {
   const quotes: (Quote | undefined)[] = [];
+  const names = changes.map(({ symbol }) => symbol);
+  await endWalks(tenant, names);
   await inParallel(limits.feed.parallel, changes, async (change, place) => {
     quotes[place] = await setPrice(tenant, change, market);
   });
@@ -31,7 +35,11 @@ async function setPrice(tenant: string, change: PriceChange, first: Market): Pro
     if (symbol === undefined) return undefined;
     const outcome = quoteOf(symbol, before, change, nowIso());
     if (!outcome.ok) return undefined;
-    if (await replaceQuote(tenant, before, outcome.quote)) return outcome.quote;
+    if (await replaceQuote(tenant, before, outcome.quote)) {
+      const seed = seedOf(change);
+      if (seed !== null) await beginWalk(symbol, outcome.quote, seed);
+      return outcome.quote;
+    }
     await pause(backoffMs(attempt));
     market = await readQuoted(tenant, [change.symbol]);
   }

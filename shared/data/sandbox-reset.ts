@@ -26,6 +26,7 @@ import {
   ledgers,
   orders,
   outboxes,
+  priceWalks,
   pulses,
   quotes,
   resets,
@@ -227,6 +228,11 @@ async function restoreMarket(walk: Walk): Promise<void> {
       const symbol = readItem<TradingSymbol>(item);
       known.set(symbol.symbol, symbol);
     }
+  }
+  // A walk ends before its price is set, so that no step comes after it.
+  for await (const page of walk.pages(priceWalks.partition(tenant))) {
+    const begun = page.filter((item) => String(item["created_at"]) < reset.created_at);
+    await walk.remove("other_items", begun.map(keyIn));
   }
   const old = [...known.values()].filter(({ created_at }) => created_at < reset.created_at);
   const foreign = old.filter(({ symbol }) => !seed.has(symbol));

@@ -283,7 +283,15 @@ const feedResults = [
   { seq: "919", status: "rejected", code: "unknown_position", detail: "Its position_id is not known." },
 ];
 
-const sandboxPrice = { symbol: "EURUSD", bid: "1.08500", ask: "1.08510", time: completed_at, sequence: "7" };
+const sandboxPrice = {
+  symbol: "EURUSD",
+  bid: "1.08500",
+  ask: "1.08510",
+  time: completed_at,
+  sequence: "7",
+  mode: "frozen",
+  seed: null,
+};
 
 const sandboxEffects = {
   orders_filled: [],

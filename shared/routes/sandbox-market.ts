@@ -49,7 +49,7 @@ export const setSandboxPrices = route({
     "The market of the sandbox is your own: a price moves when you move it and holds until then. Name the bid, the " +
     "ask or both; a side alone keeps the spread. Either all prices are possible or none is set. They act at once: " +
     "stop loss, take profit and pending orders, then margin calls and liquidations. What one call leaves follows by " +
-    "itself.",
+    "itself. With `mode: walk` a price moves on from there, a step a minute, the same way for the same seed.",
   file: "sandbox/set-prices",
   auth: "token",
   scope: "sandbox",

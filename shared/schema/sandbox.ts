@@ -2,15 +2,22 @@ import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { AccountBalance } from "./account.ts";
 import { EventTypeSchema } from "./event.ts";
-import { id, Percent, Timestamp, TimestampInput } from "./fields.ts";
+import { id, Percent, Timestamp, TimestampInput, text } from "./fields.ts";
 import { Decimal, SymbolName } from "./symbol.ts";
 import { Side } from "./trade.ts";
 
-/** The price that a symbol is to have: bid, ask or both; one alone keeps the spread. */
+const PriceMode = z.enum(["frozen", "walk"]);
+
+/**
+ * The price that a symbol is to have: bid, ask or both; one alone keeps the spread, none of them the price. With `walk`
+ * it walks from there on, after its seed.
+ */
 export const SandboxPriceChange = z.strictObject({
   symbol: SymbolName,
   bid: z.optional(Decimal),
   ask: z.optional(Decimal),
+  mode: z.optional(PriceMode),
+  seed: z.optional(text(64)),
 });
 
 /** `POST /sandbox/prices` */
@@ -25,6 +32,8 @@ export const SandboxPrice = z.object({
   ask: Decimal,
   time: Timestamp,
   sequence: z.string(),
+  mode: PriceMode,
+  seed: z.nullable(z.string()),
 });
 
 /** What prices did within the request. */

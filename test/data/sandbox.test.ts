@@ -1,6 +1,14 @@
+import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { orders as orderEntity, quotes as quoteEntity, symbols as symbolEntity } from "../../shared/data/entities.ts";
+import {
+  orders as orderEntity,
+  priceWalks,
+  quotes as quoteEntity,
+  type StoredQuote,
+  symbols as symbolEntity,
+} from "../../shared/data/entities.ts";
 import { seedQuotes, seedSymbols } from "../../shared/domain/sandbox/seed.ts";
+import type { PriceWalk } from "../../shared/domain/sandbox/walk.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
@@ -36,6 +44,13 @@ describe("prices are not set, none of them,", () => {
     ["of a symbol that there is none of", { symbol: "NOSUCH", bid: "1" }, 404, "symbol_not_found", "#/prices/1/symbol"],
     ["twice of one symbol", { symbol: "GBPUSD", bid: "1.2" }, 422, "validation_failed", "#/prices/1/symbol"],
     ["without a price", { symbol: "EURUSD" }, 422, "validation_failed", "#/prices/1"],
+    [
+      "that stand after a seed",
+      { symbol: "EURUSD", bid: "1.1", seed: "7" },
+      422,
+      "validation_failed",
+      "#/prices/1/seed",
+    ],
     ["crossed", { symbol: "EURUSD", bid: "1.2", ask: "1.1" }, 422, "validation_failed", "#/prices/1/bid"],
     ["of nothing", { symbol: "EURUSD", ask: "0.00000" }, 422, "validation_failed", "#/prices/1/ask"],
     ["below the spread", { symbol: "EURUSD", ask: "0.00010" }, 422, "validation_failed", "#/prices/1/ask"],
@@ -326,6 +341,108 @@ describe("one call of prices", () => {
     expect([second.orders_filled.length, second.complete]).toEqual([2, true]);
     const slow = await actOn({ ...attempted, remainingMs: () => 1 }, [...quotes.values()], 4);
     expect(slow).toMatchObject({ orders_filled: [], complete: true });
+  });
+});
+
+describe("a price that walks", async () => {
+  const { stepWalks } = await import("../../shared/data/sandbox-walks.ts");
+  const { readRawItem } = await import("../../shared/data/table.ts");
+  const gold = (more: object) => setPrices({ symbol: "XAUUSD", bid: "2400.20", ask: "2400.50", ...more });
+  const bid = async () => (await quote("XAUUSD")).bid;
+
+  /** Takes one step of every walk, as the schedule does: its time has come. */
+  async function step() {
+    const { client, tableName } = api.emulator;
+    const key = { pk: { S: `${tenant_id}|WALK` }, sk: { S: "XAUUSD" } };
+    const { Item } = await client.send(new GetItemCommand({ TableName: tableName, Key: key, ConsistentRead: true }));
+    if (Item !== undefined) {
+      const walk = readRawItem<PriceWalk>(Item as Parameters<typeof readRawItem>[0]);
+      await putItem(api, priceWalks, { ...walk, wake_at: new Date(Date.now() - 1000).toISOString() });
+    }
+    return stepWalks(() => true);
+  }
+
+  it("takes the same way from the same price with the same seed, and another with another", async () => {
+    const walked = async (seed: string) => {
+      const { body } = await gold({ mode: "walk", seed });
+      expect(body.data).toMatchObject([{ bid: "2400.20", mode: "walk", seed }]);
+      const way: string[] = [];
+      for (let steps = 0; steps < 4; steps += 1) {
+        expect(await step()).toEqual({ done: 1, failed: 0 });
+        way.push(await bid());
+      }
+      return way;
+    };
+    const first = await walked("7");
+    expect(new Set(first).size).toBeGreaterThan(1);
+    expect(await walked("7")).toEqual(first);
+    expect(await walked("8")).not.toEqual(first);
+  });
+
+  it("waits for its time, and stands again where it is set or frozen", async () => {
+    await gold({ mode: "walk" });
+    expect(await stepWalks(() => true)).toEqual({ done: 0, failed: 0 });
+    await step();
+    const there = await bid();
+    const { body } = await setPrices({ symbol: "XAUUSD", mode: "frozen" });
+    expect(body.data).toMatchObject([{ bid: there, mode: "frozen", seed: null }]);
+    expect(await step()).toEqual({ done: 0, failed: 0 });
+    expect(await bid()).toBe(there);
+  });
+
+  it("never comes after a price that is set while it takes its step", async () => {
+    for (let round = 0; round < 4; round += 1) {
+      await gold({ mode: "walk", seed: String(round) });
+      await Promise.all([step(), setPrices({ symbol: "XAUUSD", bid: "2500.00" })]);
+      expect(await bid()).toBe("2500.00");
+      expect(await step()).toEqual({ done: 0, failed: 0 });
+    }
+  });
+
+  it("dies between its price and its next step, and takes the same step again", async () => {
+    await gold({ mode: "walk", seed: "7" });
+    api.watched.interfere = ({ operation }) =>
+      operation === "TransactWriteItems" ? { status: 500, body: { __type: "InternalServerError" } } : undefined;
+    expect(await step()).toEqual({ done: 0, failed: 1 });
+    api.watched.interfere = () => undefined;
+    const there = await bid();
+    expect(await step()).toEqual({ done: 1, failed: 0 });
+    expect(await bid()).toBe(there);
+  });
+});
+
+describe("prices that come by the stream", async () => {
+  const { matchQuotes } = await import("../../shared/data/sandbox-matching.ts");
+  const record = (symbol: string, sequence: string) => ({
+    sequence,
+    quote: { tenant_id, symbol } as StoredQuote,
+  });
+
+  it("fill orders and close at stops at the newest price, once, whoever is first", async () => {
+    await euroAt("1.10000");
+    const account = await trader();
+    const placed = await place(account, { price: "1.09000" });
+    const { body: trade } = await open(account, { lots: "0.10", stop_loss: "1.09500" });
+    await putQuote(api, tenant_id, "EURUSD", ["1.08900", "1.08910"], { source: "mt5:live-1" });
+    const match = () => matchQuotes([record("EURUSD", "1"), record("EURUSD", "2")], () => 30_000);
+    const failed = await Promise.all([match(), match()]);
+    expect(failed.map((each) => each.size)).toEqual([0, 0]);
+    expect(await broker.get(`/orders/${placed.body.id}`)).toMatchObject({ status: "filled", version: 2 });
+    expect(await broker.get(`/trades/${trade.id}`)).toMatchObject({ close_reason: "stop_loss", version: 2 });
+    expect((await broker.get(`/accounts/${account.id}/positions`)).data).toHaveLength(1);
+  });
+
+  it("come again while there is no time, or the table fails", async () => {
+    await euroAt("1.10000");
+    const placed = await place(await trader(), { price: "1.09000" });
+    await putQuote(api, tenant_id, "EURUSD", ["1.08900", "1.08910"]);
+    expect([...(await matchQuotes([record("EURUSD", "1")], () => 1))]).toEqual(["1"]);
+    api.watched.interfere = ({ operation }) =>
+      operation === "TransactWriteItems" ? { status: 500, body: { __type: "InternalServerError" } } : undefined;
+    expect([...(await matchQuotes([record("EURUSD", "2")], () => 30_000))]).toEqual(["2"]);
+    api.watched.interfere = () => undefined;
+    expect((await matchQuotes([record("EURUSD", "3")], () => 30_000)).size).toBe(0);
+    expect(await broker.get(`/orders/${placed.body.id}`)).toMatchObject({ status: "filled" });
   });
 });
 

@@ -346,6 +346,23 @@ async function tellOfSandboxMarket(stack: Stack): Promise<void> {
   await post(`orders/${order}/cancel`);
   await post("trades", deal);
   await post(`accounts/${account_id}/drive`, { margin_level: "40.00" });
+  // A feed's price and one that walks act by the stream alone.
+  await euroAt("1.10000");
+  const stopped = await post("trades", { ...deal, lots: "0.01", stop_loss: "1.09000" });
+  const source = await api.call<{ id: string }>("POST", "/feed/sources", {
+    body: { name: "mt5:market", platform: "mt5" },
+  });
+  const price = { symbol: "EURUSD", bid: "1.08000", ask: "1.08010", time: new Date().toISOString(), seq: "1" };
+  await api.call("POST", `/feed/sources/${source.body.id}/quotes`, { body: { quotes: [price] } });
+  await eventually(async () => {
+    const { body } = await api.call("GET", `/trades/${stopped}`);
+    return body["close_reason"] === "stop_loss" || undefined;
+  });
+  await post("prices", { prices: [{ symbol: "XAUUSD", mode: "walk" }] });
+  await eventually(async () => {
+    const { body } = await api.call("GET", "/quotes/XAUUSD");
+    return Number(body["sequence"]) > 2 || undefined;
+  });
 }
 
 /** A brokerage of its own that is begun anew, twice. */

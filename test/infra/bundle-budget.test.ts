@@ -31,6 +31,7 @@ const others: Readonly<Record<string, number>> = {
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 210,
   "sandbox/drive-account": 210,
+  "sandbox/match": 200,
   "sandbox/settle-transaction": 200,
   "sandbox/fail-transaction": 200,
   "sandbox/return-transaction": 200,

@@ -350,8 +350,14 @@ describe("functions", () => {
     const mappings = ofType(synthesized("sandbox"), "AWS::Lambda::EventSourceMapping").filter(
       ({ properties }) => properties["StartingPosition"] !== undefined,
     );
-    const readerOf = (et: string) =>
-      only(mappings.filter(({ properties }) => JSON.stringify(properties["FilterCriteria"]).includes(et)));
+    const readerOf = (et: string, windowSeconds = 0) =>
+      only(
+        mappings.filter(
+          ({ properties }) =>
+            JSON.stringify(properties["FilterCriteria"]).includes(et) &&
+            properties["MaximumBatchingWindowInSeconds"] === windowSeconds,
+        ),
+      );
     const common = {
       MaximumBatchingWindowInSeconds: 0,
       ParallelizationFactor: 1,
@@ -383,11 +389,17 @@ describe("functions", () => {
       FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["QUOTE","PULSE"]}}}}' }] },
     });
     expect(at(watch.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
-    // A stream serves two readers; a third is throttled.
+    const match = readerOf("QUOTE", 1);
+    expect(match.properties).toMatchObject({ ...common, MaximumBatchingWindowInSeconds: 1, BatchSize: 500 });
+    // A stream serves two readers; a third is throttled. Production has no second one of prices.
     const sources = mappings.map(({ properties }) => JSON.stringify(properties["EventSourceArn"]));
     expect(sources.filter((source) => /Main/.test(source))).toHaveLength(2);
-    expect(sources.filter((source) => /Volatile/.test(source))).toHaveLength(1);
-    expect(mappings).toHaveLength(3);
+    expect(sources.filter((source) => /Volatile/.test(source))).toHaveLength(2);
+    expect(mappings).toHaveLength(4);
+    const windows = ofType(synthesized("production"), "AWS::Lambda::EventSourceMapping").map(
+      ({ properties }) => properties["MaximumBatchingWindowInSeconds"],
+    );
+    expect(windows).not.toContain(1);
   });
 });
 
@@ -559,6 +571,8 @@ describe("what runs by itself", () => {
     expect(schedules).toEqual([
       ["rate(1 minute)", '{"action":"reconcile"}', true],
       ["rate(5 minutes)", '{"action":"sweep"}', true],
+      // The provider of the sandbox, its resets, and its prices that walk.
+      ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });

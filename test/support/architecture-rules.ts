@@ -23,6 +23,8 @@ export const eventSourceFunctions = [
   "sandbox/provide",
   "sandbox/reset",
   "margin/sweep",
+  "sandbox/walk",
+  "sandbox/match",
 ] as const;
 
 /** What may stand at the root beside files whose names start with a dot. */

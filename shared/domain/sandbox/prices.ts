@@ -17,7 +17,7 @@ export interface Price {
 type Outcome = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly errors: FieldError[] };
 
 /** The quote that holds a price: the next one, whatever was there before. `side` is to blame for an impossible one. */
-function heldQuote(
+export function heldQuote(
   symbol: TradingSymbol,
   before: Quote | undefined,
   price: Price,
@@ -43,16 +43,26 @@ export function quoteOf(symbol: TradingSymbol, before: Quote | undefined, change
     return [{ pointer: `/${side}`, code: "invalid_price", detail }];
   });
   if (errors.length > 0) return { ok: false, errors };
+  if (change.seed !== undefined && change.mode !== "walk") {
+    return { ok: false, errors: [{ pointer: "/seed", code: "unknown_field", detail: "is for a price that walks" }] };
+  }
   const price = withSpread(symbol, before, change);
-  if (price === undefined) return { ok: false, errors: [{ pointer: "", code: "required", detail: "needs a price" }] };
+  if (price === undefined) {
+    return { ok: false, errors: [{ pointer: "", code: "required", detail: "needs a price or a mode" }] };
+  }
   return heldQuote(symbol, before, price, now, change.bid === undefined ? "/ask" : "/bid");
 }
 
-function withSpread(symbol: TradingSymbol, before: Quote | undefined, { bid, ask }: PriceChange): Price | undefined {
+function withSpread(
+  symbol: TradingSymbol,
+  before: Quote | undefined,
+  { bid, ask, mode }: PriceChange,
+): Price | undefined {
   if (bid !== undefined && ask !== undefined) return { bid, ask };
   const spread = before === undefined ? 0n : pointsOf(symbol, before.ask) - pointsOf(symbol, before.bid);
   if (bid !== undefined) return priceAt(symbol, pointsOf(symbol, bid), spread);
-  return ask === undefined ? undefined : priceAt(symbol, pointsOf(symbol, ask) - spread, spread);
+  if (ask !== undefined) return priceAt(symbol, pointsOf(symbol, ask) - spread, spread);
+  return mode === undefined ? undefined : before;
 }
 
 /** A price in points of its symbol. */
@@ -100,7 +110,15 @@ export function refusePrices(market: Market, changes: readonly PriceChange[], no
   return refuse("market_closed", `The market of ${closed.symbol} is closed, so it has no prices now.`).refusal;
 }
 
-/** Prices as the API shows them. */
-export function pricesBody(quotes: readonly Quote[]): SandboxPriceBody[] {
-  return quotes.map(({ symbol, bid, ask, time, sequence }) => ({ symbol, bid, ask, time, sequence }));
+/** The seed of a walk that names none. */
+const firstSeed = "1";
+
+/** The seed of the walk that a change asks for; null for a price that stands. */
+export function seedOf({ mode, seed = firstSeed }: PriceChange): string | null {
+  return mode === "walk" ? seed : null;
+}
+
+/** A price as the API shows it. */
+export function priceBody({ symbol, bid, ask, time, sequence }: Quote, seed: string | null): SandboxPriceBody {
+  return { symbol, bid, ask, time, sequence, mode: seed === null ? "frozen" : "walk", seed };
 }
