@@ -236,12 +236,13 @@ async function restoreMarket(walk: Walk): Promise<void> {
   }
   const old = [...known.values()].filter(({ created_at }) => created_at < reset.created_at);
   const foreign = old.filter(({ symbol }) => !seed.has(symbol));
-  await walk.remove("other_items", foreign.map(symbols.keyOf));
+  // The price first: it is found by its symbol.
   await walk.remove(
     "other_items",
     foreign.map(({ symbol }) => quotes.key(tenant, symbol)),
     env.volatileTableName,
   );
+  await walk.remove("other_items", foreign.map(symbols.keyOf));
   const prices = new Map(seedQuotes(now).map((quote) => [quote.symbol, { ...quote, tenant_id: tenant }]));
   const due = [...seed.values()].filter(
     ({ symbol }) => !known.has(symbol) || old.some((each) => each.symbol === symbol),

@@ -65,6 +65,7 @@ async function populate(caller: TestCaller, email: string): Promise<void> {
     { seq: "2", type: "execution", data: { action: "close", deal_id: "D-2", position_id: "P-9", price: "1.1" } },
   ];
   await call("POST", `/feed/sources/${source.id}/batches`, { first_seq: "1", items });
+  await call("POST", "/sandbox/prices", { prices: [{ symbol: "USDJPY", mode: "walk" }] });
   await call("POST", "/webhook_endpoints", { url: "https://hooks.example.com/b", event_types: ["*"] });
 }
 
@@ -104,7 +105,7 @@ describe("a reset", () => {
     expect(kindsOf(ofTenant(before, caller))).toEqual(
       [
         ...["ACCOUNT", "BALANCE", "CLIENT", "CONTRA", "EXPOSURE", "LEDGER", "ORDER", "POSITION", "PULSE", "REJECT"],
-        ...["RISK", "SOURCE", "TRADE", "TXN", "UQ", ...kept.filter((kind) => kind !== "RESET")],
+        ...["RISK", "SOURCE", "TRADE", "TXN", "UQ", "WALK", ...kept.filter((kind) => kind !== "RESET")],
       ].toSorted(),
     );
     const begun = await reset(caller);

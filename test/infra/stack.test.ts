@@ -261,7 +261,7 @@ describe("rights of the functions", () => {
         "Allow dynamodb:Query main/index/due DUE|RESET|*",
         ...["BatchGetItem main", "Query main", "Query main/index/list"].map((each) => `Allow dynamodb:${each} brk_*`),
         "Allow dynamodb:DeleteItem main brk_*#cli_* brk_*#acc_* brk_*#txn_* brk_*#trd_* brk_*#ord_* " +
-          "brk_*|CTL|* brk_*|EXP|* brk_*|SRC|* brk_*|SYM brk_*|UQ|*",
+          "brk_*|CTL|* brk_*|EXP|* brk_*|SRC|* brk_*|SYM brk_*|UQ|* brk_*|WALK",
         "Allow dynamodb:DeleteItem volatile brk_*|Q|* brk_*|PULSE|*",
         "Allow dynamodb:PutItem main brk_*|SYM",
         "Allow dynamodb:PutItem volatile brk_*|Q|* brk_*|PULSE|*",
@@ -571,8 +571,6 @@ describe("what runs by itself", () => {
     expect(schedules).toEqual([
       ["rate(1 minute)", '{"action":"reconcile"}', true],
       ["rate(5 minutes)", '{"action":"sweep"}', true],
-      // The provider of the sandbox, its resets, and its prices that walk.
-      ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });
