@@ -31,6 +31,8 @@ export interface ReceiverOptions {
   readonly delayMs: number;
   /** Receives what would be printed. */
   readonly print: (text: string) => void;
+  /** Receives the body of each attempt, and what was found of its signatures. */
+  readonly seen?: (body: string, signature: string) => void;
 }
 
 /** A receiver that listens. */
@@ -134,6 +136,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       shownBody(body),
     ];
     print(words.join("\n"));
+    options.seen?.(body, signature);
     const reply = (): void => {
       response.writeHead(answer, { "content-type": "text/plain" }).end(answer < 300 ? "received\n" : "refused\n");
     };

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Cloud, startCloud } from "../cloud.ts";
+import { isRecord } from "../intrinsics.ts";
+import { startReceiver } from "../receiver.ts";
+import { synthesizeOnce } from "../synthesis.ts";
+import { lifePlot, lifeTable } from "./picture.ts";
+import { type Arrival, type DemoReply, tellStory } from "./story.ts";
+
+const help = `Tells the life of one account on the service of this machine, from an empty brokerage to a stop-out, by
+HTTP alone: every request and answer, every webhook with its signature, and at the end a table and a plot.
+
+npm run demo -- [options]
+  --quiet            the table and the plot only
+  --help             this text
+
+It starts the service by itself, on free ports and an empty folder that it removes, beside any npm start.`;
+
+const tokenLimitMs = 60_000;
+const betweenTriesMs = 50;
+
+/** The levels in percent that an account has when nobody says otherwise. */
+const levels = { call: 100, out: 50 };
+
+async function newBrokerage(cloud: Cloud): Promise<URLSearchParams> {
+  const request = { action: "create_application", tenant_id: null, name: "Demo", scopes: null };
+  const { payload, functionError } = await cloud.invoke("brokerage-sandbox-provision", request);
+  if (functionError !== undefined || !isRecord(payload)) throw new Error("The brokerage cannot be made.");
+  const { client_id, client_secret } = payload as { client_id: string; client_secret: string };
+  return new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+}
+
+/** A token, as soon as the signing key exists, which is made beside the start. */
+async function tokenOf(baseUrl: string, credentials: URLSearchParams): Promise<string> {
+  const last = performance.now() + tokenLimitMs;
+  for (;;) {
+    const reply = await fetch(`${baseUrl}/oauth/token`, { method: "POST", body: credentials });
+    const body = (await reply.json()) as { access_token?: string };
+    if (body.access_token !== undefined) return body.access_token;
+    if (reply.status < 500 || performance.now() > last) throw new Error(`No token: ${reply.status}.`);
+    await new Promise((next) => setTimeout(next, betweenTriesMs));
+  }
+}
+
+function callerOf(baseUrl: string, token: string) {
+  return async (method: string, path: string, body?: object): Promise<DemoReply> => {
+    const reply = await fetch(baseUrl + path, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, ...(body && { "Content-Type": "application/json" }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: reply.status, body: await reply.json() };
+  };
+}
+
+async function play(cloud: Cloud, quiet: boolean): Promise<void> {
+  const arrivals: Arrival[] = [];
+  const secrets: string[] = [];
+  const receiver = await startReceiver({
+    port: 0,
+    secrets,
+    status: 200,
+    failFirst: 0,
+    delayMs: 0,
+    print: () => undefined,
+    seen: (body, signature) => {
+      const { sequence, type, id } = JSON.parse(body) as { sequence: string; type: string; id: string };
+      arrivals.push({ sequence: Number(sequence), type, id, signature });
+    },
+  });
+  try {
+    const token = await tokenOf(cloud.baseUrl, await newBrokerage(cloud));
+    const moments = await tellStory({
+      call: callerOf(cloud.baseUrl, token),
+      say: quiet ? () => undefined : (text) => console.log(text),
+      receiverUrl: receiver.url,
+      expectSecret: (secret) => void secrets.push(secret),
+      arrivals,
+    });
+    console.log("\n## The life of the account\n");
+    for (const line of lifeTable(moments)) console.log(line);
+    console.log("\n  * equity   o balance   - where the margin call comes   = where the stop-out comes\n");
+    for (const line of lifePlot(moments, levels)) console.log(line);
+  } finally {
+    await receiver.stop();
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { quiet: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
+  });
+  if (values.help) return console.log(help);
+  console.log("Starting the service on this machine ...");
+  const dataDir = mkdtempSync(join(tmpdir(), "brokerage-demo-"));
+  // Whoever is told to end leaves nothing behind; what was started ends with this process.
+  process.once("exit", () => rmSync(dataDir, { recursive: true, force: true }));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+  const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"));
+  const cloud = await startCloud({ assemblyDir: assembly.directory, dataDir, port: 0 });
+  try {
+    await play(cloud, values.quiet);
+  } finally {
+    await cloud.stop();
+  }
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  console.error(`\nThe demo could not be told to its end. ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+}
