@@ -3,9 +3,10 @@ import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import type { Cursor } from "./cursor.ts";
 import { events, type Key, sequences } from "./entities.ts";
+import { projection } from "./partition.ts";
 import { readKeys } from "./store.ts";
 import { readItem, table } from "./table.ts";
-import { facetsAttribute, type IndexName, indexes } from "./table-shape.ts";
+import { facetsAttribute, type IndexName, indexes, type SlimAttribute } from "./table-shape.ts";
 
 /** What a page is cut from: one order over sort keys, bounds, and what of it is wanted. */
 export interface PageRequest {
@@ -44,8 +45,8 @@ interface Source {
   readonly pk: string;
   readonly sk: string;
   readonly partition: string;
-  /** Whether an entry's keys are enough, since nobody asks for what the index carries. */
-  readonly keys_only?: boolean;
+  /** What is read of an entry beside its keys; all of it without this. */
+  readonly attributes?: readonly SlimAttribute[] | undefined;
 }
 
 /**
@@ -58,8 +59,7 @@ export async function pageOfIndex<T>(
   partitions: readonly string[],
   request: PageRequest,
 ): Promise<Page<T>> {
-  const keys_only = request.keep === undefined;
-  const page = await walk(indexSources(index, partitions, keys_only), request, false);
+  const page = await pageOfEntries(index, partitions, request, []);
   const items = await readKeys(
     page.items.map(({ key }) => key),
     false,
@@ -67,13 +67,17 @@ export async function pageOfIndex<T>(
   return { ...page, items: items.filter((item) => item !== undefined) as T[] };
 }
 
-/** As {@link pageOfIndex}, the entries alone: for who reads more than their items. */
+/**
+ * As {@link pageOfIndex}, the entries alone: for who reads more than their items. Of what the index carries an entry
+ * has these attributes, and all where a filter looks at them.
+ */
 export function pageOfEntries(
   index: ListIndex,
   partitions: readonly string[],
   request: PageRequest,
+  attributes: readonly SlimAttribute[],
 ): Promise<Page<Entry>> {
-  return walk(indexSources(index, partitions, false), request, false);
+  return walk(indexSources(index, partitions, request.keep === undefined ? attributes : undefined), request, false);
 }
 
 /** A page of a partition of the table itself, strongly consistent. */
@@ -115,9 +119,13 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   return { ...page, items, [way]: { direction: way, position: events.sortOf(edge), inclusive: true } };
 }
 
-function indexSources(index: ListIndex, partitions: readonly string[], keys_only: boolean): readonly Source[] {
+function indexSources(
+  index: ListIndex,
+  partitions: readonly string[],
+  attributes: Source["attributes"],
+): readonly Source[] {
   const { name, partition: pk, sort: sk } = indexes[index];
-  return partitions.map((partition) => ({ index: name, pk, sk, partition, keys_only }));
+  return partitions.map((partition) => ({ index: name, pk, sk, partition, attributes }));
 }
 
 /** How far one source has been read: to its end, or up to and including the last sort key. */
@@ -204,8 +212,8 @@ async function advance(
       ExpressionAttributeValues: { ":partition": source.partition, ...bounds.values },
       ScanIndexForward: !down,
       Limit: size,
-      // It costs the same units, but what is not sent need not be read: half of what the first list of 25 took.
-      ...(source.keys_only && { ProjectionExpression: `pk, sk, ${source.sk}` }),
+      // It costs the same units, but what is not sent need not be parsed, which is a part of every first list.
+      ...(source.attributes && projection(["pk", "sk", source.sk, ...source.attributes])),
     }),
   );
   const found = (answer.Items ?? []).map((item) => ({

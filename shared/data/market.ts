@@ -24,13 +24,23 @@ export async function symbolsOf(tenant: string): Promise<readonly TradingSymbol[
 /** Which symbols each tenant has, and since when that is known. They are only used to tell which prices to read. */
 const known = new Map<string, { readonly at: number; readonly pairs: readonly Pair[] }>();
 
+/** What tells whether a symbol converts; its sessions and the rest of its terms are most of what it is. */
+const pairAttributes = [
+  "symbol",
+  "calc_mode",
+  "base_currency",
+  "quote_currency",
+  "commission",
+] satisfies (keyof Pair)[];
+
 /** What is known of a tenant's symbols, read again when it is old or lacks a name that is asked for. */
 async function pairsOf(tenant: string, names: ReadonlySet<string>): Promise<readonly Pair[]> {
   const cached = known.get(tenant);
   const fresh = cached !== undefined && nowMs() - cached.at < limits.trading.symbols_cached_ms;
   const complete = fresh && [...names].every((name) => cached.pairs.some(({ symbol }) => symbol === name));
   if (fresh && complete) return cached.pairs;
-  const pairs = await symbolsOf(tenant);
+  const items = await readPartition(symbols.partition(tenant), { attributes: pairAttributes });
+  const pairs = items.map((item) => readItem<Pair>(item));
   known.delete(tenant);
   if (known.size >= limits.trading.symbols_cached_tenants) known.delete([...known.keys()][0] ?? "");
   known.set(tenant, { at: nowMs(), pairs });

@@ -8,12 +8,22 @@ interface PartitionOptions {
   readonly prefix?: string;
   /** Strongly consistent unless told otherwise. */
   readonly consistent?: boolean;
+  /** The attributes that are read; all of them without it. */
+  readonly attributes?: readonly string[];
+}
+
+/** What asks for these attributes alone, by names that are no words of DynamoDB's own. */
+export function projection(attributes: readonly string[]) {
+  return {
+    ProjectionExpression: attributes.map((name) => `#${name}`).join(", "),
+    ExpressionAttributeNames: Object.fromEntries(attributes.map((name) => [`#${name}`, name])),
+  };
 }
 
 /** All items of a partition of the main table in the order of their sort keys, as they are stored. */
 export async function readPartition(
   partition: string,
-  { prefix, consistent = true }: PartitionOptions = {},
+  { prefix, consistent = true, attributes }: PartitionOptions = {},
 ): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   let start: Record<string, unknown> | undefined;
@@ -25,6 +35,7 @@ export async function readPartition(
         KeyConditionExpression: `pk = :partition${prefix === undefined ? "" : " AND begins_with(sk, :prefix)"}`,
         ExpressionAttributeValues: { ":partition": partition, ...(prefix !== undefined && { ":prefix": prefix }) },
         ExclusiveStartKey: start,
+        ...(attributes && projection(attributes)),
       }),
     );
     found.push(...(answer.Items ?? []));

@@ -54,6 +54,9 @@ export const slimAttributes = [
   "facets",
 ] as const;
 
+/** An attribute that the indexes carry. */
+export type SlimAttribute = (typeof slimAttributes)[number];
+
 /** Attribute for what only one kind is filtered by, as a map: an index takes no more attributes than it has. */
 export const facetsAttribute = "facets";
 

@@ -51,7 +51,7 @@ export function pageOfTrades(tenant: string, place: ListPlace, accountIds?: read
  */
 export async function pageOfClientTrades(tenant: string, place: ListPlace, clientId: string): Promise<Page<Trade>> {
   const every: PageRequest = { limit: limits.client.max_accounts, descending: false, cursor: undefined };
-  const { items } = await pageOfEntries("owner", [accounts.ofClient(tenant, clientId)], every);
+  const { items } = await pageOfEntries("owner", [accounts.ofClient(tenant, clientId)], every, ["id"]);
   const wanted = place.query["account_id"];
   const own = items.map(({ item }) => String(item["id"])).filter((id) => wanted === undefined || id === wanted);
   return pageOfTrades(tenant, place, own);
@@ -94,7 +94,7 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
         : { index: "list", partitions: [positions.all(tenant)] };
   const filters = index === "state" ? positionFilters.filter((name) => name !== "symbol") : positionFilters;
   const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...keepBy(query, filters) };
-  const page = await pageOfEntries(index, partitions, request);
+  const page = await pageOfEntries(index, partitions, request, ["currency", "facets"]);
   const needs = page.items.map(({ item }) => ({
     symbol: String(item["symbol"]),
     currency: String(item["currency"]),
