@@ -192,6 +192,7 @@ describe("terms of a symbol", () => {
   it.each([
     ["lot_step", { lot_step: "0.20", lot_min: "0.20" }, "immutable_field"],
     ["calc_mode", { calc_mode: "cfd" }, "immutable_field"],
+    ["digits", { digits: 4, point: "0.0001" }, "immutable_field"],
     ["point", { point: "0.0001" }, "validation_failed"],
     ["lot_max", { lot_max: "0.05" }, "validation_failed"],
     ["margin_factor", { margin_factor: "0" }, "validation_failed"],

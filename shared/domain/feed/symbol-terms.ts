@@ -5,8 +5,11 @@ import type { TradingDecision } from "../trading/changes.ts";
 import { rational } from "../trading/rational.ts";
 import type { TradingSymbol } from "../trading/symbol.ts";
 
-/** What the money of open positions is computed from: it stays what it was when they were opened. */
-const fixed = ["base_currency", "quote_currency", "margin_currency", "calc_mode", "contract_size"] as const;
+/**
+ * What the money of open positions is computed from, and the unit that the prices which accounts wait for are counted
+ * in: it stays what it was when they were opened.
+ */
+const fixed = ["base_currency", "quote_currency", "margin_currency", "calc_mode", "contract_size", "digits"] as const;
 
 /** Decides a new symbol, or new terms of a known one. The same terms again change nothing. */
 export function setSymbol(
@@ -42,7 +45,7 @@ export function setSymbol(
 
 /** Lots of open positions must stay lots of their symbol: a step may only become finer. */
 function refuseChange(before: TradingSymbol, terms: FeedData["symbol"]) {
-  const moved = fixed.filter((name) => !sameNumberOrText(before[name], terms[name]));
+  const moved = fixed.filter((name) => !sameNumberOrText(String(before[name]), String(terms[name])));
   const coarser = !rational(before.lot_step).divisible(terms.lot_step);
   const names = [...moved, ...(coarser ? ["lot_step"] : [])];
   if (names.length === 0) return undefined;
