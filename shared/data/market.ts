@@ -33,14 +33,26 @@ const pairAttributes = [
   "commission",
 ] satisfies (keyof Pair)[];
 
+/** Reads of a tenant's symbols that are under way: accounts that are judged side by side wait for the same one. */
+const reading = new Map<string, Promise<readonly Pair[]>>();
+
 /** What is known of a tenant's symbols, read again when it is old or lacks a name that is asked for. */
 async function pairsOf(tenant: string, names: ReadonlySet<string>): Promise<readonly Pair[]> {
+  const isComplete = (pairs: readonly Pair[]) =>
+    [...names].every((name) => pairs.some(({ symbol }) => symbol === name));
   const cached = known.get(tenant);
   const fresh = cached !== undefined && nowMs() - cached.at < limits.trading.symbols_cached_ms;
-  const complete = fresh && [...names].every((name) => cached.pairs.some(({ symbol }) => symbol === name));
-  if (fresh && complete) return cached.pairs;
-  const items = await readPartition(symbols.partition(tenant), { attributes: pairAttributes });
-  const pairs = items.map((item) => readItem<Pair>(item));
+  if (fresh && isComplete(cached.pairs)) return cached.pairs;
+  const underWay = reading.get(tenant);
+  const shared = underWay === undefined ? [] : await underWay;
+  return shared.length > 0 && isComplete(shared) ? shared : readPairsOf(tenant);
+}
+
+async function readPairsOf(tenant: string): Promise<readonly Pair[]> {
+  const read = readPartition(symbols.partition(tenant), { attributes: pairAttributes });
+  const made = read.then((items) => items.map((item) => readItem<Pair>(item)));
+  reading.set(tenant, made);
+  const pairs = await made.finally(() => reading.delete(tenant));
   known.delete(tenant);
   if (known.size >= limits.trading.symbols_cached_tenants) known.delete([...known.keys()][0] ?? "");
   known.set(tenant, { at: nowMs(), pairs });
