@@ -43,9 +43,11 @@ export async function driveAccount(attempted: Attempted, accountId: string, to: 
   if (!acted.accounts_evaluated.includes(accountId)) await judge(attempted, accountId, acted);
   const reached = await read(attempted, accountId);
   if (reached === undefined) return { kind: "not_found" };
-  const whole = (found: readonly PublishedEvent[]) => isWhole(found, acted, before, reached);
+  // What was decided before may get its number only now, and belongs to no part of this.
+  const since = (found: readonly PublishedEvent[]) => found.filter(({ created_at }) => created_at >= now);
+  const whole = (found: readonly PublishedEvent[]) => isWhole(since(found), acted, before, reached);
   const log = await awaitEvents(tenant_id, after, whole, attempted.remainingMs);
-  const own = log.found.filter((event) => isOurs(event, acted, accountId));
+  const own = since(log.found).filter((event) => isOurs(event, acted, accountId));
   const moment = { market: await readMarket(tenant_id, reached.positions), now: nowIso() };
   const body: SandboxDriveBody = {
     object: "sandbox_drive",

@@ -483,5 +483,5 @@ describe("the grants of every function", () => {
       await receiver.stop();
       await stack.stop();
     }
-  }, 180_000);
+  }, 300_000);
 });
