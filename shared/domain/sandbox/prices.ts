@@ -82,8 +82,8 @@ export function priceAt(symbol: TradingSymbol, bid: bigint, spread: bigint): Pri
  */
 export function refusePrices(market: Market, changes: readonly PriceChange[], now: string): Refusal | undefined {
   const at = (place: number, { pointer, ...error }: FieldError) => ({
-    ...error,
     pointer: `#/prices/${place}${pointer}`,
+    ...error,
   });
   const unknown = changes.flatMap(({ symbol }, place) =>
     market.symbols.has(symbol)
