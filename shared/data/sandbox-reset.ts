@@ -220,6 +220,12 @@ function ownerKey(tenant: string, id: string): Key {
 /** Brings the market back to what it was at the beginning: each symbol once, by its age. */
 async function restoreMarket(walk: Walk): Promise<void> {
   const { tenant, reset } = walk;
+  for await (const page of walk.pages(priceWalks.partition(tenant))) {
+    const begun = page.filter((item) => String(item["created_at"]) < reset.created_at);
+    await walk.remove("other_items", begun.map(keyIn));
+  }
+  // A step, or a price that somebody sets, may be under way: what comes back has the last word.
+  if (walk.beganAt < reset.settled_at) return;
   const now = nowIso();
   const seed = new Map(seedSymbols(tenant, now).map((symbol) => [symbol.symbol, symbol]));
   const known = new Map<string, TradingSymbol>();
@@ -228,11 +234,6 @@ async function restoreMarket(walk: Walk): Promise<void> {
       const symbol = readItem<TradingSymbol>(item);
       known.set(symbol.symbol, symbol);
     }
-  }
-  // A walk ends before its price is set, so that no step comes after it.
-  for await (const page of walk.pages(priceWalks.partition(tenant))) {
-    const begun = page.filter((item) => String(item["created_at"]) < reset.created_at);
-    await walk.remove("other_items", begun.map(keyIn));
   }
   const old = [...known.values()].filter(({ created_at }) => created_at < reset.created_at);
   const foreign = old.filter(({ symbol }) => !seed.has(symbol));
