@@ -232,6 +232,8 @@ export const limits = {
      * lost.
      */
     looked_again_seconds: 60,
+    /** Each further look at a symbol whose price stays where it is waits twice as long, up to this. */
+    looked_again_max_seconds: 3600,
     /** That a symbol's price met triggers is noted at most once in this time; less than half of the time above. */
     noted_again_seconds: 20,
     /** Orders of a disabled account are looked for again until it has been disabled for so long: indexes lag. */

@@ -19,16 +19,17 @@ export async function noteBreach(tenant: string, symbol: string): Promise<void> 
   const now = nowMs();
   if (now < (noted.get(name) ?? 0)) return;
   const wake_at = wakeAfter(now);
-  const item = itemOf(breaches, { tenant_id: tenant, symbol, wake_at });
+  const item = itemOf(breaches, { tenant_id: tenant, symbol, wake_at, looks: 0 });
   await table.send(new PutCommand({ TableName: env.tableName, Item: item }));
   noted.delete(name);
   if (noted.size >= limits.trading.max_symbols) noted.delete([...noted.keys()][0] ?? "");
   noted.set(name, now + delayMs(limits.margin.noted_again_seconds));
 }
 
-/** When what is sent for at a moment is looked at again. */
-export function wakeAfter(ms: number): string {
-  return new Date(ms + delayMs(limits.margin.looked_again_seconds)).toISOString();
+/** When what is sent for at a moment is looked at again, after so many looks that changed nothing. */
+export function wakeAfter(ms: number, looks = 0): string {
+  const { looked_again_seconds: first, looked_again_max_seconds: most } = limits.margin;
+  return new Date(ms + delayMs(Math.min(first * 2 ** looks, most))).toISOString();
 }
 
 /** Forgets a symbol that no account is left beyond, unless it was noted again meanwhile. */

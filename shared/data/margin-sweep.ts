@@ -48,7 +48,8 @@ export async function sweepRisks(goOn: () => boolean): Promise<Swept> {
 /**
  * Looks again at symbols whose price met triggers: the accounts that are still beyond them are sent for again, and a
  * symbol that has none is forgotten. So a price that stays where it is finds every account that it must be judged for,
- * whatever messages were lost. Returns how many accounts were sent for.
+ * whatever messages were lost; those that only another price can help are looked at ever less often. Returns how many
+ * accounts were sent for.
  */
 export async function sweepBreaches(goOn: () => boolean): Promise<Swept> {
   let [done, failed] = [0, 0];
@@ -87,21 +88,34 @@ async function* beyond(tenant: string, quote: Quote | undefined): AsyncGenerator
   if (quote !== undefined) yield* exposedTo({ ...quote, tenant_id: tenant });
 }
 
+/** An item that a sweep sends for, and how often it did so in vain where that counts. */
+interface Due {
+  readonly wake_at: string | null;
+  readonly looks?: number;
+}
+
 /**
  * Moves the wake of an item on; false when somebody else did, or is just deciding on it. That is no change of version:
  * a decision under way stays as it is.
  */
-async function putOff<T extends { readonly wake_at: string | null }>(entity: Entity<T>, item: T): Promise<boolean> {
-  const wake_at = wakeAfter(nowMs());
+async function putOff<T extends Due>(entity: Entity<T>, item: T): Promise<boolean> {
+  const looks = item.looks === undefined ? undefined : item.looks + 1;
+  const wake_at = wakeAfter(nowMs(), looks);
+  const counted = looks === undefined ? "" : ", looks = :looks";
   const { due_sk: place } = entity.indexesOf?.({ ...item, wake_at }) ?? {};
   try {
     await table.send(
       new UpdateCommand({
         TableName: env.tableName,
         Key: entity.keyOf(item),
-        UpdateExpression: `SET wake_at = :wake, ${indexes.due.sort} = :place`,
+        UpdateExpression: `SET wake_at = :wake, ${indexes.due.sort} = :place${counted}`,
         ConditionExpression: "wake_at = :before",
-        ExpressionAttributeValues: { ":wake": wake_at, ":place": place, ":before": item.wake_at },
+        ExpressionAttributeValues: {
+          ":wake": wake_at,
+          ":place": place,
+          ":before": item.wake_at,
+          ...(looks !== undefined && { ":looks": looks }),
+        },
       }),
     );
     return true;

@@ -46,6 +46,8 @@ export interface Breach {
   readonly symbol: string;
   /** When the sweep looks, RFC 3339. */
   readonly wake_at: string;
+  /** How often it has looked since the last price that met any. */
+  readonly looks: number;
 }
 
 /** An account as its decisions about margin read it. */
