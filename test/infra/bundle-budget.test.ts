@@ -27,7 +27,6 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/provide": 200,
   "sandbox/open-trade": 200,
   "sandbox/close-trade": 200,
-  "sandbox/place-order": 200,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 210,
   "sandbox/drive-account": 210,
