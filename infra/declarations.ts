@@ -50,7 +50,7 @@ export function marked(source: string): string {
 
 /** A file with each limit that it names by its path in place of the path: else every function carries all of them. */
 export function inlined(source: string, values: object = limits): string {
-  if (!/^import .*\blimits\b.* from "(?:\.\.?\/)+limits\.ts";$/m.test(source)) return source;
+  if (!/^import .*\blimits\b.* from "(?:\.\.?\/)+(?:shared\/)?limits\.ts";$/m.test(source)) return source;
   return source.replace(/(?<![\w.$])limits((?:\.\w+)+)/g, (path, members: string) => {
     let value: unknown = values;
     for (const name of members.slice(1).split(".")) value = (value as Record<string, unknown> | undefined)?.[name];

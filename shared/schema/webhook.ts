@@ -14,7 +14,7 @@ import {
   text,
 } from "./fields.ts";
 
-const { webhooks: bounds } = limits;
+const bounds = limits.webhooks;
 
 /** What an endpoint may subscribe to: `*` is the nine kinds of the specification; the others only by name. */
 const Subscription = z.enum(["*", ...eventTypes, ...optInEventTypes]);

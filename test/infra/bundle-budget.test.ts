@@ -28,15 +28,15 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/open-trade": 200,
   "sandbox/close-trade": 200,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 210,
+  "sandbox/set-prices": 206,
   "sandbox/drive-account": 210,
   "sandbox/match": 200,
   "sandbox/settle-transaction": 200,
   "sandbox/fail-transaction": 200,
   "sandbox/return-transaction": 200,
   // Everything that trading decides. A bridge calls them all day, so they are hardly ever cold.
-  "feed/send-batch": 232,
-  "feed/retry-reject": 232,
+  "feed/send-batch": 229,
+  "feed/retry-reject": 227,
   // The client of SQS.
   "webhooks/replay": 175,
   "webhooks/retry-delivery": 175,

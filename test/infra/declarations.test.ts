@@ -122,6 +122,11 @@ describe("a limit", () => {
     expect(of(text)).toBe(expected);
   });
 
+  it("is known where a function names it, too", () => {
+    const named = 'import { limits } from "../../shared/limits.ts";\nlimits.b;';
+    expect(inlined(named, values)).toBe(named.replace("limits.b", "(1)"));
+  });
+
   it("stays where the name means something else", () => {
     expect(inlined("limits.b;", values)).toBe("limits.b;");
   });
