@@ -1,6 +1,6 @@
 import converter, { type Options } from "openapi-to-postmanv2";
 import type { JsonObject, OpenApi } from "./document.ts";
-import { exampleIds, exampleNames } from "./examples.ts";
+import { collectionOf, exampleIds, exampleNames } from "./examples.ts";
 
 /** Settings of the converter: folders by tag, values from the examples, authentication from the collection. */
 const conversion = {
@@ -113,7 +113,7 @@ function finishItem(item: PostmanItem, document: OpenApi): void {
   if (request === undefined) return;
   const path = `/${request.url.path.map((part) => part.replace(/^:(\w+)$/, "{$1}")).join("/")}`;
   const operation = document.paths[path]?.[request.method.toLowerCase()];
-  const collection = request.url.path[0] ?? "";
+  const collection = collectionOf(path);
   for (const variable of request.url.variable)
     variable.value = exampleNames[variable.key] ?? `{{${variableOf(collection)}}}`;
   for (const parameter of request.url.query) parameter.value = "";
@@ -125,9 +125,6 @@ function finishItem(item: PostmanItem, document: OpenApi): void {
     member.value = example[member.key] ?? "";
     member.disabled = example[member.key] === undefined;
   }
-  for (const parameter of request.url.query) parameter.value = "";
-  for (const parameter of [...request.url.query, ...request.header]) parameter.disabled = isOptional(parameter);
-  for (const header of request.header) if (header.key === "Idempotency-Key") header.value = "{{$guid}}";
   delete item.response;
   // Made anew at every run, while equal documents shall give equal collections.
   delete item.id;
