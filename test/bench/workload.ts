@@ -13,6 +13,7 @@ import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../su
 import { startTokenService } from "../support/token-service.ts";
 import { putMarket } from "../support/trading-data.ts";
 import { unitsOf } from "../support/watched-endpoint.ts";
+import { sandboxWork } from "./sandbox-work.ts";
 
 /** What one request of a row asks DynamoDB for. */
 export interface RowCost {
@@ -32,7 +33,8 @@ export interface Workload {
   readonly stop: () => Promise<void>;
 }
 
-interface Asked {
+/** A request of the work. */
+export interface Asked {
   readonly address: string;
   readonly parts?: RequestParts;
   /** Open rows are called by nobody. */
@@ -201,6 +203,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         address: `/deliveries/${(await exhaustedDelivery(api, hook.body.id, event)).id}/retry`,
       }),
       ...traded.requests,
+      ...sandboxWork(api),
       update_settings: async () => ({ address: "/settings", parts: { body: { four_eyes: false } } }),
     },
   };
