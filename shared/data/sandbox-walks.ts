@@ -16,8 +16,12 @@ import { readKeys, transact } from "./store.ts";
 import { table } from "./table.ts";
 import { itemOf, updateItem } from "./write.ts";
 
+/**
+ * Half a step from now: the schedule comes once a step, and a walk that was due a moment after it would wait for the
+ * next one, so that each step took two.
+ */
 function nextWake(): string {
-  return new Date(nowMs() + delayMs(limits.sandbox.walk_step_seconds)).toISOString();
+  return new Date(nowMs() + delayMs(limits.sandbox.walk_step_seconds) / 2).toISOString();
 }
 
 /** Ends the walks of these symbols; whoever sets a price does it before, so that no step comes after it. */

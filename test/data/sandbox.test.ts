@@ -350,13 +350,17 @@ describe("a price that walks", async () => {
   const gold = (more: object) => setPrices({ symbol: "XAUUSD", bid: "2400.20", ask: "2400.50", ...more });
   const bid = async () => (await quote("XAUUSD")).bid;
 
-  /** Takes one step of every walk, as the schedule does: its time has come. */
-  async function step() {
+  async function stored(): Promise<PriceWalk | undefined> {
     const { client, tableName } = api.emulator;
     const key = { pk: { S: `${tenant_id}|WALK` }, sk: { S: "XAUUSD" } };
     const { Item } = await client.send(new GetItemCommand({ TableName: tableName, Key: key, ConsistentRead: true }));
-    if (Item !== undefined) {
-      const walk = readRawItem<PriceWalk>(Item as Parameters<typeof readRawItem>[0]);
+    return Item && readRawItem<PriceWalk>(Item as Parameters<typeof readRawItem>[0]);
+  }
+
+  /** Takes one step of every walk, as the schedule does: its time has come. */
+  async function step() {
+    const walk = await stored();
+    if (walk !== undefined) {
       await putItem(api, priceWalks, { ...walk, wake_at: new Date(Date.now() - 1000).toISOString() });
     }
     return stepWalks(() => true);
@@ -377,6 +381,14 @@ describe("a price that walks", async () => {
     expect(new Set(first).size).toBeGreaterThan(1);
     expect(await walked("7")).toEqual(first);
     expect(await walked("8")).not.toEqual(first);
+  });
+
+  it("is due again when the schedule comes next, a minute later", async () => {
+    await gold({ mode: "walk" });
+    await step();
+    const dueInMs = Date.parse((await stored())?.wake_at ?? "") - Date.now();
+    expect(dueInMs).toBeGreaterThan(10_000);
+    expect(dueInMs).toBeLessThan(50_000);
   });
 
   it("waits for its time, and stands again where it is set or frozen", async () => {
