@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { startApi } from "../support/api.ts";
 import { programs, runProgram } from "./program.ts";
 
-const runs = Number(process.env["SIMULATION_RUNS"] ?? "60");
+const runs = Number(process.env["SIMULATION_RUNS"] ?? "40");
 // One seed for the gate, so that it says the same twice; `SIMULATION_SEED=random` looks for what is not known yet.
 const given = process.env["SIMULATION_SEED"] ?? "20261121";
 const base = given === "random" ? randomInt(2 ** 30) : Number(given);
