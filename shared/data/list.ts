@@ -2,8 +2,9 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import type { Cursor } from "./cursor.ts";
-import { events, type Key, sequences } from "./entities.ts";
+import { events, type Key } from "./entities.ts";
 import { projection } from "./partition.ts";
+import { lastSequence } from "./sequences.ts";
 import { readKeys } from "./store.ts";
 import { readItem, table } from "./table.ts";
 import { facetsAttribute, type IndexName, indexes, type SlimAttribute } from "./table-shape.ts";
@@ -92,8 +93,7 @@ export async function pageOfPartition<T>(partition: string, request: PageRequest
  * into.
  */
 export async function pageOfEvents<T>(tenant: string, afterSequence: number, request: PageRequest): Promise<Page<T>> {
-  const [counter] = await readKeys([sequences.key(tenant)]);
-  const last = (counter as { n?: number } | undefined)?.n ?? 0;
+  const last = await lastSequence(tenant);
   const start = afterSequence + 1;
   const { cursor, descending } = request;
   const down = descending === (cursor?.direction !== "prev");

@@ -6,6 +6,8 @@ import { table } from "./table.ts";
 interface PartitionOptions {
   /** What their sort keys begin with; all of them without it. */
   readonly prefix?: string;
+  /** The sort key that they come after; not together with a prefix, since DynamoDB takes one condition. */
+  readonly after?: string;
   /** Strongly consistent unless told otherwise. */
   readonly consistent?: boolean;
   /** The attributes that are read; all of them without it. */
@@ -23,8 +25,10 @@ export function projection(attributes: readonly string[]) {
 /** All items of a partition of the main table in the order of their sort keys, as they are stored. */
 export async function readPartition(
   partition: string,
-  { prefix, consistent = true, attributes }: PartitionOptions = {},
+  { prefix, after, consistent = true, attributes }: PartitionOptions = {},
 ): Promise<Record<string, unknown>[]> {
+  const begin = prefix === undefined ? "" : " AND begins_with(sk, :prefix)";
+  const bound = after === undefined ? begin : " AND sk > :after";
   const found: Record<string, unknown>[] = [];
   let start: Record<string, unknown> | undefined;
   do {
@@ -32,8 +36,12 @@ export async function readPartition(
       new QueryCommand({
         TableName: env.tableName,
         ConsistentRead: consistent,
-        KeyConditionExpression: `pk = :partition${prefix === undefined ? "" : " AND begins_with(sk, :prefix)"}`,
-        ExpressionAttributeValues: { ":partition": partition, ...(prefix !== undefined && { ":prefix": prefix }) },
+        KeyConditionExpression: `pk = :partition${bound}`,
+        ExpressionAttributeValues: {
+          ":partition": partition,
+          ...(prefix !== undefined && { ":prefix": prefix }),
+          ...(after !== undefined && { ":after": after }),
+        },
         ExclusiveStartKey: start,
         ...(attributes && projection(attributes)),
       }),

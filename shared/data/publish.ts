@@ -9,6 +9,7 @@ import { overdue, type Swept } from "./due.ts";
 import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
 import { addressees, fanOut, fanOutAgain } from "./fan-out.ts";
 import type { WaitingEvent } from "./outbox.ts";
+import { lastSequence } from "./sequences.ts";
 import { backoffMs, isThrottle, readKeys } from "./store.ts";
 import { table } from "./table.ts";
 import { endpointsOf } from "./webhook-reads.ts";
@@ -55,8 +56,7 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
   const gone: Outbox[] = [];
   let published: readonly PublishedEvent[] = [];
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
-    const [[counter], endpoints] = await Promise.all([readKeys([sequences.key(tenant)]), endpointsOf(tenant)]);
-    const last = (counter as { n?: number } | undefined)?.n ?? 0;
+    const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);
     const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
     const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
     const owedTo = await addressees(tenant, endpoints, announced);

@@ -6,10 +6,11 @@ import { delayMs, nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { overdue, type Swept } from "./due.ts";
-import { deliveries, deliveryId, events, type PublishedEvent, replays, sequences } from "./entities.ts";
+import { deliveries, deliveryId, events, type PublishedEvent, replays } from "./entities.ts";
 import { addressees, putDelivery, sendOrLeave } from "./fan-out.ts";
 import { inParallel } from "./parallel.ts";
 import type { OutgoingDelivery } from "./queues.ts";
+import { lastSequence } from "./sequences.ts";
 import { readKeys } from "./store.ts";
 import { readItem, table } from "./table.ts";
 
@@ -32,8 +33,7 @@ export async function eventsToReplay(
   { after_sequence, from, to }: EventRange,
 ): Promise<{ readonly sequences: readonly number[]; readonly next: number | null }> {
   const tenant = endpoint.tenant_id;
-  const [counter] = await readKeys([sequences.key(tenant)]);
-  const last = (counter as { n?: number } | undefined)?.n ?? 0;
+  const last = await lastSequence(tenant);
   const after = after_sequence === undefined ? await lastBefore(tenant, from ?? "", last) : Number(after_sequence);
   const seen = await glances(tenant, after, last);
   const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];

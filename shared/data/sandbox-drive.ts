@@ -7,9 +7,10 @@ import { nowIso } from "../runtime/clock.ts";
 import type { SandboxDriveBody } from "../schema/sandbox.ts";
 import type { PublishedEvent } from "./entities.ts";
 import { readMarket } from "./market.ts";
-import { awaitEvents, lastSequence } from "./sandbox-events.ts";
+import { awaitEvents } from "./sandbox-events.ts";
 import { type Acted, actOn, effectsBody, judge } from "./sandbox-matching.ts";
 import { setPrices } from "./sandbox-prices.ts";
+import { lastSequence } from "./sequences.ts";
 import { loadItems } from "./store.ts";
 import { type AccountState, type Attempted, readHolder } from "./trading.ts";
 

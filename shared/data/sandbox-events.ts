@@ -1,16 +1,9 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { nowMs, pause } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
-import { events, type PublishedEvent, sequences } from "./entities.ts";
-import { readKeys } from "./store.ts";
-import { readItem, table } from "./table.ts";
-
-/** The number of the last event of a tenant that is published. */
-export async function lastSequence(tenant: string): Promise<number> {
-  const [counter] = await readKeys([sequences.key(tenant)]);
-  return (counter as { n?: number } | undefined)?.n ?? 0;
-}
+import { events, type PublishedEvent } from "./entities.ts";
+import { readPartition } from "./partition.ts";
+import { lastSequence } from "./sequences.ts";
+import { readItem } from "./table.ts";
 
 /**
  * The events of a tenant after a number, read again until they hold all that is awaited or the time is up. They get
@@ -40,20 +33,6 @@ async function eventsAfter(tenant: string, after: number): Promise<readonly Publ
 }
 
 async function eventsIn(partition: string, after: number): Promise<PublishedEvent[]> {
-  const found: PublishedEvent[] = [];
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        ConsistentRead: true,
-        KeyConditionExpression: "pk = :partition AND sk > :after",
-        ExpressionAttributeValues: { ":partition": partition, ":after": events.sortOf(after) },
-        ExclusiveStartKey: start,
-      }),
-    );
-    found.push(...(answer.Items ?? []).map((item) => readItem<PublishedEvent>(item)));
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
-  return found;
+  const items = await readPartition(partition, { after: events.sortOf(after) });
+  return items.map((item) => readItem<PublishedEvent>(item));
 }
