@@ -81,7 +81,10 @@ export const mutations: readonly Mutation[] = [
     file: "shared/data/publish.ts",
     edits: [
       ["import { TransactWriteCommand }", "import { TransactWriteCommand, UpdateCommand }"],
-      ["    const last = (counter as { n?: number } | undefined)?.n ?? 0;\n", ""],
+      [
+        "const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);",
+        "const endpoints = await endpointsOf(tenant);",
+      ],
       [
         "    const owedTo = await addressees(",
         `    const taken = new UpdateCommand({
