@@ -174,7 +174,8 @@ const listPattern = /^\^(.+)\(\?:,\1\)\{0,(\d+)\}\$$/;
 /** Where OpenAPI has a word of its own for what a schema says by a pattern or by code. */
 function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: JsonObject }): void {
   const json = jsonSchema;
-  if (zodSchema === fields.Timestamp) json["format"] = "date-time";
+  if (zodSchema === fields.Timestamp || zodSchema === fields.TimestampInput) json["format"] = "date-time";
+  if (zodSchema === fields.CalendarDate) json["format"] = "date";
   if (json["format"] === "date" || json["format"] === "date-time") delete json["pattern"];
   if (zodSchema === fields.Metadata) json["maxProperties"] = limits.metadata.max_keys;
   if (zodSchema === innermost(fields.pageParameters.limit)) {

@@ -29,7 +29,7 @@ const MarginCalculation = z.enum(["max", "sum", "net"]);
 /** `POST /accounts`: the client is enough. */
 export const CreateAccountRequest = z.strictObject({
   client_id: id("cli"),
-  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "account_number"))),
+  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "must be 8 to 10 digits"))),
   type: z.optional(AccountType),
   currency: z.optional(Currency),
   group_id: z.optional(text(64)),
@@ -131,7 +131,7 @@ export const ListAccountsQuery = z.strictObject({
   type: z.optional(setOf(AccountType.options)),
   currency: z.optional(setOf(Currency.options)),
   group_id: z.optional(text(64)),
-  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "account_number"))),
+  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "must be 8 to 10 digits"))),
   platform_login: z.optional(text(64)),
   margin_status: z.optional(setOf(MarginStatus.options)),
   sort: z.optional(z.enum(["-created_at", "created_at"])),

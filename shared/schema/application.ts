@@ -8,7 +8,9 @@ const Status = z.enum(["active", "revoked"]);
 const Scopes = z.array(z.enum(scopes)).check(z.minLength(1), z.maxLength(scopes.length));
 
 /** An address or a range of addresses, IPv4 or IPv6: `203.0.113.0/24` (RFC 4632, RFC 4291). */
-const AddressRange = z.string().check(z.maxLength(49), z.refine(isAddressRange, "address_range"));
+const AddressRange = z
+  .string()
+  .check(z.maxLength(49), z.refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/24"));
 const AddressRanges = z.array(AddressRange).check(z.maxLength(limits.applications.max_allowed_ips));
 
 function isAddressRange(value: string): boolean {

@@ -48,14 +48,24 @@ const Email = z.pipe(
     z.string(),
     z.transform((value: string) => value.trim().toLowerCase()),
   ),
-  z.string().check(z.maxLength(254), z.regex(/^[^\s@<>()[\],;:"\\\p{Cc}]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/u, "email")),
+  z
+    .string()
+    .check(
+      z.maxLength(254),
+      z.regex(/^[^\s@<>()[\],;:"\\\p{Cc}]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/u, "must be an email address"),
+    ),
 );
 
-const Phone = z.string().check(z.regex(/^\+[1-9]\d{6,14}$/, "phone"));
-const Language = z.string().check(z.regex(/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, "language"));
+const Phone = z
+  .string()
+  .check(z.regex(/^\+[1-9]\d{6,14}$/, "must be a phone number in E.164 form such as +351912345678"));
+const Language = z.string().check(z.regex(/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, "must be a language tag (BCP 47)"));
 const TimeZone = z
   .string()
-  .check(z.maxLength(50), z.regex(/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/, "time_zone"));
+  .check(
+    z.maxLength(50),
+    z.regex(/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/, "must be a time zone name (IANA)"),
+  );
 const Tags = z.array(text(50)).check(z.maxLength(20));
 
 const profile = {

@@ -45,9 +45,15 @@ export const ListEventsQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
   type: z.optional(setOf([...eventTypes, ...optInEventTypes].map((type) => type.replace(".", "\\.")))),
-  resource_id: z.optional(z.string().check(z.regex(/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/, "id"))),
+  resource_id: z.optional(
+    z
+      .string()
+      .check(
+        z.regex(/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/, "must be an identifier such as acc_01HZX3N5T9GQ6R0V8W2YB4CDEF"),
+      ),
+  ),
   account_id: z.optional(id("acc")),
   client_id: z.optional(id("cli")),
-  after_sequence: z.optional(z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "sequence"))),
+  after_sequence: z.optional(z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number"))),
   sort: z.optional(z.enum(["sequence", "-sequence"])),
 });

@@ -1,24 +1,35 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { CalendarDate, Links, pageParameters, setOf, Timestamp, TimestampInput, text } from "./fields.ts";
-import { Decimal, SymbolName, TradingSymbol } from "./symbol.ts";
+import { Decimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
 
 /** Number of an item in its feed: a whole number from 1, without leading zeros. */
-const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "feed_sequence"));
+const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
 /** What a platform calls one of its own: a deal, a position, an order, a login. */
 const PlatformId = text(64);
 /** Money that a platform booked, with the sign that it had on the account. */
-const SignedMoney = z.string().check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?$/, "signed_amount"));
+const SignedMoney = z
+  .string()
+  .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?$/, "must be a plain decimal such as -6.20"));
 /** Money that is never in favour of the account. */
-const Cost = z.string().check(z.regex(/^(?:-(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?|0(?:\.0{1,3})?)$/, "cost"));
+const Cost = z
+  .string()
+  .check(
+    z.regex(
+      /^(?:-(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?|0(?:\.0{1,3})?)$/,
+      "must be a plain decimal that is not above 0, such as -3.50",
+    ),
+  );
 
 const Platform = z.enum(["mt4", "mt5", "ctrader", "other"]);
 const Authority = z.enum(["platform", "service"]);
 
 /** `POST /feed/sources` */
 export const CreateFeedSourceRequest = z.strictObject({
-  name: z.string().check(z.regex(/^[a-z][a-z0-9]{1,15}:[A-Za-z0-9._-]{1,47}$/, "source_name")),
+  name: z
+    .string()
+    .check(z.regex(/^[a-z][a-z0-9]{1,15}:[A-Za-z0-9._-]{1,47}$/, "must be a platform and a name such as mt5:live-1")),
   platform: Platform,
   authoritative: z.optional(Authority),
   first_seq: z.optional(Sequence),
@@ -133,26 +144,15 @@ export const FeedBalanceOperation = z.strictObject({
   kind: z.enum(["deposit", "withdrawal"]),
 });
 
-const {
-  object: _object,
-  market_status: _status,
-  next_open_at: _opens,
-  next_close_at: _closes,
-  created_at: _created,
-  updated_at: _updated,
-  version: _version,
-  _links,
-  ...symbolFields
-} = TradingSymbol.shape;
-
 /** A symbol with its terms. `market_status` halts it whatever its sessions say; without it they decide. */
 export const FeedSymbol = z.strictObject({
-  ...symbolFields,
+  symbol: SymbolName,
   description: text(200),
+  ...symbolTerms,
   max_leverage: z.optional(z.nullable(z.int().check(z.minimum(1), z.maximum(1000)))),
   margin_factor: z.optional(Decimal),
   stops_level: z.optional(z.int().check(z.minimum(0), z.maximum(1_000_000))),
-  trading_mode: z.optional(TradingSymbol.shape.trading_mode),
+  trading_mode: z.optional(symbolTerms.trading_mode),
   holidays: z.optional(z.array(CalendarDate).check(z.maxLength(366))),
   market_status: z.optional(z.enum(["open", "halted"])),
 });

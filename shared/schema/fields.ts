@@ -2,16 +2,43 @@ import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 
 /** RFC 3339 in UTC with milliseconds: `2026-11-21T06:30:00.123Z`. */
-export const Timestamp = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, "timestamp"));
+export const Timestamp = z
+  .string()
+  .check(
+    z.regex(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+      "must be a moment in RFC 3339 form such as 2026-11-21T06:30:00Z",
+    ),
+  );
+
+// A day that the calendar has, as `z.iso` asks for it; that would bring four formats along, 3 KB.
+const leapYear = String.raw`(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)`;
+const shortMonths = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)`;
+const day = String.raw`(?:${leapYear}-02-29|\d{4}-(?:${shortMonths}|(?:0[13578]|1[02])-31))`;
+const timeOfDay = String.raw`(?:[01]\d|2[0-3]):[0-5]\d`;
 
 /** A moment in a request: RFC 3339 with any offset. */
-export const TimestampInput = z.iso.datetime({ offset: true, error: "timestamp" });
+export const TimestampInput = z
+  .string()
+  .check(
+    z.regex(
+      new RegExp(String.raw`^${day}T${timeOfDay}:[0-5]\d(?:\.\d+)?(?:Z|[+-]${timeOfDay})$`),
+      "must be a moment in RFC 3339 form such as 2026-11-21T06:30:00Z",
+    ),
+  );
 
 /** A calendar day: `2026-11-21`. */
-export const CalendarDate = z.iso.date("date");
+export const CalendarDate = z.string().check(z.regex(new RegExp(`^${day}$`), "must be a date such as 1990-12-31"));
 
 /** Decimal string with exactly the minor digits of its currency: `"1250.00"` USD, `"15000"` JPY. */
-export const Money = z.string().check(z.regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/, "amount"));
+export const Money = z
+  .string()
+  .check(
+    z.regex(
+      /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/,
+      "must be a plain decimal such as 1000.00: no sign, exponent or leading zero, at most 15 digits before the point",
+    ),
+  );
 
 /** ISO 4217 code of a currency the service trades in. */
 export const Currency = z.enum(["USD", "EUR", "GBP", "CHF", "JPY", "AUD"]);
@@ -19,28 +46,40 @@ export const Currency = z.enum(["USD", "EUR", "GBP", "CHF", "JPY", "AUD"]);
 export type CurrencyCode = z.infer<typeof Currency>;
 
 /** A percentage with two digits: `"100.00"`. */
-export const Percent = z.string().check(z.regex(/^(?:0|[1-9]\d{0,4})(?:\.\d{1,2})?$/, "percent"));
+export const Percent = z
+  .string()
+  .check(z.regex(/^(?:0|[1-9]\d{0,4})(?:\.\d{1,2})?$/, "must be a percentage such as 100.00"));
 
 /** ISO 3166-1 alpha-2 in capitals. */
-export const Country = z.string().check(z.regex(/^[A-Z]{2}$/, "country"));
+export const Country = z
+  .string()
+  .check(z.regex(/^[A-Z]{2}$/, "must be a country code of two capital letters (ISO 3166-1)"));
 
 /** Text without control characters, not blank, at most `max` characters. */
 // @__NO_SIDE_EFFECTS__
 export function text(max: number) {
-  return z.string().check(z.minLength(1), z.maxLength(max), z.regex(/^(?!\s*$)[^\p{Cc}\p{Cs}]+$/u, "text"));
+  return z
+    .string()
+    .check(
+      z.minLength(1),
+      z.maxLength(max),
+      z.regex(/^(?!\s*$)[^\p{Cc}\p{Cs}]+$/u, "must be text without control characters and not blank"),
+    );
 }
 
 /** What the caller keeps with a resource: at most 50 keys of 40 characters, values of at most 500. */
 export const Metadata = z
   .record(
-    z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "metadata_key")),
+    z
+      .string()
+      .check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "must be 1 to 40 letters, digits, dots, hyphens or underscores")),
     z.string().check(z.maxLength(limits.metadata.max_value_characters)),
   )
-  .check(z.refine((value) => Object.keys(value).length <= limits.metadata.max_keys, "metadata_keys"));
+  .check(z.refine((value) => Object.keys(value).length <= limits.metadata.max_keys, "must not hold more than 50 keys"));
 
 /** Metadata in a merge patch: null removes a key. */
 export const MetadataPatch = z.record(
-  z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "metadata_key")),
+  z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "must be 1 to 40 letters, digits, dots, hyphens or underscores")),
   z.nullable(z.string().check(z.maxLength(limits.metadata.max_value_characters))),
 );
 
@@ -50,7 +89,9 @@ export const ulid = "[0-9A-HJKMNP-TV-Z]{26}";
 /** Identifier `<prefix>_<ULID>`. */
 // @__NO_SIDE_EFFECTS__
 export function id(prefix: string) {
-  return z.string().check(z.regex(new RegExp(`^${prefix}_${ulid}$`), `id ${prefix}_`));
+  return z
+    .string()
+    .check(z.regex(new RegExp(`^${prefix}_${ulid}$`), `must be an identifier that begins with ${prefix}_`));
 }
 
 /** Links of a resource or of a page. */
@@ -67,7 +108,7 @@ export const resourceFields = {
 
 /** Query parameters of every list. */
 export const pageParameters = {
-  limit: z.optional(z.string().check(z.regex(/^(?:[1-9]\d?|100)$/, "limit"))),
+  limit: z.optional(z.string().check(z.regex(/^(?:[1-9]\d?|100)$/, "must be a whole number from 1 to 100"))),
   cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(1024))),
 };
 
@@ -79,13 +120,22 @@ export const createdRange = { created_from: z.optional(TimestampInput), created_
 export function setOf(words: readonly string[]) {
   const word = `(?:${words.join("|")})`;
   const more = limits.page.max_filter_words - 1;
-  return z.string().check(z.regex(new RegExp(`^${word}(?:,${word}){0,${more}}$`), `one of ${words.join(", ")}`));
+  return z
+    .string()
+    .check(
+      z.regex(
+        new RegExp(`^${word}(?:,${word}){0,${more}}$`),
+        `must be one or more of ${words.join(", ")}, separated by commas`,
+      ),
+    );
 }
 
 /** One or more texts of this pattern, at most `most`, separated by commas. */
 // @__NO_SIDE_EFFECTS__
 export function listOf(pattern: string, most: number, what: string) {
-  return z.string().check(z.regex(new RegExp(`^${pattern}(?:,${pattern}){0,${most - 1}}$`), `list of ${what}`));
+  return z
+    .string()
+    .check(z.regex(new RegExp(`^${pattern}(?:,${pattern}){0,${most - 1}}$`), `must be ${what}, separated by commas`));
 }
 
 /** One page of a list. */

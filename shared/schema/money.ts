@@ -8,7 +8,12 @@ import { limits } from "../limits.ts";
  */
 export const MoneyInput = z
   .string()
-  .check(z.regex(new RegExp(`^(?:0|[1-9]\\d{0,${limits.money.max_integer_digits - 1}})(?:\\.\\d{1,20})?$`), "amount"));
+  .check(
+    z.regex(
+      new RegExp(`^(?:0|[1-9]\\d{0,${limits.money.max_integer_digits - 1}})(?:\\.\\d{1,20})?$`),
+      "must be a plain decimal such as 1000.00: no sign, exponent or leading zero, at most 15 digits before the point",
+    ),
+  );
 
 /**
  * Names of the members of an object schema that hold money. The strict JSON reader keeps the source text of numbers

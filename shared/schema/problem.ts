@@ -1,87 +1,132 @@
-/**
- * The closed list of problem codes: what an integrator may see in `code`, its HTTP status and its constant title
- * (RFC 9457 3.1.3). The `type` of each is a page of the documentation named after the code.
- */
-export const problems = {
-  malformed_json: { status: 400, title: "The body is not valid JSON." },
-  duplicate_key: { status: 400, title: "The body repeats a member name." },
-  invalid_parameter: { status: 400, title: "A parameter is not valid." },
-  unknown_parameter: { status: 400, title: "A query parameter is not known." },
-  invalid_cursor: { status: 400, title: "The cursor does not belong to this list." },
-  idempotency_key_invalid: { status: 400, title: "The Idempotency-Key is not valid." },
-  unauthenticated: { status: 401, title: "A valid access token is required." },
-  insufficient_scope: { status: 403, title: "The token lacks a scope." },
-  address_not_allowed: { status: 403, title: "The application may not call from this address." },
-  four_eyes_required: { status: 403, title: "Another application must approve this." },
-  symbol_not_found: { status: 404, title: "The symbol does not exist." },
-  not_found: { status: 404, title: "There is nothing here." },
-  method_not_allowed: { status: 405, title: "The path does not know this method." },
-  illegal_transition: { status: 409, title: "The state does not allow this change." },
-  account_disabled: { status: 409, title: "The account is disabled." },
-  account_closed: { status: 409, title: "The account is closed." },
-  account_close_only: { status: 409, title: "The account only allows closing." },
-  account_not_empty: { status: 409, title: "The account is not empty." },
-  client_closed: { status: 409, title: "The client is closed." },
-  client_suspended: { status: 409, title: "The client is suspended." },
-  client_has_open_accounts: { status: 409, title: "The client still has open accounts." },
-  client_not_verified: { status: 409, title: "The client is not verified." },
-  too_many_accounts: { status: 409, title: "The client has as many accounts as a client may have." },
-  email_taken: { status: 409, title: "Another client has this email address." },
-  external_id_taken: { status: 409, title: "The external id is in use." },
-  number_taken: { status: 409, title: "Another account has this number." },
-  source_name_taken: { status: 409, title: "Another source has this name." },
-  too_many_feed_sources: { status: 409, title: "The brokerage has as many sources as it may have." },
-  sequence_gap: { status: 409, title: "Items are missing before this batch." },
-  platform_login_taken: { status: 409, title: "Another account has this platform login." },
-  duplicate_provider_reference: { status: 409, title: "A transaction with this provider reference exists." },
-  insufficient_free_margin: { status: 409, title: "The free margin does not cover the amount." },
-  application_revoked: { status: 409, title: "The application is revoked." },
-  too_many_applications: { status: 409, title: "The brokerage has as many applications as it may have." },
-  too_many_webhook_endpoints: { status: 409, title: "The brokerage has as many webhook endpoints as it may have." },
-  webhook_endpoint_disabled: { status: 409, title: "The webhook endpoint is not enabled." },
-  secret_rotation_in_progress: { status: 409, title: "The secret before still works." },
-  insufficient_margin: { status: 409, title: "The free margin does not cover the trade." },
-  leverage_change_breaches_margin: { status: 409, title: "The open positions do not allow this leverage." },
-  liquidation_in_progress: { status: 409, title: "The account is being liquidated." },
-  platform_account: { status: 409, title: "A trading platform keeps this account." },
-  margin_level_unreachable: { status: 409, title: "No price gives the account this margin level." },
-  market_closed: { status: 409, title: "The market of the symbol is closed." },
-  metrics_stale: { status: 409, title: "A price that is needed is too old." },
-  symbol_disabled: { status: 409, title: "The symbol is not open to new trades." },
-  too_many_positions: { status: 409, title: "The account has as many open positions as an account may have." },
-  precondition_failed: { status: 412, title: "The resource has changed." },
-  payload_too_large: { status: 413, title: "The body is too large." },
-  unsupported_media_type: { status: 415, title: "The content type is not supported." },
-  validation_failed: { status: 422, title: "Your request is not valid." },
-  idempotency_key_reused: { status: 422, title: "The Idempotency-Key was used for another request." },
-  insufficient_funds: { status: 422, title: "The available balance does not cover the amount." },
-  client_not_found: { status: 422, title: "The client does not exist." },
-  webhook_endpoint_not_found: { status: 422, title: "The webhook endpoint does not exist." },
-  account_not_found: { status: 422, title: "The account does not exist." },
-  client_underage: { status: 422, title: "The client is too young." },
-  leverage_not_allowed: { status: 422, title: "The leverage is not allowed for this account." },
-  amount_precision: { status: 422, title: "The amount has more digits than its currency." },
-  amount_too_large: { status: 422, title: "The amount is too large." },
-  currency_mismatch: { status: 422, title: "The currency is not that of the account." },
-  item_failed: { status: 422, title: "The item could not be applied." },
-  too_many_symbols: { status: 422, title: "The brokerage has as many symbols as it may have." },
-  unknown_position: { status: 422, title: "The position is not known." },
-  unknown_order: { status: 422, title: "The order is not known." },
-  position_known: { status: 422, title: "The position is known already." },
-  invalid_price: { status: 422, title: "The price is not possible." },
-  no_conversion_path: { status: 422, title: "There is no way to convert to the currency of the account." },
-  fee_too_high: { status: 422, title: "The fee is not lower than the amount." },
-  immutable_field: { status: 422, title: "A field cannot be changed." },
-  rate_limit_exceeded: { status: 429, title: "Too many requests." },
-  internal_error: { status: 500, title: "The service failed." },
-  bad_gateway: { status: 502, title: "The service failed." },
-  no_quote: { status: 503, title: "The symbol has no price yet." },
-  service_unavailable: { status: 503, title: "The service is not available right now." },
-  gateway_timeout: { status: 504, title: "The service did not answer in time." },
+/** The closed list of problem codes by HTTP status, each with its constant title (RFC 9457 3.1.3). */
+const titles = {
+  400: {
+    malformed_json: "The body is not valid JSON.",
+    duplicate_key: "The body repeats a member name.",
+    invalid_parameter: "A parameter is not valid.",
+    unknown_parameter: "A query parameter is not known.",
+    invalid_cursor: "The cursor does not belong to this list.",
+    idempotency_key_invalid: "The Idempotency-Key is not valid.",
+  },
+  401: {
+    unauthenticated: "A valid access token is required.",
+  },
+  403: {
+    insufficient_scope: "The token lacks a scope.",
+    address_not_allowed: "The application may not call from this address.",
+    four_eyes_required: "Another application must approve this.",
+  },
+  404: {
+    symbol_not_found: "The symbol does not exist.",
+    not_found: "There is nothing here.",
+  },
+  405: {
+    method_not_allowed: "The path does not know this method.",
+  },
+  409: {
+    illegal_transition: "The state does not allow this change.",
+    account_disabled: "The account is disabled.",
+    account_closed: "The account is closed.",
+    account_close_only: "The account only allows closing.",
+    account_not_empty: "The account is not empty.",
+    client_closed: "The client is closed.",
+    client_suspended: "The client is suspended.",
+    client_has_open_accounts: "The client still has open accounts.",
+    client_not_verified: "The client is not verified.",
+    too_many_accounts: "The client has as many accounts as a client may have.",
+    email_taken: "Another client has this email address.",
+    external_id_taken: "The external id is in use.",
+    number_taken: "Another account has this number.",
+    source_name_taken: "Another source has this name.",
+    too_many_feed_sources: "The brokerage has as many sources as it may have.",
+    sequence_gap: "Items are missing before this batch.",
+    platform_login_taken: "Another account has this platform login.",
+    duplicate_provider_reference: "A transaction with this provider reference exists.",
+    insufficient_free_margin: "The free margin does not cover the amount.",
+    application_revoked: "The application is revoked.",
+    too_many_applications: "The brokerage has as many applications as it may have.",
+    too_many_webhook_endpoints: "The brokerage has as many webhook endpoints as it may have.",
+    webhook_endpoint_disabled: "The webhook endpoint is not enabled.",
+    secret_rotation_in_progress: "The secret before still works.",
+    insufficient_margin: "The free margin does not cover the trade.",
+    leverage_change_breaches_margin: "The open positions do not allow this leverage.",
+    liquidation_in_progress: "The account is being liquidated.",
+    platform_account: "A trading platform keeps this account.",
+    margin_level_unreachable: "No price gives the account this margin level.",
+    market_closed: "The market of the symbol is closed.",
+    metrics_stale: "A price that is needed is too old.",
+    symbol_disabled: "The symbol is not open to new trades.",
+    too_many_positions: "The account has as many open positions as an account may have.",
+  },
+  412: {
+    precondition_failed: "The resource has changed.",
+  },
+  413: {
+    payload_too_large: "The body is too large.",
+  },
+  415: {
+    unsupported_media_type: "The content type is not supported.",
+  },
+  422: {
+    validation_failed: "Your request is not valid.",
+    idempotency_key_reused: "The Idempotency-Key was used for another request.",
+    insufficient_funds: "The available balance does not cover the amount.",
+    client_not_found: "The client does not exist.",
+    webhook_endpoint_not_found: "The webhook endpoint does not exist.",
+    account_not_found: "The account does not exist.",
+    client_underage: "The client is too young.",
+    leverage_not_allowed: "The leverage is not allowed for this account.",
+    amount_precision: "The amount has more digits than its currency.",
+    amount_too_large: "The amount is too large.",
+    currency_mismatch: "The currency is not that of the account.",
+    item_failed: "The item could not be applied.",
+    too_many_symbols: "The brokerage has as many symbols as it may have.",
+    unknown_position: "The position is not known.",
+    unknown_order: "The order is not known.",
+    position_known: "The position is known already.",
+    invalid_price: "The price is not possible.",
+    no_conversion_path: "There is no way to convert to the currency of the account.",
+    fee_too_high: "The fee is not lower than the amount.",
+    immutable_field: "A field cannot be changed.",
+  },
+  429: {
+    rate_limit_exceeded: "Too many requests.",
+  },
+  500: {
+    internal_error: "The service failed.",
+  },
+  502: {
+    bad_gateway: "The service failed.",
+  },
+  503: {
+    no_quote: "The symbol has no price yet.",
+    service_unavailable: "The service is not available right now.",
+  },
+  504: {
+    gateway_timeout: "The service did not answer in time.",
+  },
 } as const;
 
+type Titles = typeof titles;
+
 /** Stable, machine-readable reason of a problem. */
-export type ProblemCode = keyof typeof problems;
+export type ProblemCode = { [Status in keyof Titles]: keyof Titles[Status] }[keyof Titles];
+
+/** What a code always comes with. */
+export interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+}
+
+/**
+ * What an integrator may see in `code`, its HTTP status and its title. The `type` of each is a page of the documentation
+ * named after the code.
+ */
+export const problems = Object.fromEntries(
+  Object.entries(titles).flatMap(([status, codes]) =>
+    Object.entries(codes).map(([code, title]) => [code, { status: Number(status), title }]),
+  ),
+) as Readonly<Record<ProblemCode, ProblemKind>>;
 
 /** Page of the documentation that explains a code; rate limits use the registered IANA problem type. */
 export function problemType(code: ProblemCode): string {

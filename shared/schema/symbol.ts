@@ -3,21 +3,31 @@ import { limits } from "../limits.ts";
 import { Currency, id, listOf, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
 
 /** Decimal string that is not negative, `"1.10010"` for one. */
-export const Decimal = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "decimal"));
+export const Decimal = z
+  .string()
+  .check(z.regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
 /** Decimal string with a sign where it is below zero. */
-const SignedDecimal = z.string().check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "decimal"));
+const SignedDecimal = z
+  .string()
+  .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
 /** Key of a symbol: `EURUSD`, `GER40`. */
-export const SymbolName = z.string().check(z.regex(/^[A-Z0-9._]{2,20}$/, "symbol"));
+export const SymbolName = z
+  .string()
+  .check(z.regex(/^[A-Z0-9._]{2,20}$/, "must be the name of a symbol such as EURUSD"));
 /** One or more keys of symbols, separated by commas. */
 // @__NO_SIDE_EFFECTS__
 export function symbolNames(most: number = limits.page.max_filter_words) {
   return listOf("[A-Z0-9._]{2,20}", most, `up to ${most} names of symbols such as EURUSD`);
 }
 /** A currency that an instrument is made of; more than the ones that accounts have. */
-export const InstrumentCurrency = z.string().check(z.regex(/^[A-Z]{3}$/, "currency"));
+export const InstrumentCurrency = z
+  .string()
+  .check(z.regex(/^[A-Z]{3}$/, "must be a currency code of three capital letters (ISO 4217)"));
 
 const Weekday = z.enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]);
-const TimeOfDay = z.string().check(z.regex(/^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/, "time"));
+const TimeOfDay = z
+  .string()
+  .check(z.regex(/^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/, "must be a time of day such as 22:00"));
 
 /** Whether a symbol can be executed: its sessions say open or closed, its feed can halt it. */
 export const MarketStatus = z.enum(["open", "closed", "halted"]);
@@ -25,11 +35,8 @@ export const MarketStatus = z.enum(["open", "closed", "halted"]);
 const assetClasses = ["forex", "metal", "index", "commodity", "crypto", "equity"] as const;
 const tradingModes = ["enabled", "close_only", "disabled"] as const;
 
-/** A trading symbol as the API shows it. */
-export const TradingSymbol = z.object({
-  symbol: SymbolName,
-  object: z.literal("symbol"),
-  description: z.string(),
+/** The terms that a symbol is traded on, as a feed sends them and as the API shows them. */
+export const symbolTerms = {
   asset_class: z.enum(assetClasses),
   base_currency: InstrumentCurrency,
   quote_currency: InstrumentCurrency,
@@ -60,6 +67,14 @@ export const TradingSymbol = z.object({
   trading_mode: z.enum(tradingModes),
   sessions: z.array(z.object({ day: Weekday, open: TimeOfDay, close: TimeOfDay })),
   holidays: z.array(z.string()),
+};
+
+/** A trading symbol as the API shows it. */
+export const TradingSymbol = z.object({
+  symbol: SymbolName,
+  object: z.literal("symbol"),
+  description: z.string(),
+  ...symbolTerms,
   market_status: MarketStatus,
   next_open_at: z.nullable(Timestamp),
   next_close_at: z.nullable(Timestamp),
@@ -81,7 +96,7 @@ export const ListSymbolsQuery = z.strictObject({
 /** Query of `GET /symbols/{symbol}/margin`: an account, or the leverage and the currency of one. */
 export const SymbolMarginQuery = z.strictObject({
   account_id: z.optional(id("acc")),
-  leverage: z.optional(z.string().check(z.regex(/^(?:[1-9]\d{0,2}|1000)$/, "leverage"))),
+  leverage: z.optional(z.string().check(z.regex(/^(?:[1-9]\d{0,2}|1000)$/, "must be a whole number from 1 to 1000"))),
   currency: z.optional(Currency),
   side: z.optional(z.enum(["buy", "sell"])),
   lots: z.optional(Decimal),

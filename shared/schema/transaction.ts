@@ -34,15 +34,15 @@ export const TransactionStatus = z.enum([
 
 /** Why a transaction was rejected, failed or returned. */
 const StatusReason = z.strictObject({
-  code: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, "reason_code")),
+  code: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word with underscores")),
   message: z.optional(z.nullable(text(500))),
 });
 
 /** The other end of the money: shown masked, only the last four characters are kept in the clear. */
 const Endpoint = z.strictObject({
-  iban: z.optional(z.string().check(z.regex(/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/, "iban"))),
-  wallet: z.optional(z.string().check(z.regex(/^[A-Za-z0-9:_-]{8,128}$/, "wallet"))),
-  card_last4: z.optional(z.string().check(z.regex(/^\d{4}$/, "card_last4"))),
+  iban: z.optional(z.string().check(z.regex(/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/, "must be an IBAN without spaces"))),
+  wallet: z.optional(z.string().check(z.regex(/^[A-Za-z0-9:_-]{8,128}$/, "must be a wallet address"))),
+  card_last4: z.optional(z.string().check(z.regex(/^\d{4}$/, "must be 4 digits"))),
   holder: z.optional(text(200)),
 });
 

@@ -37,7 +37,7 @@ export const DeliveryError = z.enum([
   "worker_crash",
 ]);
 
-const Sequence = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "sequence"));
+const Sequence = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number"));
 
 // What an address may be is a matter of its parts, so the decision says what is wrong with it.
 const Url = z.string().check(z.minLength(1), z.maxLength(bounds.url_max_characters));

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { iso, safeParse } from "zod/mini";
 import type { $ZodType } from "zod/v4/core";
 import { HttpProblem } from "../../shared/http/problem.ts";
 import { validBody, validQuery } from "../../shared/http/validate.ts";
@@ -8,6 +9,7 @@ import { createAccount, listAccounts, listLedger } from "../../shared/routes/acc
 import { createClient, listClients, updateClient } from "../../shared/routes/clients.ts";
 import { listEvents } from "../../shared/routes/events.ts";
 import { createDeposit, updateTransaction } from "../../shared/routes/transactions.ts";
+import { CalendarDate, TimestampInput } from "../../shared/schema/fields.ts";
 import { moneyMembersOf } from "../../shared/schema/money.ts";
 
 interface Entry {
@@ -233,5 +235,57 @@ describe("the members that hold money", () => {
     expect([...moneyMembersOf(createDeposit.body)]).toEqual(["amount", "fee"]);
     expect([...moneyMembersOf(createAccount.body)]).toEqual([]);
     expect([...moneyMembersOf(undefined)]).toEqual([]);
+  });
+});
+
+describe("a day and a moment", () => {
+  const accepts = (schema: $ZodType, value: string) => safeParse(schema, value).success;
+
+  it("are taken as by the library, on every day that can be written of leap years and others", () => {
+    const years = [
+      "0000",
+      "0004",
+      "0100",
+      "0400",
+      "1600",
+      "1900",
+      "1999",
+      "2000",
+      "2024",
+      "2026",
+      "2100",
+      "9996",
+      "9999",
+    ];
+    const pairs = Array.from({ length: 40 }, (_, value) => String(value).padStart(2, "0"));
+    for (const year of years) {
+      for (const month of pairs.slice(0, 21)) {
+        const dates = pairs.map((day) => `${year}-${month}-${day}`);
+        expect(dates.filter((date) => accepts(CalendarDate, date))).toEqual(
+          dates.filter((date) => accepts(iso.date(), date)),
+        );
+      }
+    }
+  });
+
+  it("are refused and taken as by the library whatever is written", () => {
+    const digits = fc.stringMatching(/^[0-9]{2}$/);
+    const zone = fc.constantFrom("Z", "z", "", "+01:00", "-23:59", "+24:00", "+0100", " Z");
+    const fraction = fc.constantFrom("", ".1", ".123456789", ".", ",5");
+    const date = fc.constantFrom("2024-02-29", "2026-02-29", "2026-11-21", "2026-11-31", " 2026-11-21", "2026-1-1");
+    const moment = fc.tuple(date, fc.constantFrom("T", "t", " "), digits, digits, digits, fraction, zone);
+    const written = moment.map(([day, mark, h, m, s, part, end]) => `${day}${mark}${h}:${m}:${s}${part}${end}`);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          written,
+          written.map((text) => `${text}\n`),
+        ),
+        (text) => {
+          expect(accepts(TimestampInput, text)).toBe(accepts(iso.datetime({ offset: true }), text));
+        },
+      ),
+      { numRuns: 2000 },
+    );
   });
 });
