@@ -13,12 +13,24 @@ const me = (token: string) => fetch(`${stack.baseUrl}/me`, { headers: { Authoriz
 /** The beginning of a clock second: the window of the burst limit. */
 const secondBegins = () => eventually(() => (Date.now() % 1000 < 25 ? true : undefined), 3000);
 
-describe("the limit of 50 a second", () => {
-  it("serves 50 of 60 requests of one clock second and answers the others 429, which count for nothing", async () => {
+const clockSecond = () => Math.floor(Date.now() / 1000);
+
+/** What 60 requests of a new application are answered that all fall into one clock second; a busy machine tries again. */
+async function sixtyOfOneSecond(): Promise<readonly Response[]> {
+  for (let attempt = 0; attempt < 10; attempt += 1) {
     const { api } = await stack.newApplication();
     await me(api.token);
     await secondBegins();
+    const second = clockSecond();
     const replies = await Promise.all(Array.from({ length: 60 }, () => me(api.token)));
+    if (clockSecond() === second) return replies;
+  }
+  throw new Error("This machine does not answer 60 requests in one clock second.");
+}
+
+describe("the limit of 50 a second", () => {
+  it("serves 50 of 60 requests of one clock second and answers the others 429, which count for nothing", async () => {
+    const replies = await sixtyOfOneSecond();
     const served = replies.filter(({ status }) => status === 200);
     const refused = replies.filter(({ status }) => status === 429);
     expect([served.length, refused.length]).toEqual([50, 10]);
