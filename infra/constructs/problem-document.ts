@@ -1,4 +1,4 @@
-import { type ProblemCode, problems, problemType } from "../../shared/schema/problem.ts";
+import { type ProblemCode, problemKind, problemType } from "../../shared/schema/problem.ts";
 
 /** Media type of an error (RFC 9457). */
 const problemMediaType = "application/problem+json";
@@ -8,7 +8,7 @@ const problemMediaType = "application/problem+json";
  * The members are those that the functions write, so a reader cannot tell who refused.
  */
 export function problemTemplate(code: ProblemCode, detail: string): string {
-  const { status, title } = problems[code];
+  const { status, title } = problemKind(code);
   return JSON.stringify({
     type: problemType(code),
     title,
@@ -22,7 +22,7 @@ export function problemTemplate(code: ProblemCode, detail: string): string {
 
 /** HTTP status of a problem code, as text. */
 export function problemStatus(code: ProblemCode): string {
-  return String(problems[code].status);
+  return String(problemKind(code).status);
 }
 
 /** Headers of every answer that the gateway makes by itself; values as API Gateway writes them, quoted when fixed. */

@@ -1,16 +1,20 @@
 import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
 import { decorateServiceException } from "@smithy/core/client";
-import { HttpRequest } from "@smithy/core/transport";
 import type { ErrorFacts, MemberPath, OperationFacts } from "./json-operations.ts";
 
-type Data = Record<string, unknown>;
-type Headers = Record<string, string | undefined>;
+/** An object as JSON has it. */
+export type Data = Record<string, unknown>;
+type Headers = Readonly<Record<string, string | undefined>>;
 
-interface Settings {
-  readonly serviceTarget: string;
-  readonly awsQueryCompatible?: boolean;
-  /** The error class of the client and what is known of its errors; the stand-in of the schemas says so. */
-  readonly errorTypeRegistries: readonly [ErrorClass, ErrorFacts];
+/** The error class of the client and what is known of its errors; the stand-in of the schemas says so. */
+export type ErrorRegistries = readonly [ErrorClass, ErrorFacts];
+
+interface Spoken {
+  readonly target: string;
+  readonly json: string;
+  readonly query: boolean;
+  readonly errors: ErrorRegistries;
 }
 
 type ErrorClass = new (options: { readonly name: string; readonly $fault: "client" | "server" }) => Error & Data;
@@ -20,73 +24,55 @@ interface Operation {
   readonly traits: OperationFacts;
 }
 
-interface Answer {
+/** An answer, its body still to come. */
+export interface Answer {
   readonly statusCode: number;
   readonly headers: Headers;
-  readonly body: unknown;
-}
-
-interface Surroundings {
-  readonly endpoint: () => Promise<Endpoint>;
-  readonly streamCollector: (stream: unknown) => Promise<Uint8Array>;
-}
-
-interface Endpoint {
-  readonly protocol: string;
-  readonly hostname: string;
-  readonly port?: number;
-  readonly path: string;
-  readonly query?: Record<string, string>;
+  readonly body: Readable;
 }
 
 /**
- * Takes the place of the protocol that goes through every request and answer member by member, comparing it with its
- * schema: 45 KB, and most of what the first list of an environment costs. The services that functions call speak plain
- * JSON (AWS JSON 1.0 and 1.1), in which but binary values, moments and tokens are what they are in the program; for
- * those each operation brings what its schema says (`json-operations.ts`).
+ * Speaks AWS JSON 1.0 and 1.1 in the place of the protocol that goes through every request and answer member by member,
+ * comparing it with its schema: 45 KB, and most of what the first list of an environment costs. In what the services
+ * that functions call say, all but binary values, moments and tokens is what it is in the program; for those each
+ * operation brings what its schema says (`json-operations.ts`).
  */
-class JsonProtocol {
-  readonly #settings: Settings;
-  readonly #version: string;
+export class JsonProtocol {
+  readonly #service: Spoken;
 
-  constructor(settings: Settings, version: string) {
-    this.#settings = settings;
-    this.#version = version;
+  constructor(service: Spoken) {
+    this.#service = service;
   }
 
-  setSerdeContext(): void {}
-
-  /** The request of an operation. @throws Error when its request can hold what plain JSON does not carry */
-  async serializeRequest(operation: Operation, input: Data | undefined, { endpoint }: Surroundings): Promise<unknown> {
-    const { tokens, unspoken } = operation.traits;
-    if (unspoken) throw new Error(`${operation.name} is not in this bundle.`);
+  /** What is sent for an operation. @throws Error when its request can hold what plain JSON does not carry */
+  request({ name, traits }: Operation, input: Data): { headers: Record<string, string>; body: string } {
+    const { tokens, unspoken } = traits;
+    if (unspoken) throw new Error(`${name} is not in this bundle.`);
     const body: Data = { ...input };
-    for (const name of tokens) body[name] ??= randomUUID();
-    const { protocol, hostname, port, path, query } = await endpoint();
+    for (const token of tokens) body[token] ??= randomUUID();
+    const { json, target, query } = this.#service;
     const headers: Record<string, string> = {
-      "content-type": `application/x-amz-json-${this.#version}`,
-      "x-amz-target": `${this.#settings.serviceTarget}.${operation.name}`,
+      "content-type": `application/x-amz-json-${json}`,
+      "x-amz-target": `${target}.${name}`,
     };
-    if (this.#settings.awsQueryCompatible) headers["x-amzn-query-mode"] = "true";
-    return new HttpRequest({
-      method: "POST",
-      protocol,
-      hostname,
-      ...(port === undefined ? {} : { port: Number(port) }),
-      path: path.endsWith("/") ? path : `${path}/`,
-      query: { ...query },
-      headers,
-      body: Buffer.from(JSON.stringify(body, written)),
-    });
+    if (query) headers["x-amzn-query-mode"] = "true";
+    return { headers, body: JSON.stringify(body, written) };
   }
 
   /** The answer to an operation. @throws the error that the service answered, with what it tells of it */
-  async deserializeResponse(operation: Operation, surroundings: Surroundings, answer: Answer): Promise<Data> {
-    const text = await textOf(answer, surroundings);
+  async read(operation: Operation, answer: Answer): Promise<Data> {
+    try {
+      return this.#read(operation, answer, await textOf(answer.body));
+    } catch (error) {
+      throw withAnswer(error as Error, answer);
+    }
+  }
+
+  #read({ traits }: Operation, answer: Answer, text: string): Data {
     const data: Data = text === "" ? {} : JSON.parse(text);
     const $metadata = metadataOf(answer.headers, answer.statusCode);
     const failed = answer.statusCode >= 300;
-    const { dates, blobs, attributes } = operation.traits;
+    const { dates, blobs, attributes } = traits;
     // Names and values of attributes are quoted, so this text stands only where a binary value is.
     if ((attributes || failed) && /"B":"|"BS":\[/.test(text)) readBinary(data);
     if (failed) throw this.#errorOf(answer, data, $metadata);
@@ -97,8 +83,10 @@ class JsonProtocol {
   }
 
   #errorOf(answer: Answer, data: Data, $metadata: Data): Error {
-    const [Base, { retryable, codes }] = this.#settings.errorTypeRegistries;
-    const query = this.#settings.awsQueryCompatible === true;
+    const {
+      query,
+      errors: [Base, { retryable, codes }],
+    } = this.#service;
     if (query) tellQueryError(data, answer.headers["x-amzn-query-error"]);
     const code = errorCode(answer.headers, data, query);
     const name = codes[code] ?? code;
@@ -111,30 +99,36 @@ class JsonProtocol {
   }
 }
 
-/** AWS JSON 1.0, which DynamoDB and SQS speak. */
-export class AwsJson1_0Protocol extends JsonProtocol {
-  constructor(settings: Settings) {
-    super(settings, "1.0");
-  }
-}
-
-/** AWS JSON 1.1, which Secrets Manager speaks. */
-export class AwsJson1_1Protocol extends JsonProtocol {
-  constructor(settings: Settings) {
-    super(settings, "1.1");
-  }
-}
-
 /** Bytes travel as base64; what is null is not sent. */
 function written(_name: string, value: unknown): unknown {
   if (value === null) return undefined;
   return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
 }
 
-async function textOf({ body }: Answer, { streamCollector }: Surroundings): Promise<string> {
-  if (body === undefined) return "";
-  const bytes = body instanceof Uint8Array ? body : await streamCollector(body);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+function textOf(body: Readable): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    body.on("data", (chunk: Buffer) => chunks.push(chunk));
+    body.on("error", reject);
+    body.on("end", () => resolve((chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString()));
+  });
+}
+
+/** An error with the answer that it is about, and a word on how to see it where the service did not tell the error. */
+function withAnswer(error: Error, answer: Answer): Error {
+  Object.defineProperty(error, "$response", { value: answer });
+  if ("$metadata" in error) return error;
+  const hint =
+    "Deserialization error: to see the raw response, inspect the hidden field {error}.$response on this object.";
+  error.message += `\n  ${hint}`;
+  const header = (pattern: RegExp) => Object.entries(answer.headers).find(([name]) => pattern.test(name))?.[1];
+  const $metadata = {
+    httpStatusCode: answer.statusCode,
+    requestId: header(/^x-[\w-]+-request-?id$/),
+    extendedRequestId: header(/^x-[\w-]+-id-2$/),
+    cfId: header(/^x-[\w-]+-cf-id$/),
+  };
+  return Object.assign(error, { $metadata });
 }
 
 function metadataOf(headers: Headers, httpStatusCode: number): Data {

@@ -5,10 +5,11 @@ import type { Loader, Metafile, Plugin } from "esbuild";
 import { operationsModule } from "./json-operations.ts";
 import {
   jsonClients,
+  jsonServices,
   nativeFunctions,
+  publishedHost,
   type Replacement,
   replacements,
-  serviceHosts,
   withoutSideEffects,
   writtenFor,
 } from "./replacements.ts";
@@ -18,8 +19,10 @@ export type Hits = ReadonlyMap<string, number>;
 
 /** Rules beside the replacements: for modules of Node, endpoint rules, the version of a client, schemas, lodash. */
 const builtinsRule = "node:*";
-const endpointsRule = "@aws-sdk/client-*/endpoint";
-const manifestsRule = "@aws-sdk/client-*/package.json";
+const endpointsRule = "@aws-sdk/client-api-gateway/endpoint";
+const manifestsRule = "@aws-sdk/client-api-gateway/package.json";
+const clientsRule = "@aws-sdk/client-*";
+const commandsRule = "@aws-sdk/client-*/commandBuilder";
 const schemasRule = "@aws-sdk/client-*/schemas";
 const nativesRule = "lodash.*";
 const sideEffectsRule = "@aws-sdk/lib-dynamodb";
@@ -44,10 +47,12 @@ const bannedInputs = [
 ];
 
 const anyClient = /node_modules\/@aws-sdk\/client-/;
+const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
 
 const others = [
-  ...[builtinsRule, endpointsRule, manifestsRule].map((replaces) => ({ replaces, neededBy: anyClient })),
-  { replaces: schemasRule, neededBy: jsonClients },
+  { replaces: builtinsRule, neededBy: anyClient },
+  ...[endpointsRule, manifestsRule].map((replaces) => ({ replaces, neededBy: publishedClient })),
+  ...[clientsRule, commandsRule, schemasRule].map((replaces) => ({ replaces, neededBy: jsonClients })),
   { replaces: nativesRule, neededBy: /node_modules\/jsonwebtoken\/sign\.js$/ },
   { replaces: sideEffectsRule, neededBy: /node_modules\/@aws-sdk\/lib-dynamodb\// },
 ];
@@ -58,9 +63,12 @@ export const otherRules: readonly string[] = others.map(({ replaces }) => replac
 const builtinName = new RegExp(`^(?:node:)?(?:${builtinModules.map((name) => name.replace("/", "\\/")).join("|")})$`);
 
 /** Endpoint rules of a client, and the file that only tells its version. */
-const endpointFile = /\/@aws-sdk\/(client-[a-z-]+)\/dist-es\/endpoint\/endpointResolver\.js$/;
+const endpointFile = /\/@aws-sdk\/client-api-gateway\/dist-es\/endpoint\/endpointResolver\.js$/;
+const manifestFile = /\/@aws-sdk\/client-api-gateway\/package\.json$/;
+/** The client, the maker of its commands and its schemas. */
+const clientFile = new RegExp(`${jsonClients.source}dist-es\\/(\\w+Client)\\.js$`);
+const commandsFile = new RegExp(`${jsonClients.source}dist-es\\/commandBuilder\\.js$`);
 const schemasFile = new RegExp(`${jsonClients.source}dist-es\\/schemas\\/schemas_0\\.js$`);
-const manifestFile = /\/@aws-sdk\/client-[a-z-]+\/package\.json$/;
 
 /** Counts how often each rule is met, since a renamed package would silently match nothing. */
 export function sdkDiet(): { plugin: Plugin; hits: Hits } {
@@ -104,12 +112,20 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
         const [, client = ""] = schemasFile.exec(path) ?? [];
         return { contents: await operationsModule(client), loader: "js" };
       });
+      context.onLoad({ filter: clientFile }, ({ path }) => {
+        meet(clientsRule);
+        const [, client = "", name = ""] = clientFile.exec(path) ?? [];
+        return clientOf(client, name, path);
+      });
+      context.onLoad({ filter: commandsFile }, ({ path }) => {
+        meet(commandsRule);
+        return { contents: commandsOf(readFileSync(path, "utf8")), loader: "js" };
+      });
+      context.onLoad({ filter: endpointFile }, () => {
+        meet(endpointsRule);
+        return endpointOf(publishedHost);
+      });
       context.onLoad({ filter: /\/node_modules\/@(?:smithy|aws-sdk)\/.*\.js$/ }, ({ path }) => {
-        const service = serviceHosts[endpointFile.exec(path)?.[1] ?? ""];
-        if (service !== undefined) {
-          meet(endpointsRule);
-          return endpointOf(service);
-        }
         const rule = byFile.find(({ replaces }) => path.endsWith(replaces));
         if (rule === undefined) return undefined;
         meet(rule.replaces);
@@ -126,6 +142,38 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
 }
 
 const resolving = Symbol("resolving");
+
+/** The file of a client: its service's facts, and the client that they make. */
+function clientOf(
+  client: string,
+  name: string,
+  path: string,
+): { contents: string; loader: Loader; resolveDir: string } {
+  const service = jsonServices[client];
+  if (service === undefined) throw new Error(`Nothing is known of the service of ${client}.`);
+  const version = installedVersion(`@aws-sdk/${client}`);
+  const facts = JSON.stringify({ ...service, version });
+  const contents = [
+    `import { errorTypeRegistries } from ${JSON.stringify(join(path, "../schemas/schemas_0.js"))};`,
+    'import { JsonClient } from "./json-client.ts";',
+    ...(client === "client-sqs" ? ['import { Md5 } from "./native-checksums.ts";'] : []),
+    `const service = { ...${facts}, errors: errorTypeRegistries${client === "client-sqs" ? ", md5: Md5" : ""} };`,
+    `export class ${name} extends JsonClient { constructor(settings) { super(service, settings); } }`,
+    "export { JsonClient as __Client };",
+  ].join("\n");
+  return { contents, loader: "js", resolveDir: folder };
+}
+
+/** The file that makes a client's commands, with the plugins of each and without what rules of endpoints would ask. */
+function commandsOf(source: string): string {
+  const instructions = /^export const (_ep\d+) = \{[\s\S]*?\};$/gm;
+  const plain = source
+    .replace(/^import .* from "(?:@smithy\/core\/|\.\/).*";\n/gm, "")
+    .replace(instructions, "export const $1 = 0;");
+  const made = plain.replace(/^export const command = .*$/m, "");
+  if (made === plain) throw new Error("The makers of commands have another form.");
+  return `export { command } from ${JSON.stringify(join(folder, "json-client.ts"))};\n${made}`;
+}
 
 /** A client's endpoint resolver in one line. */
 function endpointOf(service: string): { contents: string; loader: Loader; resolveDir: string } {

@@ -15,11 +15,18 @@ export interface Replacement {
 }
 
 const anyClient = /node_modules\/@aws-sdk\/client-/;
-const dynamodb = /node_modules\/@aws-sdk\/client-dynamodb\//;
-/** Clients of services that speak plain JSON, which is all but API Gateway. */
+/** The one client that stays as it is but for what it imports: API Gateway does not speak plain JSON. */
+const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
+const documents = /node_modules\/@aws-sdk\/lib-dynamodb\//;
+/** Clients of services that speak plain JSON, which `json-client.ts` stands in for. */
 export const jsonClients = /node_modules\/@aws-sdk\/(client-(?:dynamodb|secrets-manager|sqs))\//;
 
-function replacement(replaces: string, by: string, neededBy: RegExp = anyClient, importedBy?: RegExp): Replacement {
+function replacement(
+  replaces: string,
+  by: string,
+  neededBy: RegExp = publishedClient,
+  importedBy?: RegExp,
+): Replacement {
   return { replaces, by, neededBy, ...(importedBy && { importedBy }) };
 }
 
@@ -27,42 +34,35 @@ function replacement(replaces: string, by: string, neededBy: RegExp = anyClient,
 export const replacements: readonly Replacement[] = [
   replacement("@aws-sdk/credential-provider-node", "environment-credentials.ts"),
   replacement("@smithy/core/event-streams", "no-event-streams.ts"),
-  replacement("/@smithy/core/dist-es/submodules/serde/util-stream/stream-type-check.js", "no-web-streams.ts"),
+  replacement(
+    "/@smithy/core/dist-es/submodules/serde/util-stream/stream-type-check.js",
+    "no-web-streams.ts",
+    anyClient,
+  ),
   replacement(
     "/@smithy/core/dist-es/submodules/retry/middleware-retry/isStreamingPayload/isStreamingPayload.js",
     "streaming-payload.ts",
+    anyClient,
   ),
-  replacement("/@smithy/core/dist-es/submodules/serde/uuid/v4.js", "native-uuid.ts"),
+  replacement("/@smithy/core/dist-es/submodules/serde/uuid/v4.js", "native-uuid.ts", anyClient),
   replacement("@smithy/core/config", "environment-config.ts"),
-  replacement("/@smithy/core/dist-es/submodules/client/middleware-stack/MiddlewareStack.js", "middleware-stack.ts"),
-  replacement("@aws-sdk/middleware-endpoint-discovery", "no-endpoint-discovery.ts", dynamodb),
   replacement("@smithy/core/checksum", "native-checksums.ts"),
   replacement("@smithy/node-http-handler", "http-handler.ts"),
-  replacement("/@smithy/signature-v4/dist-es/HeaderFormatter.js", "no-event-headers.ts"),
-  replacement("/@aws-sdk/core/dist-es/submodules/client/util-endpoints/lib/aws/partition.js", "no-partitions.ts"),
-  replacement("/@aws-sdk/core/dist-es/submodules/client/middleware-logger/loggerMiddleware.js", "no-client-log.ts"),
-  replacement(
-    "/@aws-sdk/core/dist-es/submodules/client/middleware-user-agent/user-agent-middleware.js",
-    "user-agent.ts",
-  ),
   replacement("/@aws-sdk/core/dist-es/submodules/client/emitWarningIfUnsupportedVersion.js", "no-version-warning.ts"),
-  replacement("/@smithy/core/dist-es/submodules/client/smithy-client/schemaLogFilter.js", "no-log-filter.ts"),
-  replacement("/@smithy/core/dist-es/submodules/serde/date-utils.js", "native-dates.ts"),
-  replacement("/@smithy/core/dist-es/submodules/retry/util-retry/AdaptiveRetryStrategy.js", "no-adaptive-retry.ts"),
+  replacement("/@smithy/core/dist-es/submodules/serde/date-utils.js", "native-dates.ts", anyClient),
   replacement(
-    "/@smithy/core/dist-es/submodules/endpoints/middleware-endpoint/service-customizations/s3.js",
-    "no-buckets.ts",
+    "/@smithy/core/dist-es/submodules/retry/util-retry/AdaptiveRetryStrategy.js",
+    "no-adaptive-retry.ts",
+    anyClient,
   ),
   replacement("@aws/lambda-invoke-store", "no-invoke-store.ts"),
-  replacement("@aws-sdk/core/protocols", "json-protocol.ts", jsonClients, jsonClients),
-  replacement("@aws-sdk/dynamodb-codec", "no-codec.ts", dynamodb),
-  replacement("@smithy/core/schema", "no-streams.ts", anyClient, /\/client\/smithy-client\/command\.js$/),
-  replacement("@aws-sdk/core/account-id-endpoint", "no-account-endpoints.ts", dynamodb),
+  replacement("/@aws-sdk/lib-dynamodb/dist-es/DynamoDBDocumentClient.js", "document-client.ts", documents),
   replacement(
-    "/@aws-sdk/lib-dynamodb/dist-es/commands/utils.js",
-    "document-values.ts",
-    /node_modules\/@aws-sdk\/lib-dynamodb\/dist-es\/baseCommand\//,
+    "/@aws-sdk/lib-dynamodb/dist-es/baseCommand/DynamoDBDocumentClientCommand.js",
+    "document-command.ts",
+    documents,
   ),
+  replacement("/@aws-sdk/lib-dynamodb/dist-es/commands/utils.js", "document-values.ts", documents),
   replacement(
     "/@aws-sdk/util-dynamodb/dist-es/convertToNative.js",
     "native-attributes.ts",
@@ -86,12 +86,38 @@ export const nativeFunctions: Readonly<Record<string, string>> = {
 /** Packages without a word on side effects, of which there are none: the bundler may leave out what nobody uses. */
 export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
 
-/** Host names of the services whose clients are bundled, by the client's package. Others keep their endpoint rules. */
-export const serviceHosts: Readonly<Record<string, string>> = {
-  "client-api-gateway": "apigateway",
-  "client-dynamodb": "dynamodb",
-  "client-secrets-manager": "secretsmanager",
-  "client-sqs": "sqs",
+/** Host name of the service whose published client is bundled. */
+export const publishedHost = "apigateway";
+
+/** What `json-client.ts` must know of each service, by the package of its client; the comparison holds it true. */
+export const jsonServices: Readonly<Record<string, object>> = {
+  "client-dynamodb": {
+    id: "DynamoDB",
+    host: "dynamodb",
+    target: "DynamoDB_20120810",
+    json: "1.0",
+    query: false,
+    attempts: 4,
+    delay_ms: 25,
+  },
+  "client-secrets-manager": {
+    id: "Secrets Manager",
+    host: "secretsmanager",
+    target: "secretsmanager",
+    json: "1.1",
+    query: false,
+    attempts: 3,
+    delay_ms: 50,
+  },
+  "client-sqs": {
+    id: "SQS",
+    host: "sqs",
+    target: "AmazonSQS",
+    json: "1.0",
+    query: true,
+    attempts: 3,
+    delay_ms: 50,
+  },
 };
 
 /**
@@ -102,13 +128,14 @@ export const writtenFor: Readonly<Record<string, string>> = {
   "@smithy/core": "3.41.0",
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/core": "3.981.0",
+  "@aws-sdk/client-secrets-manager": "3.1162.0",
+  "@aws-sdk/client-sqs": "3.1162.0",
   "@aws-sdk/lib-dynamodb": "3.1162.0",
   "@aws-sdk/util-dynamodb": "3.996.9",
   "@aws/lambda-invoke-store": "0.3.0",
   "@smithy/signature-v4": "5.7.5",
   "@smithy/node-http-handler": "4.14.2",
   "@aws-sdk/credential-provider-node": "3.972.97",
-  "@aws-sdk/middleware-endpoint-discovery": "3.972.37",
   "@middy/core": "6.4.5",
   "@middy/http-json-body-parser": "6.4.5",
   jsonwebtoken: "9.0.3",

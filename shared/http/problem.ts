@@ -1,5 +1,5 @@
 import type { FieldError, Refusal } from "../domain/decision.ts";
-import { type ProblemCode, problems, problemType } from "../schema/problem.ts";
+import { type ProblemCode, problemKind, problemType } from "../schema/problem.ts";
 
 /** One entry of `errors`: a field of the body, a query parameter or a header, with the rule that it broke. */
 export type ProblemEntry =
@@ -44,8 +44,8 @@ export function problemDocument(
   where: { readonly path: string; readonly request_id: string },
   details: Omit<ProblemDetails, "headers"> = {},
 ): Record<string, unknown> {
-  const { title } = problems[code];
-  const status = details.status ?? problems[code].status;
+  const { title, status: usual } = problemKind(code);
+  const { status = usual } = details;
   return {
     type: problemType(code),
     title,

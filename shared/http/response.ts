@@ -2,7 +2,7 @@ import type { APIGatewayProxyResult } from "aws-lambda";
 import type { Refusal } from "../domain/decision.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
-import { problems } from "../schema/problem.ts";
+import { type ProblemCode, problemKind } from "../schema/problem.ts";
 import { headerOf } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { HttpProblem, type ProblemDetails, problemDocument } from "./problem.ts";
@@ -35,7 +35,7 @@ export function refusalAnswer(
   exchange: Exchange,
   refusal: Refusal,
 ): { readonly reply: Answer; readonly stored: boolean } {
-  const status = refusal.status ?? problems[refusal.code].status;
+  const status = refusal.status ?? problemKind(refusal.code).status;
   const fault = refusal.code === "validation_failed" || refusal.code === "immutable_field";
   const seconds = passing[refusal.code];
   const again = seconds === undefined ? {} : { headers: { "Retry-After": String(seconds) } };
@@ -47,9 +47,9 @@ export function refusalAnswer(
 
 function problem(
   exchange: Exchange,
-  code: keyof typeof problems,
+  code: ProblemCode,
   detail: string,
-  { errors, extra, headers, status = problems[code].status }: ProblemDetails = {},
+  { errors, extra, headers, status = problemKind(code).status }: ProblemDetails = {},
 ): Answer {
   const where = { path: exchange.event.requestContext.path, request_id: exchange.request_id };
   const document = problemDocument(code, detail, where, {

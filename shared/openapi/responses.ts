@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { Nothing, TokenError, TokenReply } from "../schema/oauth.ts";
-import { type ProblemCode, problems, problemType } from "../schema/problem.ts";
+import { type ProblemCode, problemCodes, problemKind, problemType } from "../schema/problem.ts";
 import { OpenApiDocument } from "../schema/service.ts";
 import type { JsonObject } from "./document.ts";
 import { exampleBaseUrl, exampleRequestId } from "./examples.ts";
@@ -87,7 +87,7 @@ export const problemSchema: JsonObject = {
     status: integer,
     detail: text,
     instance: text,
-    code: { type: "string", "x-extensible-enum": Object.keys(problems) },
+    code: { type: "string", "x-extensible-enum": problemCodes },
     request_id: text,
     errors: { type: "array", items: fieldError },
     from: { type: "string", description: "With `illegal_transition`: the state as it is." },
@@ -211,7 +211,7 @@ function problemRefusals(row: Route): Record<string, JsonObject> {
   const byStatus = new Map<number, ProblemCode[]>();
   const file = (status: number, code: ProblemCode) =>
     byStatus.set(status, [...(byStatus.get(status) ?? []).filter((one) => one !== code), code]);
-  for (const code of [...standardRefusals(row), ...row.refusals]) file(problems[code].status, code);
+  for (const code of [...standardRefusals(row), ...row.refusals]) file(problemKind(code).status, code);
   for (const code of row.conflicts ?? []) file(409, code);
   const responses: Record<string, JsonObject> = {};
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
@@ -301,12 +301,12 @@ function oauthErrorsOf(row: Route): string[] {
 }
 
 function codesWithStatus(status: number): ProblemCode[] {
-  return (Object.keys(problems) as ProblemCode[]).filter((code) => problems[code].status === status);
+  return problemCodes.filter((code) => problemKind(code).status === status);
 }
 
 function problemResponse(codes: readonly ProblemCode[], headers: readonly string[]): JsonObject {
   return {
-    description: codes.map((code) => `- \`${code}\`: ${problems[code].title}`).join("\n"),
+    description: codes.map((code) => `- \`${code}\`: ${problemKind(code).title}`).join("\n"),
     "x-codes": codes,
     headers: headersOf([...headers, "Cache-Control"]),
     content: problemContent(codes),
@@ -340,19 +340,19 @@ const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
 /** Examples of problems, for every code that an answer of the document refers to. */
 export function problemExamples(): Record<string, JsonObject> {
   const one = (code: ProblemCode): JsonObject => ({
-    summary: problems[code].title,
+    summary: problemKind(code).title,
     value: {
       type: problemType(code),
-      title: problems[code].title,
-      status: problems[code].status,
-      detail: problems[code].title,
+      title: problemKind(code).title,
+      status: problemKind(code).status,
+      detail: problemKind(code).title,
       instance: "/v2/clients",
       code,
       request_id: exampleRequestId,
       ...problemExtras[code],
     },
   });
-  return Object.fromEntries((Object.keys(problems) as ProblemCode[]).map((code) => [code, one(code)]));
+  return Object.fromEntries(problemCodes.map((code) => [code, one(code)]));
 }
 
 function headersOf(names: readonly string[]): JsonObject {

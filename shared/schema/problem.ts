@@ -118,15 +118,17 @@ export interface ProblemKind {
   readonly title: string;
 }
 
-/**
- * What an integrator may see in `code`, its HTTP status and its title. The `type` of each is a page of the documentation
- * named after the code.
- */
-export const problems = Object.fromEntries(
-  Object.entries(titles).flatMap(([status, codes]) =>
-    Object.entries(codes).map(([code, title]) => [code, { status: Number(status), title }]),
-  ),
-) as Readonly<Record<ProblemCode, ProblemKind>>;
+/** Status and title of a code. */
+export function problemKind(code: ProblemCode): ProblemKind {
+  for (const [status, codes] of Object.entries(titles)) {
+    const title = (codes as Readonly<Record<string, string>>)[code];
+    if (title !== undefined) return { status: Number(status), title };
+  }
+  throw new Error(`${code} is no problem code.`);
+}
+
+/** What an integrator may see in `code`. The `type` of each is a page of the documentation named after the code. */
+export const problemCodes = Object.values(titles).flatMap((codes) => Object.keys(codes)) as readonly ProblemCode[];
 
 /** Page of the documentation that explains a code; rate limits use the registered IANA problem type. */
 export function problemType(code: ProblemCode): string {

@@ -110,6 +110,8 @@ export async function startWorkload(): Promise<Workload> {
     ...api.secretsManager.environment,
     ...api.queues.environment,
     AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+    // Lambda sets it; without it the first date of a process looks for the time zone of this machine.
+    TZ: ":UTC",
     BENCH_CLIENT_PK: pk,
     BENCH_CLIENT_SK: sk,
   };

@@ -15,7 +15,7 @@ const secondBegins = () => eventually(() => (Date.now() % 1000 < 25 ? true : und
 
 const clockSecond = () => Math.floor(Date.now() / 1000);
 
-/** What 60 requests of a new application are answered that all fall into one clock second; a busy machine tries again. */
+/** What 60 requests of a new application within one clock second are answered; a busy machine tries again. */
 async function sixtyOfOneSecond(): Promise<readonly Response[]> {
   for (let attempt = 0; attempt < 10; attempt += 1) {
     const { api } = await stack.newApplication();

@@ -5,7 +5,7 @@ import { safeParse } from "zod/v4/core";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { Nothing } from "../../shared/schema/oauth.ts";
-import { problems } from "../../shared/schema/problem.ts";
+import { problemCodes } from "../../shared/schema/problem.ts";
 import { startApi, type TestAnswer } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { newCaller, type RequestParts } from "../support/request.ts";
@@ -383,7 +383,7 @@ function judge({ row, parts }: Case, { status, headers, text, body }: TestAnswer
   expect(headers["Content-Type"]).toBe("application/problem+json");
   for (const name of required) expect(body).toHaveProperty(name);
   expect(body.status).toBe(status);
-  expect(Object.keys(problems)).toContain(body.code);
+  expect(problemCodes).toContain(body.code);
   expect(body.request_id).toBe(headers["X-Request-Id"]);
   expect(body.detail).toMatch(/\S/);
   for (const each of body.errors ?? []) {

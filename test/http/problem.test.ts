@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { failedFields } from "../../shared/domain/decision.ts";
 import { problemDocument } from "../../shared/http/problem.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { type ProblemCode, problems, problemType } from "../../shared/schema/problem.ts";
+import { problemCodes as codes, problemKind, problemType } from "../../shared/schema/problem.ts";
 
-const codes = Object.keys(problems) as ProblemCode[];
 const where = { path: "/v2/clients", request_id: "req-1" };
 
 describe("a problem document", () => {
@@ -24,8 +23,8 @@ describe("a problem document", () => {
     ]);
     expect(document).toMatchObject({
       type: problemType(code),
-      title: problems[code].title,
-      status: problems[code].status,
+      title: problemKind(code).title,
+      status: problemKind(code).status,
       detail: "What happened.",
       instance: where.path,
       code,
@@ -33,7 +32,7 @@ describe("a problem document", () => {
       errors,
     });
     expect(new URL(problemType(code)).protocol).toBe("https:");
-    expect(problems[code].title).toMatch(/^[A-Z].*\.$/);
+    expect(problemKind(code).title).toMatch(/^[A-Z].*\.$/);
     expect(code).toMatch(/^[a-z_]+$/);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
-import { problems, problemType } from "../../shared/schema/problem.ts";
+import { type ProblemCode, problemKind, problemType } from "../../shared/schema/problem.ts";
 import {
   at,
   type Json,
@@ -152,7 +152,7 @@ describe("gateway", () => {
 });
 
 /** What the gateway refuses by itself: type, status, code, and the header that goes with it. */
-const expected: readonly (readonly [string, number, keyof typeof problems, Record<string, string>])[] = [
+const expected: readonly (readonly [string, number, ProblemCode, Record<string, string>])[] = [
   ["MISSING_AUTHENTICATION_TOKEN", 404, "not_found", {}],
   ["RESOURCE_NOT_FOUND", 404, "not_found", {}],
   ["INVALID_SIGNATURE", 404, "not_found", {}],
@@ -186,7 +186,7 @@ describe("gateway responses", () => {
     expect(Object.keys(document)).toEqual(["type", "title", "status", "detail", "instance", "code", "request_id"]);
     expect(document).toMatchObject({
       type: problemType(code),
-      title: problems[code].title,
+      title: problemKind(code).title,
       status,
       code,
       request_id: "$context.requestId",

@@ -44,6 +44,9 @@ const planted = (status: number, body: string | object, headers: Record<string, 
   body: typeof body === "string" ? body : JSON.stringify(body),
   headers,
 });
+/** An answer of a service whose clock is an hour ahead. */
+const hourAhead = (status: number, body: object, headers: Record<string, string> = {}): Fault =>
+  planted(status, body, { date: new Date(Date.now() + 3_600_000).toUTCString(), ...headers });
 const throttle = exception("ProvisionedThroughputExceededException");
 const key = (name: string) => ({ pk: { S: "diet" }, sk: { S: name } });
 const get = ({ sdk, client, table }: Stage, name = "plain") =>
@@ -310,6 +313,113 @@ const cases: Readonly<Record<string, Case>> = {
       return documents.send(new sdk.GetCommand({ TableName: table, Key: { pk: "diet", sk: "document" } }));
     },
   },
+  "documents that are updated, found and refused": {
+    run: async ({ sdk, client, table }) => {
+      const documents = sdk.DynamoDBDocumentClient.from(client);
+      const Key = { pk: "diet", sk: "documents" };
+      const changed = { ":n": { b: Uint8Array.from([1, 255]) }, ":l": [true, null, 0.5] };
+      return [
+        await documents.send(
+          new sdk.UpdateCommand({
+            TableName: table,
+            Key,
+            UpdateExpression: "SET n = :n, l = :l",
+            ExpressionAttributeValues: changed,
+            ReturnValues: "ALL_NEW",
+          }),
+        ),
+        await documents.send(
+          new sdk.QueryCommand({
+            TableName: table,
+            KeyConditionExpression: "pk = :p",
+            ExpressionAttributeValues: { ":p": { S: "pages" } },
+            Limit: 2,
+          }),
+        ),
+        await documents
+          .send(new sdk.PutCommand({ TableName: table, Item: Key, ConditionExpression: "attribute_not_exists(pk)" }))
+          .catch((error: unknown) => error),
+        await documents
+          .send(new sdk.PutCommand({ TableName: table, Item: { ...Key, what: undefined } }))
+          .catch((error: unknown) => error),
+        await documents
+          .send(new sdk.PutCommand({ TableName: table, Item: { ...Key, what: new URL("http://a") } }))
+          .catch((error: unknown) => error),
+      ];
+    },
+  },
+  "a clock that is an hour late, told by the refusal of a signature": {
+    faults: [hourAhead(400, { __type: "InvalidSignatureException", message: "Signature expired: now" })],
+    run: async (stage) => {
+      const answers = [await get(stage), await get(stage)];
+      return [answers, Math.abs(Number(stage.client.config.systemClockOffset)) < 60_000];
+    },
+  },
+  "a clock that is an hour late, told by an answer": {
+    faults: [hourAhead(200, { Item: {} })],
+    run: async (stage) => {
+      const answer = await get(stage);
+      const ahead = Number(stage.client.config.systemClockOffset);
+      return [answer, Math.round(ahead / 60_000)];
+    },
+  },
+  "a clock that an old answer tells": {
+    faults: [hourAhead(200, { Item: {} }, { age: "3600" })],
+    run: async (stage) => [await get(stage), stage.client.config.systemClockOffset],
+  },
+  "another client's connections": {
+    run: async ({ sdk, client, settings, table }) => {
+      const shared = { ...settings, requestHandler: client.config.requestHandler };
+      const other = new sdk.DynamoDBClient(shared as never);
+      const command = new sdk.GetItemCommand({ TableName: table, Key: key("plain") });
+      return [await client.send(command), await other.send(command)];
+    },
+  },
+  "an endpoint with a path": {
+    run: async ({ sdk, settings, table }) => {
+      const client = new sdk.DynamoDBClient({ ...settings, endpoint: `${settings.endpoint}/a b/ä` });
+      return client.send(new sdk.GetItemCommand({ TableName: table, Key: key("plain") }));
+    },
+  },
+  "an endpoint and a number of tries from the environment, under a trace": {
+    faults: [throttle, throttle],
+    run: ({ sdk, settings, table }) =>
+      within(
+        {
+          AWS_ENDPOINT_URL_DYNAMODB: settings.endpoint,
+          AWS_MAX_ATTEMPTS: "2",
+          AWS_LAMBDA_FUNCTION_NAME: "f",
+          _X_AMZN_TRACE_ID: "Root=1-5759e988-bd862e3fe1be46a994272793",
+        },
+        () => new sdk.DynamoDBClient({}).send(new sdk.GetItemCommand({ TableName: table, Key: key("plain") })),
+      ),
+  },
+  "a queue elsewhere than its service": {
+    faults: [planted(200, { MessageId: "m", MD5OfMessageBody: "5d41402abc4b2a76b9719d911017c592" })],
+    run: ({ sdk, settings }) =>
+      within({ AWS_ENDPOINT_URL: "http://127.0.0.1:1" }, () =>
+        new sdk.SQSClient({}).send(new sdk.SendMessageCommand({ QueueUrl: queueOf(settings), MessageBody: "hello" })),
+      ),
+  },
+  "no region": {
+    run: ({ sdk, settings: { endpoint }, table }) =>
+      within({ AWS_REGION: undefined }, () =>
+        new sdk.DynamoDBClient({ endpoint }).send(new sdk.GetItemCommand({ TableName: table, Key: key("plain") })),
+      ),
+  },
+  "a region that is no name": {
+    run: ({ sdk, settings, table }) =>
+      new sdk.DynamoDBClient({ ...settings, region: "eu.west" }).send(
+        new sdk.GetItemCommand({ TableName: table, Key: key("plain") }),
+      ),
+  },
+  "credentials of the client's own": {
+    run: ({ sdk, settings, table }) =>
+      new sdk.DynamoDBClient({
+        ...settings,
+        credentials: async () => ({ accessKeyId: "AKIDOTHER", secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY }),
+      }).send(new sdk.GetItemCommand({ TableName: table, Key: key("plain") })),
+  },
   "a secret": {
     faults: [planted(200, { Name: "s", SecretString: "ä", SecretBinary: "AP8=", CreatedDate: 1700000000.123 })],
     run: ({ sdk, settings }) =>
@@ -423,6 +533,20 @@ const cases: Readonly<Record<string, Case>> = {
     run: ({ sdk, settings }) => new sdk.APIGatewayClient(settings).send(new sdk.DeleteApiKeyCommand({ apiKey: "k" })),
   },
 };
+
+/** Does something with these variables in the environment. */
+async function within<T>(variables: Readonly<Record<string, string | undefined>>, work: () => Promise<T>): Promise<T> {
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  try {
+    return await work();
+  } finally {
+    process.env = before;
+  }
+}
 
 function queueOf({ endpoint }: Settings): string {
   return `${endpoint}/123456789012/deliver`;

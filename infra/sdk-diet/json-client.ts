@@ -1,0 +1,316 @@
+import { release } from "node:os";
+import { retryMiddleware, StandardRetryStrategy } from "@smithy/core/retry";
+import { defaultProvider } from "./environment-credentials.ts";
+import { NodeHttpHandler } from "./http-handler.ts";
+import type { OperationFacts } from "./json-operations.ts";
+import { type Answer, type Data, type ErrorRegistries, JsonProtocol } from "./json-protocol.ts";
+import { regionalEndpoint } from "./regional-endpoint.ts";
+import { type Credentials, signed } from "./request-signature.ts";
+
+/** What a client must know of its service. */
+export interface Service {
+  /** Its name in variables of the environment and in user agents: `Secrets Manager`. */
+  readonly id: string;
+  /** First label of its host names, and its name in signatures. */
+  readonly host: string;
+  /** What operations are prefixed with. */
+  readonly target: string;
+  /** Version of AWS JSON. */
+  readonly json: "1.0" | "1.1";
+  /** Whether errors also bear the codes of the older query protocol. */
+  readonly query: boolean;
+  /** Tries of a request, and what the first pause between two is about. */
+  readonly attempts: number;
+  readonly delay_ms: number;
+  /** Version of the client that this one stands in for. */
+  readonly version: string;
+  readonly errors: ErrorRegistries;
+  /** The hash that the service tells of a message. */
+  readonly md5?: unknown;
+}
+
+type Provided<T> = T | (() => T | Promise<T>);
+
+/** What a client may be made with; the rest of the SDK's settings is refused. */
+interface Settings {
+  readonly region?: Provided<string>;
+  readonly endpoint?: Provided<string | URL>;
+  readonly credentials?: Provided<Credentials>;
+  readonly maxAttempts?: Provided<number>;
+  readonly requestHandler?: Parameters<typeof NodeHttpHandler.create>[0];
+}
+
+/** A client's settings as it uses them. `translateConfig` is set by a client of documents. */
+interface Config extends Omit<Settings, "requestHandler" | "credentials"> {
+  readonly credentials: () => Promise<Credentials>;
+  readonly requestHandler: NodeHttpHandler;
+  readonly endpointProvider: ReturnType<typeof regionalEndpoint>;
+  readonly md5: unknown;
+  /** What the service's clock is ahead of this one, in milliseconds. */
+  systemClockOffset: number;
+  translateConfig?: object;
+}
+
+/** What a call may be given besides its command. */
+interface CallOptions {
+  readonly abortSignal?: AbortSignal;
+  readonly requestTimeout?: number;
+}
+
+interface Operation {
+  readonly name: string;
+  readonly traits: OperationFacts;
+}
+
+interface Call {
+  readonly input: Data;
+  readonly request?: Sent;
+}
+
+interface Done {
+  readonly response: Answer;
+  readonly output: Data;
+}
+
+interface Received {
+  readonly response: Answer;
+}
+
+type Handler = (call: Call) => Promise<Done>;
+type Middleware = (next: Handler, context: object) => Handler;
+
+interface Plugin {
+  readonly applyToStack: (stack: { readonly add: (middleware: Middleware) => void }) => void;
+}
+
+type PluginsOf = (...given: unknown[]) => readonly Plugin[];
+
+/** A request in the SDK's form. */
+interface Sent {
+  readonly method: string;
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+  readonly query: Record<string, string>;
+  /** The retries write their headers here. */
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** An operation with its input, as {@link command} makes its class. */
+export abstract class Command {
+  abstract readonly input: Data;
+  abstract readonly operation: Operation;
+  abstract readonly plugins: PluginsOf;
+}
+
+/** A command in which another one stands, whose values are converted on their way. */
+interface Translated {
+  readonly clientCommand: Command;
+  readonly given: (config: Config) => Data;
+  readonly told: (output: Data, config: Config) => Data;
+}
+
+/** Takes the place of what makes the classes of commands. The schema is that of `json-operations.ts`. */
+export function command(_endpoint: unknown, plugins: PluginsOf, _name: string, schema: readonly unknown[]) {
+  const [, , name, traits] = schema as readonly [unknown, unknown, string, OperationFacts];
+  return class extends Command {
+    readonly input: Data;
+    readonly operation = { name, traits };
+    readonly plugins = plugins;
+
+    constructor(input: Data = {}) {
+      super();
+      this.input = input;
+    }
+  };
+}
+
+/**
+ * Takes the place of a client, whose settings pass through ten functions and each of whose calls through a stack of
+ * sixteen middlewares that is put together anew: half of what is bundled, and a third of what a first call costs. Here
+ * a call is made, signed, sent, read and tried again in a row, by the SDK's own retries. Left out: callbacks, settings
+ * in files, defaults modes, adaptive retries, retries and signers of one's own, extensions, logs.
+ */
+export class JsonClient {
+  readonly config: Config;
+  readonly #service: Service;
+  readonly #protocol: JsonProtocol;
+  readonly #agent: string;
+  #retries: { readonly attempts: number; readonly strategy: StandardRetryStrategy } | undefined;
+
+  constructor(service: Service, settings: Settings = {}) {
+    const unknown = Object.keys(settings).find((name) => !known.has(name));
+    if (unknown !== undefined) throw new Error(`The setting ${unknown} is not in this bundle.`);
+    this.#service = service;
+    this.#protocol = new JsonProtocol(service);
+    this.#agent = userAgent(service);
+    this.config = {
+      ...settings,
+      credentials: credentialsOf(settings),
+      requestHandler: NodeHttpHandler.create(settings.requestHandler),
+      endpointProvider: regionalEndpoint(service.host),
+      md5: service.md5,
+      systemClockOffset: 0,
+    };
+  }
+
+  /**
+   * Sends a command and resolves with its answer.
+   * @throws the service's error, Node's for a connection that fails, `AbortError` or `TimeoutError`
+   */
+  async send(given: Command | Translated, options: CallOptions = {}): Promise<Data> {
+    if (typeof options === "function") throw new Error("Callbacks are not in this bundle.");
+    const { config } = this;
+    const translated = "clientCommand" in given ? given : undefined;
+    const { input, operation, plugins } = translated?.clientCommand ?? (given as Command);
+    const context = { __smithy_context: options };
+    const middlewares: Middleware[] = [];
+    for (const plugin of plugins(undefined, undefined, config, options)) {
+      plugin.applyToStack({ add: (middleware) => middlewares.push(middleware) });
+    }
+    const call: Handler = (each) => this.#call(operation, translated?.given(config) ?? each.input, context);
+    const { output } = await middlewares.reduceRight((next, around) => around(next, context), call)({ input });
+    return translated?.told(output, config) ?? output;
+  }
+
+  /** Closes the connections that are kept. */
+  destroy(): void {
+    this.config.requestHandler.destroy();
+  }
+
+  async #call(operation: Operation, input: Data, context: { __smithy_context: CallOptions }): Promise<Done> {
+    const region = await this.#region();
+    const credentials = await this.config.credentials();
+    const url = await this.#address(region, input);
+    const { headers, body } = this.#protocol.request(operation, input);
+    const request: Sent = {
+      method: "POST",
+      protocol: url.protocol,
+      hostname: url.hostname,
+      ...(url.port !== "" && { port: Number(url.port) }),
+      path: url.pathname.endsWith("/") ? url.pathname : `${url.pathname}/`,
+      query: {},
+      headers: { ...headers, ...this.#commonHeaders(url, body) },
+      body,
+    };
+    const attempt: Handler = async ({ request: tried = request }) => {
+      const [before, sentAt] = [this.config.systemClockOffset, Date.now()];
+      const scope = { region, service: this.#service.host, at: new Date(sentAt + before) };
+      const sent = { ...tried, headers: signed(tried, credentials, scope) };
+      try {
+        const { response } = (await this.config.requestHandler.handle(sent, context.__smithy_context)) as Received;
+        const output = await this.#protocol.read(operation, response);
+        this.#compareClocks(response, sentAt);
+        return { response, output };
+      } catch (error) {
+        this.#explainByClock(error as ServiceError, before, sentAt);
+        throw error;
+      }
+    };
+    const { attempts, strategy } = await this.#triedAgain();
+    const options = { retryStrategy: async () => strategy, maxAttempts: async () => attempts };
+    return (retryMiddleware as Retry)(options)(attempt, context)({ input, request });
+  }
+
+  #commonHeaders({ host }: URL, body: string): Record<string, string> {
+    const { AWS_LAMBDA_FUNCTION_NAME: functionName, _X_AMZN_TRACE_ID: trace } = process.env;
+    return {
+      "content-length": String(Buffer.byteLength(body)),
+      host,
+      "user-agent": this.#agent,
+      "x-amz-user-agent": `aws-sdk-js/${this.#service.version}`,
+      ...(functionName && trace && { "X-Amzn-Trace-Id": trace }),
+    };
+  }
+
+  /** @throws Error when there is none, or one that is no part of a host name */
+  async #region(): Promise<string> {
+    const region = (await provided(this.config.region)) ?? process.env["AWS_REGION"];
+    if (!region) throw new Error("Region is missing");
+    if (/^(?!-)[a-z0-9-]{1,63}(?<!-)$/i.test(region)) return region;
+    throw new Error(`Region not accepted: region="${region}" is not a valid hostname component.`);
+  }
+
+  /** The address that the client or the environment sets, a queue's own, or the service's in this region. */
+  async #address(region: string, { QueueUrl: queue }: Data): Promise<URL> {
+    const { env } = process;
+    const given = await provided(this.config.endpoint);
+    const variable = `AWS_ENDPOINT_URL_${this.#service.id.replace(/ /g, "_").toUpperCase()}`;
+    const configured =
+      env["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] !== "true" && (env[variable] ?? env["AWS_ENDPOINT_URL"]);
+    const { url } = this.config.endpointProvider({
+      Region: region,
+      UseFIPS: env["AWS_USE_FIPS_ENDPOINT"] === "true",
+      UseDualStack: env["AWS_USE_DUALSTACK_ENDPOINT"] === "true",
+      ...((given ?? (configured || undefined)) !== undefined && { Endpoint: String(given ?? configured) }),
+    });
+    return given === undefined && typeof queue === "string" ? new URL(new URL(queue).origin) : url;
+  }
+
+  async #triedAgain() {
+    const { attempts, delay_ms: baseDelay } = this.#service;
+    const { AWS_RETRY_MODE: mode = "standard", AWS_MAX_ATTEMPTS: inEnvironment } = process.env;
+    if (mode !== "standard") throw new Error(`The retry mode ${mode} is not in this bundle.`);
+    if (this.#retries === undefined) {
+      const maxAttempts =
+        (await provided(this.config.maxAttempts)) ?? (Number.parseInt(inEnvironment ?? "", 10) || attempts);
+      this.#retries ??= { attempts: maxAttempts, strategy: new StandardRetryStrategy({ maxAttempts, baseDelay }) };
+    }
+    return this.#retries;
+  }
+
+  #compareClocks({ headers }: Answer, sentAt: number): void {
+    const at = Date.parse(headers["date"] ?? "");
+    const now = Date.now();
+    if (Number.isNaN(at) || headers["age"] !== undefined || now - sentAt > maxAge_ms) return;
+    this.config.systemClockOffset = at - now;
+  }
+
+  /** An error of a request whose signature was of another time is worth another try with the service's. */
+  #explainByClock(error: ServiceError, before: number, sentAt: number): void {
+    const response = error.$response;
+    if (response?.headers["date"] === undefined) return;
+    this.#compareClocks(response, sentAt);
+    const { systemClockOffset: offset } = this.config;
+    if (Math.abs(offset) < skew_ms || offset === before || error.$metadata === undefined) return;
+    error.$metadata["clockSkewCorrected"] = true;
+  }
+}
+
+interface ServiceError extends Error {
+  readonly $response?: Answer;
+  readonly $metadata?: Data;
+}
+
+type Retry = (options: object) => (next: Handler, context: object) => Handler;
+
+const known = new Set(["region", "endpoint", "credentials", "maxAttempts", "requestHandler"]);
+
+/** Clocks may differ by as much before a signature is refused, and an answer may take as long to tell the time. */
+const [skew_ms, maxAge_ms] = [240_000, 900_000];
+
+async function provided<T>(given: Provided<T> | undefined): Promise<T | undefined> {
+  return typeof given === "function" ? (given as () => T | Promise<T>)() : given;
+}
+
+/** Those of the client, asked for each time, or those of the environment, which are read once. */
+function credentialsOf({ credentials: given }: Settings): () => Promise<Credentials> {
+  if (given !== undefined) return async () => (await provided(given)) as Credentials;
+  const read = defaultProvider();
+  let own: Credentials | undefined;
+  return async () => {
+    own ??= await read();
+    return own;
+  };
+}
+
+/** What AWS sees of who calls; letters that a product may not have become hyphens (RFC 9110 10.1.5). */
+function userAgent({ id, version }: Service): string {
+  const { AWS_EXECUTION_ENV: where } = process.env;
+  const words = [`aws-sdk-js/${version}`, "ua/2.1", `os/${process.platform}#${release()}`, "lang/js"];
+  words.push(`md/nodejs#${process.versions.node}`, `api/${id.replace(/ /g, "_").toLowerCase()}#${version}`);
+  if (where) words.push(`exec-env/${where}`);
+  return words.map((word) => word.replace(/[^!$%&'*+\-./^_`|~\d\w#]/g, "-")).join(" ");
+}
