@@ -6,7 +6,7 @@ import { getBalance } from "../../shared/routes/accounts.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /accounts/{id}/balance` */
-export const handler = read(getBalance, async ({ path, caller: { tenant_id: tenant } }) => {
+export const handler = await read(getBalance, async ({ path, caller: { tenant_id: tenant } }) => {
   const holdings = await readHoldings(tenant, path["id"] ?? "");
   if (holdings === undefined) return undefined;
   const market = await readMarket(tenant, holdings.positions);

@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { createAccount } from "../../shared/routes/accounts.ts";
 
 /** `POST /accounts` */
-export const handler = command(
+export const handler = await command(
   createAccount,
   async ({ body, load, context }) => {
     const { client, tenant } = await load({ client: ref.client(body.client_id), tenant: ref.tenant() });

@@ -7,7 +7,7 @@ import { command } from "../../shared/http/operations.ts";
 import { disableAccount as row } from "../../shared/routes/accounts.ts";
 
 /** `DELETE /accounts/{id}` */
-export const handler = command(
+export const handler = await command(
   row,
   async ({ path, load, context, expectVersion }) => {
     const id = path["id"] ?? "";

@@ -6,7 +6,7 @@ import { getAccount } from "../../shared/routes/accounts.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /accounts/{id}` */
-export const handler = read(getAccount, async ({ path, caller: { tenant_id: tenant } }) => {
+export const handler = await read(getAccount, async ({ path, caller: { tenant_id: tenant } }) => {
   const holdings = await readHoldings(tenant, path["id"] ?? "");
   if (holdings === undefined) return undefined;
   const market = await readMarket(tenant, holdings.positions);

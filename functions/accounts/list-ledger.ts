@@ -8,7 +8,7 @@ import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listLedger } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts/{id}/ledger` */
-export const handler = list(listLedger, async ({ path, caller, place, query, load }) => {
+export const handler = await list(listLedger, async ({ path, caller, place, query, load }) => {
   const id = path["id"] ?? "";
   const partition = ledgers.partition(caller.tenant_id, id);
   const keep = keepBoth(keepBy(query, ["kind"]), keepWithin(query, "created"));

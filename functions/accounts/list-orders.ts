@@ -6,7 +6,7 @@ import { pageOfOrders } from "../../shared/http/trading-pages.ts";
 import { listAccountOrders } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts/{id}/orders` */
-export const handler = list(listAccountOrders, async ({ path, caller, place, load }) => {
+export const handler = await list(listAccountOrders, async ({ path, caller, place, load }) => {
   const id = path["id"] ?? "";
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),

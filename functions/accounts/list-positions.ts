@@ -6,7 +6,7 @@ import { pageOfPositions } from "../../shared/http/trading-pages.ts";
 import { listAccountPositions } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts/{id}/positions` */
-export const handler = list(listAccountPositions, async ({ path, caller, place, load }) => {
+export const handler = await list(listAccountPositions, async ({ path, caller, place, load }) => {
   const id = path["id"] ?? "";
   const [{ account }, { page, ...moment }] = await Promise.all([
     load({ account: ref.account(id) }),

@@ -6,7 +6,7 @@ import { pageOfTrades } from "../../shared/http/trading-pages.ts";
 import { listAccountTrades } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts/{id}/trades` */
-export const handler = list(listAccountTrades, async ({ path, caller, place, load }) => {
+export const handler = await list(listAccountTrades, async ({ path, caller, place, load }) => {
   const id = path["id"] ?? "";
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),

@@ -8,7 +8,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listAccountTransactions } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts/{id}/transactions` */
-export const handler = list(listAccountTransactions, async ({ path, caller, place, load }) => {
+export const handler = await list(listAccountTransactions, async ({ path, caller, place, load }) => {
   const id = path["id"] ?? "";
   const request = resourcePage(place, transactionFilters);
   const own = transactions.ofAccount(caller.tenant_id, id);

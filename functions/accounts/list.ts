@@ -6,7 +6,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listAccounts } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts` */
-export const handler = list(listAccounts, async ({ caller: { tenant_id: tenant }, place }) => {
+export const handler = await list(listAccounts, async ({ caller: { tenant_id: tenant }, place }) => {
   const all = { index: "list", partition: accounts.all(tenant) } as const;
   const { page, ...moment } = await pageOfAccounts(tenant, place, all);
   return pageReply(place, page, (holdings) => accountNow(holdings, moment));

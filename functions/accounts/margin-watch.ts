@@ -5,7 +5,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listMarginWatch } from "../../shared/routes/accounts.ts";
 
 /** `GET /accounts/margin_watch` */
-export const handler = list(listMarginWatch, async ({ caller, place }) => {
+export const handler = await list(listMarginWatch, async ({ caller, place }) => {
   const { page, ...moment } = await pageOfWatched(caller.tenant_id, place);
   return pageReply(place, page, ({ holdings, risk }) => watchedNow(holdings, risk, moment));
 });

@@ -7,7 +7,7 @@ import { getAccountMetrics } from "../../shared/routes/accounts.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /accounts/metrics`: all of them at the same prices. */
-export const handler = read(getAccountMetrics, async ({ caller: { tenant_id: tenant }, query }) => {
+export const handler = await read(getAccountMetrics, async ({ caller: { tenant_id: tenant }, query }) => {
   const ids = wordsOf(query, "account_ids") ?? [];
   const found = await readAccounts(tenant, ids);
   const positions = found.flatMap((holdings) => holdings.positions);

@@ -7,7 +7,7 @@ import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
 
 /** `PATCH /accounts/{id}` */
-export const handler = command(
+export const handler = await command(
   updateAccount,
   async ({ path, body, load, context, expectVersion }) => {
     const id = path["id"] ?? "";

@@ -6,7 +6,7 @@ import { drawApplication } from "../../shared/oauth/application-draws.ts";
 import { createApplication } from "../../shared/routes/applications.ts";
 
 /** `POST /applications` */
-export const handler = secretCommand(
+export const handler = await secretCommand(
   createApplication,
   async ({ body, load, context }) => {
     const { tenant } = await load({ tenant: ref.tenant() });

@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getSettings } from "../../shared/routes/service.ts";
 
 /** `GET /settings` */
-export const handler = read(getSettings, async ({ load }) => {
+export const handler = await read(getSettings, async ({ load }) => {
   const { tenant } = await load({ tenant: ref.tenant() });
   return tenant && settingsBody(tenant);
 });

@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getApplication } from "../../shared/routes/applications.ts";
 
 /** `GET /applications/{id}` */
-export const handler = read(getApplication, async ({ path, load }) => {
+export const handler = await read(getApplication, async ({ path, load }) => {
   const { application } = await load({ application: ref.application(path["id"] ?? "") });
   return application && applicationBody(application);
 });

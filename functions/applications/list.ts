@@ -7,7 +7,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listApplications } from "../../shared/routes/applications.ts";
 
 /** `GET /applications` */
-export const handler = list(listApplications, async ({ caller, place }) => {
+export const handler = await list(listApplications, async ({ caller, place }) => {
   const request = resourcePage(place, applicationFilters);
   const page = await pageOfIndex<Application>("list", [applications.all(caller.tenant_id)], request);
   return pageReply(place, page, applicationBody);

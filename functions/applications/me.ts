@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getMe } from "../../shared/routes/service.ts";
 
 /** `GET /me` */
-export const handler = read(getMe, async ({ caller, load }) => {
+export const handler = await read(getMe, async ({ caller, load }) => {
   const { application } = await load({ application: ref.application(caller.application_id) });
   return application && callerBody(application, caller);
 });

@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { revokeApplication } from "../../shared/routes/applications.ts";
 
 /** `DELETE /applications/{id}` */
-export const handler = command(
+export const handler = await command(
   revokeApplication,
   async ({ path, load, context, expectVersion }) => {
     const { application } = await load({ application: ref.application(path["id"] ?? "") });

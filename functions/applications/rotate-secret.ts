@@ -6,7 +6,7 @@ import { drawSecret } from "../../shared/oauth/application-draws.ts";
 import { rotateApplicationSecret } from "../../shared/routes/applications.ts";
 
 /** `POST /applications/{id}/rotate_secret` */
-export const handler = secretCommand(
+export const handler = await secretCommand(
   rotateApplicationSecret,
   async ({ path, body, load, context }) => {
     const { application } = await load({ application: ref.application(path["id"] ?? "") });

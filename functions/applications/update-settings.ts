@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { updateSettings } from "../../shared/routes/service.ts";
 
 /** `PATCH /settings` */
-export const handler = command(
+export const handler = await command(
   updateSettings,
   async ({ body, load, context, expectVersion }) => {
     const { tenant } = await load({ tenant: ref.tenant() });

@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { updateApplication } from "../../shared/routes/applications.ts";
 
 /** `PATCH /applications/{id}` */
-export const handler = command(
+export const handler = await command(
   updateApplication,
   async ({ path, body, load, context, expectVersion }) => {
     const { application } = await load({ application: ref.application(path["id"] ?? "") });

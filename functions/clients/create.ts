@@ -3,4 +3,4 @@ import { command } from "../../shared/http/operations.ts";
 import { createClient } from "../../shared/routes/clients.ts";
 
 /** `POST /clients` */
-export const handler = command(createClient, async ({ body, context }) => openClient(body, context), clientBody);
+export const handler = await command(createClient, async ({ body, context }) => openClient(body, context), clientBody);

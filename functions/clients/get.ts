@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getClient } from "../../shared/routes/clients.ts";
 
 /** `GET /clients/{id}` */
-export const handler = read(getClient, async ({ path, load }) => {
+export const handler = await read(getClient, async ({ path, load }) => {
   const { client } = await load({ client: ref.client(path["id"] ?? "") });
   return client && clientBody(client);
 });

@@ -7,7 +7,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listClientAccounts } from "../../shared/routes/clients.ts";
 
 /** `GET /clients/{id}/accounts` */
-export const handler = list(listClientAccounts, async ({ path, caller: { tenant_id: tenant }, place, load }) => {
+export const handler = await list(listClientAccounts, async ({ path, caller: { tenant_id: tenant }, place, load }) => {
   const id = path["id"] ?? "";
   const own = { index: "owner", partition: accounts.ofClient(tenant, id) } as const;
   const [{ client }, { page, ...moment }] = await Promise.all([

@@ -6,7 +6,7 @@ import { pageOfClientTrades } from "../../shared/http/trading-pages.ts";
 import { listClientTrades } from "../../shared/routes/clients.ts";
 
 /** `GET /clients/{id}/trades`: over all accounts of the client. */
-export const handler = list(listClientTrades, async ({ path, caller, place, load }) => {
+export const handler = await list(listClientTrades, async ({ path, caller, place, load }) => {
   const id = path["id"] ?? "";
   const [{ client }, page] = await Promise.all([
     load({ client: ref.client(id) }),

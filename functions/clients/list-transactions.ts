@@ -8,7 +8,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listClientTransactions } from "../../shared/routes/clients.ts";
 
 /** `GET /clients/{id}/transactions`: over all accounts of the client. */
-export const handler = list(listClientTransactions, async ({ path, caller, place, load }) => {
+export const handler = await list(listClientTransactions, async ({ path, caller, place, load }) => {
   const id = path["id"] ?? "";
   const request = resourcePage(place, transactionFilters);
   const own = transactions.ofClient(caller.tenant_id, id);

@@ -7,7 +7,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listClients } from "../../shared/routes/clients.ts";
 
 /** `GET /clients` */
-export const handler = list(listClients, async ({ caller, place }) => {
+export const handler = await list(listClients, async ({ caller, place }) => {
   const request = resourcePage(place, clientFilters);
   const page = await pageOfIndex<Client>("list", [clients.all(caller.tenant_id)], request);
   return pageReply(place, page, clientBody);

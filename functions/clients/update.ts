@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { updateClient } from "../../shared/routes/clients.ts";
 
 /** `PATCH /clients/{id}` */
-export const handler = command(
+export const handler = await command(
   updateClient,
   async ({ path, body, load, context, expectVersion }) => {
     const { client } = await load({ client: ref.client(path["id"] ?? "") });

@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getEvent } from "../../shared/routes/events.ts";
 
 /** `GET /events/{id}` */
-export const handler = read(getEvent, async ({ path, load }) => {
+export const handler = await read(getEvent, async ({ path, load }) => {
   const id = path["id"] ?? "";
   const { event } = await load({ event: ref.event(sequenceOfEvent(id)) });
   return event?.id === id ? JSON.parse(event.payload) : undefined;

@@ -3,4 +3,4 @@ import { publishedKinds } from "../../shared/openapi/published-kinds.ts";
 import { listEventTypes } from "../../shared/routes/events.ts";
 
 /** `GET /event_types` */
-export const handler = read(listEventTypes, async () => ({ object: "list", data: publishedKinds }));
+export const handler = await read(listEventTypes, async () => ({ object: "list", data: publishedKinds }));

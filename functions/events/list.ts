@@ -6,7 +6,7 @@ import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listEvents } from "../../shared/routes/events.ts";
 
 /** `GET /events`: over an index when a resource or an account is asked for, else over the events themselves. */
-export const handler = list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
+export const handler = await list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { resource_id: resource, account_id: account, after_sequence: after = "0" } = query;
   const keep = keepBoth(
     keepBy(query, ["type", "resource_id", "account_id", "client_id"]),

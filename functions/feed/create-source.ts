@@ -5,7 +5,7 @@ import { createFeedSource } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `POST /feed/sources` */
-export const handler = command(
+export const handler = await command(
   createFeedSource,
   async ({ body, load, context }) => {
     await load({});

@@ -5,7 +5,7 @@ import { getFeedSource } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /feed/sources/{id}` */
-export const handler = read(getFeedSource, async ({ path, caller }) => {
+export const handler = await read(getFeedSource, async ({ path, caller }) => {
   const { source, pulse } = await loadSource(caller.tenant_id, path["id"] ?? "");
   return source && sourceBody(source, pulse, nowIso());
 });

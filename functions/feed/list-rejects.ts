@@ -8,7 +8,7 @@ import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listFeedRejects } from "../../shared/routes/feed.ts";
 
 /** `GET /feed/sources/{id}/rejects` */
-export const handler = list(listFeedRejects, async ({ path, caller, place, query, load }) => {
+export const handler = await list(listFeedRejects, async ({ path, caller, place, query, load }) => {
   const id = path["id"] ?? "";
   const request = { ...pageRequest(place, "seq"), ...keepBy({ status: "open", ...query }, ["status"]) };
   const [{ source }, page] = await Promise.all([

@@ -6,7 +6,7 @@ import { limits } from "../../shared/limits.ts";
 import { retryFeedReject } from "../../shared/routes/feed.ts";
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
-export const handler = ingest(retryFeedReject, async ({ path, caller, load, newContext, remainingMs }) => {
+export const handler = await ingest(retryFeedReject, async ({ path, caller, load, newContext, remainingMs }) => {
   const { id = "", seq = "" } = path;
   if (!/^[1-9]\d{0,14}$/.test(seq)) return undefined;
   const { source, reject } = await load({

@@ -8,7 +8,7 @@ import { limits } from "../../shared/limits.ts";
 import { sendFeedBatch } from "../../shared/routes/feed.ts";
 
 /** `POST /feed/sources/{id}/batches` */
-export const handler = ingest(sendFeedBatch, async ({ path, body, caller, load, newContext, remainingMs }) => {
+export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, newContext, remainingMs }) => {
   const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
   if (source === undefined) return undefined;
   const plan = planBatch(source.next_seq, body);

@@ -4,7 +4,7 @@ import { ingest } from "../../shared/http/operations.ts";
 import { sendFeedQuotes } from "../../shared/routes/feed.ts";
 
 /** `POST /feed/sources/{id}/quotes` */
-export const handler = ingest(sendFeedQuotes, async ({ path, body, caller, load }) => {
+export const handler = await ingest(sendFeedQuotes, async ({ path, body, caller, load }) => {
   const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
   if (source === undefined) return undefined;
   const results = await writeQuotes(caller.tenant_id, source.name, body.quotes);

@@ -7,7 +7,7 @@ import { nowIso } from "../../shared/runtime/clock.ts";
 import { Currency } from "../../shared/schema/fields.ts";
 
 /** `GET /conversion_rates` */
-export const handler = read(listConversionRates, async ({ caller, query }) => {
+export const handler = await read(listConversionRates, async ({ caller, query }) => {
   const market = await readPairs(caller.tenant_id);
   return conversionRatesBody(market, query["from"], wordsOf(query, "to") ?? Currency.options, nowIso());
 });

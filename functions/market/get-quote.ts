@@ -6,7 +6,7 @@ import { getQuote } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /quotes/{symbol}`: the symbol and its quote in one read over both tables. */
-export const handler = read(getQuote, async ({ path, load }) => {
+export const handler = await read(getQuote, async ({ path, load }) => {
   const name = symbolName(path);
   const { symbol, quote } = await load({ symbol: tradingRef.symbol(name), quote: tradingRef.quote(name) });
   if (symbol === undefined) throw noSymbol();

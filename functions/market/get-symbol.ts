@@ -6,7 +6,7 @@ import { getSymbol } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /symbols/{symbol}` */
-export const handler = read(getSymbol, async ({ path, load }) => {
+export const handler = await read(getSymbol, async ({ path, load }) => {
   const { symbol } = await load({ symbol: tradingRef.symbol(symbolName(path)) });
   if (symbol === undefined) throw noSymbol();
   return symbolBody(symbol, nowIso());

@@ -6,7 +6,7 @@ import { listQuotes } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /quotes`: all of them in one read over both tables. */
-export const handler = read(listQuotes, async ({ caller, query }) => {
+export const handler = await read(listQuotes, async ({ caller, query }) => {
   const names = wordsOf(query, "symbols") ?? [];
   return quoteSetBody(await readQuoted(caller.tenant_id, names), names, nowIso());
 });

@@ -8,7 +8,7 @@ import { listSymbols } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /symbols`: whether a market is open is told by the clock, everything else by the symbol. */
-export const handler = list(listSymbols, async ({ caller, place, query }) => {
+export const handler = await list(listSymbols, async ({ caller, place, query }) => {
   const now = nowIso();
   const states = wordsOf(query, "market_status");
   const inState = states && { keep: (entry: object) => isMarketIn(entry as TradingSymbol, states, now) };

@@ -9,7 +9,7 @@ import { getSymbolMargin } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /symbols/{symbol}/margin` */
-export const handler = read(getSymbolMargin, async ({ path, query, caller, load }) => {
+export const handler = await read(getSymbolMargin, async ({ path, query, caller, load }) => {
   const name = symbolName(path);
   const terms = marginTerms(query);
   const account = "account_id" in terms ? (await load({ found: ref.account(terms.account_id) })).found : terms;

@@ -3,4 +3,4 @@ import { answerRevocationRequest } from "../../shared/oauth/revocation.ts";
 import { revokeToken } from "../../shared/routes/oauth.ts";
 
 /** `POST /oauth/revoke` */
-export const handler = oauthEndpoint(revokeToken, answerRevocationRequest);
+export const handler = await oauthEndpoint(revokeToken, answerRevocationRequest);

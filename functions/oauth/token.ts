@@ -3,4 +3,4 @@ import { answerTokenRequest } from "../../shared/oauth/token-endpoint.ts";
 import { createToken } from "../../shared/routes/oauth.ts";
 
 /** `POST /oauth/token` */
-export const handler = oauthEndpoint(createToken, answerTokenRequest);
+export const handler = await oauthEndpoint(createToken, answerTokenRequest);

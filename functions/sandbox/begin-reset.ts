@@ -8,7 +8,7 @@ import { limits } from "../../shared/limits.ts";
 import { resetSandbox } from "../../shared/routes/sandbox.ts";
 
 /** `POST /sandbox/reset`: while one runs, that one is shown. */
-export const handler = command(
+export const handler = await command(
   resetSandbox,
   async ({ load, context }) => {
     const { last } = await load({ last: { keyIn: resets.key } as Ref<Reset> });

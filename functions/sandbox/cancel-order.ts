@@ -7,7 +7,7 @@ import { command } from "../../shared/http/operations.ts";
 import { cancelSandboxOrder } from "../../shared/routes/sandbox-market.ts";
 
 /** `POST /sandbox/orders/{id}/cancel` */
-export const handler = command(
+export const handler = await command(
   cancelSandboxOrder,
   async ({ path, load, context }) => {
     const { order } = await load({ order: tradingRef.order(path["id"] ?? "") });

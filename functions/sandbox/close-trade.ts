@@ -4,7 +4,7 @@ import { command } from "../../shared/http/operations.ts";
 import { closeSandboxTrade } from "../../shared/routes/sandbox-market.ts";
 
 /** `POST /sandbox/trades/{id}/close` */
-export const handler = command(
+export const handler = await command(
   closeSandboxTrade,
   ({ path, body, load, context }) => decideClosing(load, context, path["id"] ?? "", body),
   ({ trade }) => tradeBody(trade),

@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { failTransaction } from "../../shared/routes/sandbox.ts";
 
 /** `POST /sandbox/transactions/{id}/fail` */
-export const handler = command(
+export const handler = await command(
   failTransaction,
   ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
   transactionBody,

@@ -5,7 +5,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getSandboxReset } from "../../shared/routes/sandbox.ts";
 
 /** `GET /sandbox/reset`: the last one, running or done. */
-export const handler = read(getSandboxReset, async ({ load }) => {
+export const handler = await read(getSandboxReset, async ({ load }) => {
   const { last } = await load({ last: { keyIn: resets.key } as Ref<Reset> });
   return last && resetBody(last);
 });

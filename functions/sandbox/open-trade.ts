@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { openSandboxTrade } from "../../shared/routes/sandbox-market.ts";
 
 /** `POST /sandbox/trades` */
-export const handler = command(
+export const handler = await command(
   openSandboxTrade,
   ({ body, load, context }) => decideOpening(load, context, body),
   (executed) => tradeBody(executedTrade(executed)),

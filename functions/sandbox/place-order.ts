@@ -4,7 +4,7 @@ import { command } from "../../shared/http/operations.ts";
 import { placeSandboxOrder } from "../../shared/routes/sandbox-market.ts";
 
 /** `POST /sandbox/orders` */
-export const handler = command(
+export const handler = await command(
   placeSandboxOrder,
   ({ body, load, context }) => decideOrder(load, context, body),
   orderBody,

@@ -6,7 +6,7 @@ import { command } from "../../shared/http/operations.ts";
 import { rejectClient } from "../../shared/routes/sandbox.ts";
 
 /** `POST /sandbox/clients/{id}/reject` */
-export const handler = command(
+export const handler = await command(
   rejectClient,
   async ({ path, load, context }) => {
     const { client } = await load({ client: ref.client(path["id"] ?? "") });

@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { returnTransaction } from "../../shared/routes/sandbox.ts";
 
 /** `POST /sandbox/transactions/{id}/return` */
-export const handler = command(
+export const handler = await command(
   returnTransaction,
   ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
   transactionBody,

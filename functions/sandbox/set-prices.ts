@@ -10,7 +10,7 @@ import { setSandboxPrices } from "../../shared/routes/sandbox-market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `POST /sandbox/prices` */
-export const handler = ingest(setSandboxPrices, async ({ body: { prices }, caller, newContext, remainingMs }) => {
+export const handler = await ingest(setSandboxPrices, async ({ body: { prices }, caller, newContext, remainingMs }) => {
   const { tenant_id } = caller;
   const names = prices.map(({ symbol }) => symbol);
   const market = await readQuoted(tenant_id, names);

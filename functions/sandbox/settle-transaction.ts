@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { settleTransaction } from "../../shared/routes/sandbox.ts";
 
 /** `POST /sandbox/transactions/{id}/settle` */
-export const handler = command(
+export const handler = await command(
   settleTransaction,
   ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
   transactionBody,

@@ -10,7 +10,7 @@ import { triggerEvent } from "../../shared/routes/sandbox.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
 
 /** `POST /sandbox/events/trigger` */
-export const handler = command(
+export const handler = await command(
   triggerEvent,
   async ({ body: { endpoint_id: id, type }, load, context }) => {
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });

@@ -6,7 +6,7 @@ import { command } from "../../shared/http/operations.ts";
 import { verifyClient } from "../../shared/routes/sandbox.ts";
 
 /** `POST /sandbox/clients/{id}/verify` */
-export const handler = command(
+export const handler = await command(
   verifyClient,
   async ({ path, load, context }) => {
     const { client } = await load({ client: ref.client(path["id"] ?? "") });

@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getOrder } from "../../shared/routes/trading.ts";
 
 /** `GET /orders/{id}` */
-export const handler = read(getOrder, async ({ path, load }) => {
+export const handler = await read(getOrder, async ({ path, load }) => {
   const { order } = await load({ order: tradingRef.order(path["id"] ?? "") });
   return order && orderBody(order);
 });

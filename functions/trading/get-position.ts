@@ -8,7 +8,7 @@ import { getPosition } from "../../shared/routes/trading.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /positions/{id}`: its trade tells the account that it is kept with and the prices that value it. */
-export const handler = read(getPosition, async ({ path, caller: { tenant_id: tenant }, load }) => {
+export const handler = await read(getPosition, async ({ path, caller: { tenant_id: tenant }, load }) => {
   const id = path["id"] ?? "";
   const { trade } = await load({ trade: tradingRef.trade(positionTrade(id)) });
   if (trade?.status !== "open") return undefined;

@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getTrade } from "../../shared/routes/trading.ts";
 
 /** `GET /trades/{id}` */
-export const handler = read(getTrade, async ({ path, load }) => {
+export const handler = await read(getTrade, async ({ path, load }) => {
   const { trade } = await load({ trade: tradingRef.trade(path["id"] ?? "") });
   return trade && tradeBody(trade);
 });

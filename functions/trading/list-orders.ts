@@ -5,7 +5,7 @@ import { pageOfOrders } from "../../shared/http/trading-pages.ts";
 import { listOrders } from "../../shared/routes/trading.ts";
 
 /** `GET /orders` */
-export const handler = list(listOrders, async ({ caller, place, query }) => {
+export const handler = await list(listOrders, async ({ caller, place, query }) => {
   const page = await pageOfOrders(caller.tenant_id, place, query["account_id"]);
   return pageReply(place, page, orderBody);
 });

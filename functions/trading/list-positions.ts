@@ -5,7 +5,7 @@ import { pageOfPositions } from "../../shared/http/trading-pages.ts";
 import { listPositions } from "../../shared/routes/trading.ts";
 
 /** `GET /positions` */
-export const handler = list(listPositions, async ({ caller, place, query }) => {
+export const handler = await list(listPositions, async ({ caller, place, query }) => {
   const { page, ...moment } = await pageOfPositions(caller.tenant_id, place, query["account_id"]);
   return pageReply(place, page, (position) => positionNow(position, moment));
 });

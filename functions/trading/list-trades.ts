@@ -5,7 +5,7 @@ import { pageOfTrades } from "../../shared/http/trading-pages.ts";
 import { listTrades } from "../../shared/routes/trading.ts";
 
 /** `GET /trades` */
-export const handler = list(listTrades, async ({ caller, place, query }) => {
+export const handler = await list(listTrades, async ({ caller, place, query }) => {
   const { account_id: account } = query;
   const page = await pageOfTrades(caller.tenant_id, place, account === undefined ? undefined : [account]);
   return pageReply(place, page, tradeBody);

@@ -6,7 +6,7 @@ import { command } from "../../shared/http/operations.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
 
 /** `POST /transactions/deposit` */
-export const handler = command(
+export const handler = await command(
   createDeposit,
   async ({ body, load, context }) => {
     const id = body.account_id;

@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getTransaction } from "../../shared/routes/transactions.ts";
 
 /** `GET /transactions/{id}` */
-export const handler = read(getTransaction, async ({ path, load }) => {
+export const handler = await read(getTransaction, async ({ path, load }) => {
   const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });
   return transaction && transactionBody(transaction);
 });

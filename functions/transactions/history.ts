@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getTransactionHistory } from "../../shared/routes/transactions.ts";
 
 /** `GET /transactions/{id}/history` */
-export const handler = read(getTransactionHistory, async ({ path, load }) => {
+export const handler = await read(getTransactionHistory, async ({ path, load }) => {
   const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });
   return transaction && historyBody(transaction);
 });

@@ -8,7 +8,7 @@ import { listTransactions } from "../../shared/routes/transactions.ts";
 import { TransactionKind } from "../../shared/schema/transaction.ts";
 
 /** `GET /transactions`: over the narrowest partitions that hold what is asked for. */
-export const handler = list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
+export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { account_id: account, client_id: client } = query;
   const kinds = wordsOf(query, "kind") ?? TransactionKind.options;
   const states = wordsOf(query, "status")?.flatMap((status) =>

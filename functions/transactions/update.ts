@@ -7,7 +7,7 @@ import { command } from "../../shared/http/operations.ts";
 import { updateTransaction } from "../../shared/routes/transactions.ts";
 
 /** `PATCH /transactions/{id}` */
-export const handler = command(
+export const handler = await command(
   updateTransaction,
   async ({ path, body, load, context, expectVersion }) => {
     const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });

@@ -6,7 +6,7 @@ import { command } from "../../shared/http/operations.ts";
 import { createWithdrawal } from "../../shared/routes/transactions.ts";
 
 /** `POST /transactions/withdrawal` */
-export const handler = command(
+export const handler = await command(
   createWithdrawal,
   async ({ body, load, context }) => {
     const id = body.account_id;

@@ -7,7 +7,7 @@ import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { env } from "../../shared/runtime/env.ts";
 
 /** `POST /webhook_endpoints` */
-export const handler = secretCommand(
+export const handler = await secretCommand(
   createWebhookEndpoint,
   async ({ body, load, context }) => {
     const { count } = await load({ count: ref.webhookCount() });

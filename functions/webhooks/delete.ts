@@ -5,7 +5,7 @@ import { command } from "../../shared/http/operations.ts";
 import { deleteWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 
 /** `DELETE /webhook_endpoints/{id}` */
-export const handler = command(
+export const handler = await command(
   deleteWebhookEndpoint,
   async ({ path, load, context, expectVersion }) => {
     const id = path["id"] ?? "";

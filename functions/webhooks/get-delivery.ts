@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getDelivery } from "../../shared/routes/webhooks.ts";
 
 /** `GET /deliveries/{id}`: with every attempt. */
-export const handler = read(getDelivery, async ({ path, caller }) => {
+export const handler = await read(getDelivery, async ({ path, caller }) => {
   const { delivery, attempts } = await deliveryPartition(caller.tenant_id, path["id"] ?? "");
   return delivery && deliveryWithAttempts(delivery, attempts);
 });

@@ -4,7 +4,7 @@ import { read } from "../../shared/http/operations.ts";
 import { getWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 
 /** `GET /webhook_endpoints/{id}` */
-export const handler = read(getWebhookEndpoint, async ({ path, load }) => {
+export const handler = await read(getWebhookEndpoint, async ({ path, load }) => {
   const id = path["id"] ?? "";
   const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
   return isThere(endpoint) && health ? endpointBody({ endpoint, health }) : undefined;

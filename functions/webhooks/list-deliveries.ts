@@ -11,7 +11,7 @@ import { listDeliveries } from "../../shared/routes/webhooks.ts";
 const all = ["pending", "retrying", "succeeded", "exhausted", "cancelled"];
 
 /** `GET /webhook_endpoints/{id}/deliveries`: over its partitions by status. */
-export const handler = list(listDeliveries, async ({ path, caller, place, query, load }) => {
+export const handler = await list(listDeliveries, async ({ path, caller, place, query, load }) => {
   const id = path["id"] ?? "";
   const partitions = deliveries.ofEndpoint(caller.tenant_id, id, wordsOf(query, "status") ?? all);
   const [{ endpoint }, page] = await Promise.all([

@@ -8,7 +8,7 @@ import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listWebhookEndpoints } from "../../shared/routes/webhooks.ts";
 
 /** `GET /webhook_endpoints`: filtered by what is shown, to which the health of each has its say. */
-export const handler = list(listWebhookEndpoints, async ({ caller: { tenant_id: tenant }, place, query }) => {
+export const handler = await list(listWebhookEndpoints, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const all = await endpointsWithHealth(tenant);
   const { keep } = keepBy(query, ["status"]);
   const page = await pageOfPartition<WebhookEndpoint>(webhooks.partition(tenant), {

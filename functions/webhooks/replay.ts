@@ -9,7 +9,7 @@ import { replayEvents } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
 
 /** `POST /webhook_endpoints/{id}/replay`: what there is no time for is left to the sweep. */
-export const handler = command(
+export const handler = await command(
   replayEvents,
   async ({ path, body, load, context }) => {
     const id = path["id"] ?? "";

@@ -9,7 +9,7 @@ import { retryDelivery } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
 
 /** `POST /deliveries/{id}/retry` */
-export const handler = command(
+export const handler = await command(
   retryDelivery,
   async ({ path, load, context }) => {
     const { delivery } = await load({ delivery: ref.delivery(path["id"] ?? "") });

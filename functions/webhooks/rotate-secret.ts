@@ -6,7 +6,7 @@ import { secretCommand } from "../../shared/http/secret-command.ts";
 import { rotateWebhookSecret } from "../../shared/routes/webhooks.ts";
 
 /** `POST /webhook_endpoints/{id}/rotate_secret` */
-export const handler = secretCommand(
+export const handler = await secretCommand(
   rotateWebhookSecret,
   async ({ path, body, load, context }) => {
     const id = path["id"] ?? "";

@@ -10,7 +10,7 @@ import { testWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
 
 /** `POST /webhook_endpoints/{id}/test` */
-export const handler = command(
+export const handler = await command(
   testWebhookEndpoint,
   async ({ path, body, load, context }) => {
     const id = path["id"] ?? "";

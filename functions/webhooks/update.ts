@@ -7,7 +7,7 @@ import { updateWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { env } from "../../shared/runtime/env.ts";
 
 /** `PATCH /webhook_endpoints/{id}` */
-export const handler = command(
+export const handler = await command(
   updateWebhookEndpoint,
   async ({ path, body, load, context, expectVersion }) => {
     const id = path["id"] ?? "";

@@ -164,7 +164,8 @@ export async function countFailure(address: string, timeMs: number): Promise<num
  * signs and reads an answer. Lambda starts an environment with more of a processor than it gives to a request, and the
  * first call of a client costs 20 ms. Whatever goes wrong here the first request finds out by itself.
  */
-async function prime(): Promise<void> {
+export async function prime(): Promise<void> {
+  if (!env.isLambda) return;
   const nobody = new UpdateCommand({
     TableName: env.volatileTableName,
     Key: rateCounters.key("brk_prime", "app_prime", 0),
@@ -175,5 +176,3 @@ async function prime(): Promise<void> {
   });
   await counterTable.send(nobody, briefly).catch(() => undefined);
 }
-
-if (env.isLambda) await prime();

@@ -1,3 +1,4 @@
+import { prime } from "../data/counters.ts";
 import type { Route } from "../routes/route.ts";
 import { headerOf } from "./body.ts";
 import type { Handler } from "./endpoint.ts";
@@ -22,7 +23,11 @@ interface RawOAuthAnswer {
 }
 
 /** An endpoint that clients call with their own credentials (RFC 6749 2.3). */
-export function oauthEndpoint(row: Route, answer: (request: RawOAuthRequest) => Promise<RawOAuthAnswer>): Handler {
+export async function oauthEndpoint(
+  row: Route,
+  answer: (request: RawOAuthRequest) => Promise<RawOAuthAnswer>,
+): Promise<Handler> {
+  await prime();
   return open(row, async ({ event, request_id }) => {
     const { status, headers, body } = await answer({
       authorization: headerOf(event, "Authorization"),

@@ -11,6 +11,7 @@ import { endpoint, type Handler } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
 import type { SealingOf } from "./idempotency.ts";
 import { HttpProblem } from "./problem.ts";
+import { rehearsed } from "./rehearsal.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
 
@@ -21,13 +22,14 @@ export type BodyOf<R extends Route> = R extends { readonly body: infer S } ? Out
 export function read<R extends Route>(
   row: R,
   work: (request: Request<undefined>) => Promise<object | undefined>,
-): Handler {
+): Promise<Handler> {
   const order = replyOrder(row.reply);
-  return endpoint(row, [admitCaller, countRate], async (exchange) => {
+  const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const found = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
     if (found === undefined) throw nothingHere();
     return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
+  return rehearsed(row, handler);
 }
 
 /**
@@ -37,13 +39,14 @@ export function read<R extends Route>(
 export function list<R extends Route>(
   row: R,
   work: (request: Request<undefined>) => Promise<Answer | undefined>,
-): Handler {
+): Promise<Handler> {
   const order = replyOrder(row.reply);
-  return endpoint(row, [admitCaller, countRate], async (exchange) => {
+  const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const page = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
     if (page === undefined) throw nothingHere();
     return page;
   });
+  return rehearsed(row, handler);
 }
 
 /**
@@ -58,7 +61,7 @@ export function command<R extends Route, T>(
   show: (result: T) => object,
   sealingOf?: SealingOf,
   afterCommit?: (result: T, remainingMs: () => number) => Promise<void>,
-): Handler {
+): Promise<Handler> {
   const order = replyOrder(row.reply);
   const work = async (exchange: Exchange): Promise<Answer> => {
     let shown: { readonly result: T } | undefined;
@@ -97,7 +100,7 @@ export function command<R extends Route, T>(
       await afterCommit?.(shown.result, () => exchange.lambda.getRemainingTimeInMillis());
     return { ...outcome.reply, replayed: outcome.kind === "replayed" };
   };
-  return endpoint(row, [admitCaller, countRate], work, sealingOf);
+  return rehearsed(row, endpoint(row, [admitCaller, countRate], work, sealingOf));
 }
 
 /** What the handler of an ingestion sees besides: for whom it decides, and how long it may. */
@@ -115,9 +118,9 @@ export interface IngestRequest<Body> extends Request<Body> {
 export function ingest<R extends Route>(
   row: R,
   work: (request: IngestRequest<BodyOf<R>>) => Promise<object | undefined>,
-): Handler {
+): Promise<Handler> {
   const order = replyOrder(row.reply);
-  return endpoint(row, [admitCaller, countRate], async (exchange) => {
+  const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const receipt = await work({
       ...requestOf<BodyOf<R>>(exchange, loaderFor(exchange), order),
       newContext: () => contextOf(exchange),
@@ -126,6 +129,7 @@ export function ingest<R extends Route>(
     if (receipt === undefined) throw nothingHere();
     return resourceReplyOf(row, order, receipt);
   });
+  return rehearsed(row, handler);
 }
 
 function resourceReplyOf(row: Route, order: MemberOrder, body: object): Answer {

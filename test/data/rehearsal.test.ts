@@ -1,0 +1,65 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import type { Handler } from "../../shared/http/endpoint.ts";
+import { isHarmless, requestOfNobody } from "../../shared/http/rehearsal.ts";
+import { routes } from "../../shared/routes/index.ts";
+import { startApi } from "../support/api.ts";
+import { lambdaContext } from "../support/request.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+
+const guarded = routes.filter(({ file }) => !/^(?:documents|oauth)\//.test(file));
+const rehearsedRows = guarded.filter(isHarmless).map((row) => [row.method, row.path, row] as const);
+
+describe("a request of nobody, which every new environment answers before its first", () => {
+  it("is made of most rows, and of none that makes something anew", () => {
+    expect(rehearsedRows.length).toBeGreaterThan(60);
+    const anew = guarded.filter((row) => !isHarmless(row));
+    expect(anew.map(({ method }) => method).filter((method) => method === "GET")).toEqual([]);
+  });
+
+  it.each(rehearsedRows)("%s %s finds nothing, and writes nothing but its count", async (_method, _path, row) => {
+    const file = fileURLToPath(new URL(`../../functions/${row.file}.ts`, import.meta.url));
+    const { handler } = (await import(/* @vite-ignore */ file)) as { readonly handler: Handler };
+    api.watched.takeCalls();
+    const { statusCode } = await handler(requestOfNobody(row), lambdaContext());
+    expect([200, 400, 404, 422]).toContain(statusCode);
+    const writes = api.watched
+      .takeCalls()
+      .filter(({ operation }) => !/^(?:BatchGetItem|Query|GetItem)$/.test(operation));
+    expect(writes.map(({ operation, tables }) => [operation, tables])).toEqual([
+      ["UpdateItem", [api.emulator.volatileTableName]],
+    ]);
+  });
+});
+
+describe("an environment of Lambda", () => {
+  it("is given away rehearsed, without a line in its log", async () => {
+    vi.resetModules();
+    vi.stubEnv("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand");
+    const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+    try {
+      api.watched.takeCalls();
+      await import("../../functions/clients/get.ts");
+      const operations = api.watched.takeCalls().map(({ operation }) => operation);
+      expect(operations.sort()).toEqual(["BatchGetItem", "UpdateItem"]);
+      expect(written).not.toHaveBeenCalled();
+    } finally {
+      written.mockRestore();
+      vi.unstubAllEnvs();
+    }
+  });
+
+  it("that makes something anew only connects", async () => {
+    vi.resetModules();
+    vi.stubEnv("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand");
+    try {
+      api.watched.takeCalls();
+      await import("../../functions/clients/create.ts");
+      expect(api.watched.takeCalls().map(({ operation }) => operation)).toEqual(["UpdateItem"]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+});
