@@ -300,5 +300,13 @@ export const limits = {
      */
     computing_memory_mb: 1769,
     timeout_seconds: 10,
+    /** A start that takes longer is not rehearsed further: Lambda gives it ten seconds (AWS docs: init phase). */
+    rehearsal_ms: 1000,
+  },
+  /** Calls of AWS, in the SDK's words: milliseconds for a connection to stand, and for an answer to begin. */
+  calls: {
+    connectionTimeout: 1000,
+    requestTimeout: 3000,
+    throwOnRequestTimeout: true,
   },
 } as const;

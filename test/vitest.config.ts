@@ -2,6 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
@@ -11,6 +12,20 @@ const variable = "BROKERAGE_TEST_ANSWERS";
 const answersDir = process.env[variable] ?? mkdtempSync(join(tmpdir(), "brokerage-answers-"));
 process.env[variable] = answersDir;
 
+/** Stories of half a minute and more; begun last, each would run on beside an idle processor. */
+const longest = ["e2e/grants", "simulation/soak", "e2e/refusals", "e2e/ladder", "data/filters", "simulation/programs"];
+
+/** Begins with the longest files. Without a cache of earlier runs the size of a file says little. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = longest.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
+      return place === -1 ? longest.length : place;
+    };
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
 /**
  * The whole suite: files run side by side on two workers; those that start the stack bring their own time bounds. What
  * all of them saw answered is judged after the last of them, so it is a project of its own.
@@ -19,6 +34,7 @@ export default defineConfig({
   test: {
     root,
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     provide: { answersDir },

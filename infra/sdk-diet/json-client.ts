@@ -80,7 +80,7 @@ type Handler = (call: Call) => Promise<Done>;
 type Middleware = (next: Handler, context: object) => Handler;
 
 interface Plugin {
-  readonly applyToStack: (stack: { readonly add: (middleware: Middleware) => void }) => void;
+  readonly applyToStack: (stack: { readonly add: (middleware: Middleware, at: { step?: string }) => void }) => void;
 }
 
 type PluginsOf = (...given: unknown[]) => readonly Plugin[];
@@ -143,6 +143,9 @@ export class JsonClient {
   constructor(service: Service, settings: Settings = {}) {
     const unknown = Object.keys(settings).find((name) => !known.has(name));
     if (unknown !== undefined) throw new Error(`The setting ${unknown} is not in this bundle.`);
+    for (const [name, only] of Object.entries(usualModes)) {
+      if ((process.env[name] || only) !== only) throw new Error(`${name}=${process.env[name]} is not in this bundle.`);
+    }
     this.#service = service;
     this.#protocol = new JsonProtocol(service);
     this.#agent = userAgent(service);
@@ -168,7 +171,12 @@ export class JsonClient {
     const context = { __smithy_context: options };
     const middlewares: Middleware[] = [];
     for (const plugin of plugins(undefined, undefined, config, options)) {
-      plugin.applyToStack({ add: (middleware) => middlewares.push(middleware) });
+      plugin.applyToStack({
+        add: (middleware, { step }) => {
+          if (step !== "initialize") throw new Error(`A plugin of the step ${step} is not in this bundle.`);
+          middlewares.push(middleware);
+        },
+      });
     }
     const call: Handler = (each) => this.#call(operation, translated?.given(config) ?? each.input, context);
     const { output } = await middlewares.reduceRight((next, around) => around(next, context), call)({ input });
@@ -239,7 +247,7 @@ export class JsonClient {
     const given = await provided(this.config.endpoint);
     const variable = `AWS_ENDPOINT_URL_${this.#service.id.replace(/ /g, "_").toUpperCase()}`;
     const configured =
-      env["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] !== "true" && (env[variable] ?? env["AWS_ENDPOINT_URL"]);
+      env["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] !== "true" && (env[variable] || env["AWS_ENDPOINT_URL"]);
     const { url } = this.config.endpointProvider({
       Region: region,
       UseFIPS: env["AWS_USE_FIPS_ENDPOINT"] === "true",
@@ -251,11 +259,10 @@ export class JsonClient {
 
   async #triedAgain() {
     const { attempts, delay_ms: baseDelay } = this.#service;
-    const { AWS_RETRY_MODE: mode = "standard", AWS_MAX_ATTEMPTS: inEnvironment } = process.env;
-    if (mode !== "standard") throw new Error(`The retry mode ${mode} is not in this bundle.`);
+    const inEnvironment = Number.parseInt(process.env["AWS_MAX_ATTEMPTS"] ?? "", 10);
     if (this.#retries === undefined) {
-      const maxAttempts =
-        (await provided(this.config.maxAttempts)) ?? (Number.parseInt(inEnvironment ?? "", 10) || attempts);
+      const usual = Number.isNaN(inEnvironment) ? attempts : inEnvironment;
+      const maxAttempts = (await provided(this.config.maxAttempts)) ?? usual;
       this.#retries ??= { attempts: maxAttempts, strategy: new StandardRetryStrategy({ maxAttempts, baseDelay }) };
     }
     return this.#retries;
@@ -287,6 +294,13 @@ interface ServiceError extends Error {
 type Retry = (options: object) => (next: Handler, context: object) => Handler;
 
 const known = new Set(["region", "endpoint", "credentials", "maxAttempts", "requestHandler"]);
+
+/** Variables of the environment by which the SDK would choose other retries and other times to wait. */
+const usualModes = {
+  AWS_RETRY_MODE: "standard",
+  AWS_DEFAULTS_MODE: "legacy",
+  AWS_ENABLE_DEFAULT_SOCKET_TIMEOUT_2026: "false",
+} as const;
 
 /** Clocks may differ by as much before a signature is refused, and an answer may take as long to tell the time. */
 const [skew_ms, maxAge_ms] = [240_000, 900_000];

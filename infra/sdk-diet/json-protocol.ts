@@ -100,9 +100,11 @@ export class JsonProtocol {
 }
 
 /** Bytes travel as base64; what is null is not sent. */
-function written(_name: string, value: unknown): unknown {
-  if (value === null) return undefined;
-  return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
+function written(this: Data, name: string, value: unknown): unknown {
+  // A Buffer says what it is as JSON before anybody is asked, so the member itself is looked at.
+  const given = this[name];
+  if (given instanceof Uint8Array) return Buffer.from(given).toString("base64");
+  return value === null ? undefined : value;
 }
 
 function textOf(body: Readable): Promise<string> {

@@ -128,6 +128,7 @@ export const writtenFor: Readonly<Record<string, string>> = {
   "@smithy/core": "3.41.0",
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/core": "3.981.0",
+  "@aws-sdk/middleware-sdk-sqs": "3.972.50",
   "@aws-sdk/client-secrets-manager": "3.1162.0",
   "@aws-sdk/client-sqs": "3.1162.0",
   "@aws-sdk/lib-dynamodb": "3.1162.0",

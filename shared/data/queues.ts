@@ -41,7 +41,7 @@ const deliveryQueues = Object.keys(env.queues) as DeliveryQueue[];
 
 const sqs = new SQSClient({
   maxAttempts: 3,
-  requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
+  requestHandler: limits.calls,
 });
 
 /** A message of any queue, and how it is sent. */

@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
+import { limits } from "../limits.ts";
 import { facetsAttribute } from "./table-shape.ts";
 
 /**
@@ -10,7 +11,7 @@ import { facetsAttribute } from "./table-shape.ts";
 export const table = DynamoDBDocumentClient.from(
   new DynamoDBClient({
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
+    requestHandler: limits.calls,
   }),
   {
     marshallOptions: { removeUndefinedValues: true },

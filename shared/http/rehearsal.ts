@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
 import { prime } from "../data/counters.ts";
+import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -18,7 +19,7 @@ const nobody = { tenant_id: "brk_00000000000000000000000000", application_id: "a
  */
 export async function rehearsed(row: Route, handler: Handler): Promise<Handler> {
   if (!env.isLambda) return handler;
-  if (isHarmless(row)) await unlogged(() => handler(requestOfNobody(row), shortly));
+  if (isHarmless(row)) await unlogged(() => handler(requestOfNobody(row), shortly), limits.functions.rehearsal_ms);
   else await prime();
   return handler;
 }
@@ -54,5 +55,6 @@ export function requestOfNobody({ method, path, scope, body }: Route): APIGatewa
   return event as unknown as APIGatewayProxyEvent;
 }
 
-/** What a handler asks of Lambda: how long it may take. */
-const shortly = { getRemainingTimeInMillis: () => 3000 } as LambdaContext;
+/** What a handler asks of Lambda: how long it may still take. */
+const ends_ms = nowMs() + limits.functions.rehearsal_ms;
+const shortly = { getRemainingTimeInMillis: () => ends_ms - nowMs() } as LambdaContext;

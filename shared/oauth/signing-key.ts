@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 
@@ -32,7 +33,7 @@ export function pemOfJwk(jwk: Readonly<Record<string, string>>): string {
 }
 
 /** Secrets Manager, for those who read and those who rotate the signing key. */
-export const secrets = new SecretsManagerClient({ maxAttempts: 3 });
+export const secrets = new SecretsManagerClient({ maxAttempts: 3, requestHandler: limits.calls });
 
 /** Which version of the signing key: one by its id, or the one that has a label. */
 export type KeyVersion = { readonly VersionId: string } | { readonly VersionStage: "AWSCURRENT" | "AWSPREVIOUS" };

@@ -27,11 +27,16 @@ function threshold(): number {
 /** Whether nothing is written at present: what happens is of nobody's concern. */
 let silent = false;
 
-/** Does something whose entries and metrics are not written, and whose failure is nobody's. */
-export async function unlogged(work: () => Promise<unknown>): Promise<void> {
+/** Does something whose entries and metrics are not written, and whose failure is nobody's; waits so long at most. */
+export async function unlogged(work: () => Promise<unknown>, within_ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, within_ms);
+  });
   silent = true;
-  await work().catch(() => undefined);
+  await Promise.race([work().catch(() => undefined), late]);
   silent = false;
+  clearTimeout(timer);
 }
 
 function write(level: Level, message: string, details: Details = {}): void {

@@ -5,6 +5,7 @@ import { isHarmless, requestOfNobody } from "../../shared/http/rehearsal.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { startApi } from "../support/api.ts";
 import { lambdaContext } from "../support/request.ts";
+import { closedDoor } from "../support/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);
@@ -31,6 +32,8 @@ describe("a request of nobody, which every new environment answers before its fi
     expect(writes.map(({ operation, tables }) => [operation, tables])).toEqual([
       ["UpdateItem", [api.emulator.volatileTableName]],
     ]);
+    expect(api.queues.takeMessages()).toEqual([]);
+    expect(api.secretsManager.asked).toEqual([]);
   });
 });
 
@@ -47,6 +50,26 @@ describe("an environment of Lambda", () => {
       expect(written).not.toHaveBeenCalled();
     } finally {
       written.mockRestore();
+      vi.unstubAllEnvs();
+    }
+  });
+
+  it("does not wait for a table that is silent", async () => {
+    vi.resetModules();
+    vi.stubEnv("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand");
+    const door = closedDoor();
+    api.watched.interfere = async () => {
+      await door.opened;
+      return undefined;
+    };
+    try {
+      api.watched.takeCalls();
+      await import("../../functions/clients/list.ts");
+      // The client would try again after three seconds.
+      expect(api.watched.takeCalls()).toHaveLength(2);
+    } finally {
+      door.open();
+      api.watched.interfere = () => undefined;
       vi.unstubAllEnvs();
     }
   });

@@ -221,6 +221,7 @@ const cases: Readonly<Record<string, Case>> = {
       await put(stage, "binary", {
         B: { B: bytes(0, 255, 128) },
         BS: { BS: [bytes(1), bytes(2, 3)] },
+        buffer: { B: Buffer.from([0, 255]) },
         empty: { B: bytes() },
       });
       return get(stage, "binary");
@@ -386,7 +387,9 @@ const cases: Readonly<Record<string, Case>> = {
     run: ({ sdk, settings, table }) =>
       within(
         {
-          AWS_ENDPOINT_URL_DYNAMODB: settings.endpoint,
+          AWS_ENDPOINT_URL_DYNAMODB: "",
+          AWS_ENDPOINT_URL: settings.endpoint,
+          AWS_RETRY_MODE: "",
           AWS_MAX_ATTEMPTS: "2",
           AWS_LAMBDA_FUNCTION_NAME: "f",
           _X_AMZN_TRACE_ID: "Root=1-5759e988-bd862e3fe1be46a994272793",
@@ -641,6 +644,15 @@ describe("the SDK on its diet does what the published one does", () => {
     const found = await observed(slim, each);
     expect(found).toEqual(expected);
     expect(found.unsigned).toBe(0);
+  });
+
+  it.each([
+    ["AWS_RETRY_MODE", "adaptive"],
+    ["AWS_DEFAULTS_MODE", "in-region"],
+    ["AWS_ENABLE_DEFAULT_SOCKET_TIMEOUT_2026", "true"],
+  ])("says what is left out when %s=%s asks for it", async (name, value) => {
+    const made = within({ [name]: value }, async () => new slim.DynamoDBClient({ region: "eu-west-1" }));
+    await expect(made).rejects.toThrow(`${name}=${value} is not in this bundle.`);
   });
 
   it.each(["us-east-1", "us-west-2", "eu-west-1", "eu-central-2", "ap-southeast-5", "sa-east-1", "me-central-1"])(
