@@ -1,10 +1,13 @@
 import { open } from "../../shared/http/open.ts";
+import { rehearsed } from "../../shared/http/rehearsal.ts";
 import { keySet } from "../../shared/oauth/public-keys.ts";
 import { getKeySet } from "../../shared/routes/oauth.ts";
 
-/** `GET /.well-known/jwks.json`. A cache may keep it for half the time that a new key is published before it signs. */
-export const handler = open(getKeySet, async () => ({
+const answered = open(getKeySet, async () => ({
   status: 200,
   headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=300" },
   body: JSON.stringify(await keySet()),
 }));
+
+/** `GET /.well-known/jwks.json`. A cache may keep it for half the time that a new key is published before it signs. */
+export const handler = await rehearsed(getKeySet, answered);
