@@ -150,9 +150,9 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
   }
 }
 
-/** The application of the first run on this data, made by the function that makes all applications. */
+/** The application of the first run of a stage on this data, made by the function that makes all applications. */
 async function demoApplication(cloud: Cloud, stage: string, data: string): Promise<Demo> {
-  const file = join(data, "demo.json");
+  const file = join(data, `demo.${stage}.json`);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
   const request = { action: "create_application", tenant_id: null, name: "Demo", scopes: null };
   const { payload, functionError } = await cloud.invoke(`brokerage-${stage}-provision`, request);

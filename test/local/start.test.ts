@@ -88,7 +88,7 @@ describe("npm start", { timeout: 90_000 }, () => {
   it("tells how to call it, keeps what was acknowledged through a kill -9, and leaves no process", async () => {
     const first = await started();
     expect(statSync(readyFile).mode & 0o777).toBe(0o600);
-    expect(statSync(join(local, "data", "demo.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(local, "data", "demo.sandbox.json")).mode & 0o777).toBe(0o600);
     expect(first.ready).toEqual({
       base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v2$/),
       client_id: expect.any(String),
