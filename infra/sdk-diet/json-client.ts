@@ -258,9 +258,9 @@ export class JsonClient {
   }
 
   async #triedAgain() {
-    const { attempts, delay_ms: baseDelay } = this.#service;
-    const inEnvironment = Number.parseInt(process.env["AWS_MAX_ATTEMPTS"] ?? "", 10);
     if (this.#retries === undefined) {
+      const { attempts, delay_ms: baseDelay } = this.#service;
+      const inEnvironment = Number.parseInt(process.env["AWS_MAX_ATTEMPTS"] ?? "", 10);
       const usual = Number.isNaN(inEnvironment) ? attempts : inEnvironment;
       const maxAttempts = (await provided(this.config.maxAttempts)) ?? usual;
       this.#retries ??= { attempts: maxAttempts, strategy: new StandardRetryStrategy({ maxAttempts, baseDelay }) };

@@ -4,9 +4,11 @@ import { extname, join } from "node:path";
 import type { Loader, Metafile, Plugin } from "esbuild";
 import { operationsModule } from "./json-operations.ts";
 import {
+  anyClient,
   jsonClients,
   jsonServices,
   nativeFunctions,
+  publishedClient,
   publishedHost,
   type Replacement,
   replacements,
@@ -45,9 +47,6 @@ const bannedInputs = [
   "mnemonist",
   "semver",
 ];
-
-const anyClient = /node_modules\/@aws-sdk\/client-/;
-const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
 
 const others = [
   { replaces: builtinsRule, neededBy: anyClient },
@@ -89,11 +88,12 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
         contents: `module.exports = ${loaded(path)};`,
         loader: "js",
       }));
-      context.onResolve({ filter: /^[a-z@]/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+      context.onResolve({ filter: /^[a-z@]/ }, async ({ path, resolveDir, kind, pluginData }) => {
         const rule = byImport.get(path);
-        const applies = rule !== undefined && (rule.importedBy?.test(importer) ?? true);
-        if (applies) meet(path);
-        if (applies) return { path: join(folder, rule.by), sideEffects: false };
+        if (rule !== undefined) {
+          meet(path);
+          return { path: join(folder, rule.by), sideEffects: false };
+        }
         if (path in nativeFunctions) {
           meet(nativesRule);
           return { path, namespace: "native" };

@@ -1,7 +1,7 @@
 /**
- * One module that is replaced while bundling. Sources keep importing the package; the official client, its commands,
- * middleware, signer, retry and serializers stay. What each replacement leaves out stands in its file; what it is worth
- * in shared/decisions/0017-sdk-diet.md.
+ * One module that is replaced while bundling. Sources keep importing the package; its commands, values, errors and
+ * retries stay. What each replacement leaves out stands in its file; what it is worth in
+ * shared/decisions/0017-sdk-diet.md.
  */
 export interface Replacement {
   /** The import as packages write it, or, with a slash at its start, the end of the path of a file inside a package. */
@@ -10,24 +10,18 @@ export interface Replacement {
   readonly by: string;
   /** Inputs whose presence means that the replacement must match. */
   readonly neededBy: RegExp;
-  /** The files whose import is replaced, where others keep the package. */
-  readonly importedBy?: RegExp;
 }
 
-const anyClient = /node_modules\/@aws-sdk\/client-/;
+/** Every client that a function may bundle. */
+export const anyClient = /node_modules\/@aws-sdk\/client-/;
 /** The one client that stays as it is but for what it imports: API Gateway does not speak plain JSON. */
-const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
+export const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
 const documents = /node_modules\/@aws-sdk\/lib-dynamodb\//;
 /** Clients of services that speak plain JSON, which `json-client.ts` stands in for. */
 export const jsonClients = /node_modules\/@aws-sdk\/(client-(?:dynamodb|secrets-manager|sqs))\//;
 
-function replacement(
-  replaces: string,
-  by: string,
-  neededBy: RegExp = publishedClient,
-  importedBy?: RegExp,
-): Replacement {
-  return { replaces, by, neededBy, ...(importedBy && { importedBy }) };
+function replacement(replaces: string, by: string, neededBy: RegExp = publishedClient): Replacement {
+  return { replaces, by, neededBy };
 }
 
 /** Every module that is replaced. */

@@ -39,6 +39,10 @@ export function sandboxWork(api: TestApi): Readonly<Record<string, () => Promise
     if (moved !== undefined) await broker.move({ id }, moved);
     return { as, address: `/sandbox/transactions/${id}/${action}` };
   };
+  const inAccount = (path: string, terms: object) => async () => {
+    const { as, account } = await own();
+    return { as, address: `/sandbox/${path}`, parts: { body: { account_id: account.id, ...terms } } };
+  };
   return {
     sandbox_verify_client: async () => {
       const { as, broker } = await own();
@@ -68,19 +72,13 @@ export function sandboxWork(api: TestApi): Readonly<Record<string, () => Promise
       const { as } = await own();
       return { as, address: "/sandbox/prices", parts: { body: { prices: [{ symbol: "EURUSD", bid: "1.08500" }] } } };
     },
-    open_sandbox_trade: async () => {
-      const { as, account } = await own();
-      return { as, address: "/sandbox/trades", parts: { body: { account_id: account.id, ...trade } } };
-    },
+    open_sandbox_trade: inAccount("trades", trade),
     close_sandbox_trade: async () => {
       const { as, account, post } = await own();
       const { id } = await post("/sandbox/trades", { account_id: account.id, ...trade });
       return { as, address: `/sandbox/trades/${id}/close`, parts: { body: { lots: "0.05" } } };
     },
-    place_sandbox_order: async () => {
-      const { as, account } = await own();
-      return { as, address: "/sandbox/orders", parts: { body: { account_id: account.id, ...order } } };
-    },
+    place_sandbox_order: inAccount("orders", order),
     cancel_sandbox_order: async () => {
       const { as, account, post } = await own();
       const { id } = await post("/sandbox/orders", { account_id: account.id, ...order });
