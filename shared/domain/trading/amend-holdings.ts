@@ -2,6 +2,7 @@ import type { UpdateAccount } from "../../schema/account.ts";
 import { type AccountWithBalance, accountBody, type Balance } from "../account.ts";
 import { amendAccount, type OwnedAccount } from "../amend-account.ts";
 import { type Context, later, type Requirement } from "../decision.ts";
+import { sameValue } from "../equality.ts";
 import { equal } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
@@ -70,12 +71,12 @@ function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
   return { ok: false, refusal } as const;
 }
 
-/** The positions whose margin is another one. */
+/** The positions whose margin, or the requirement that it follows from, is another one. */
 function remargined(before: readonly Position[], after: readonly Position[], now: string): TradingChange[] {
   const known = new Map(before.map((position) => [position.id, position]));
   return after.flatMap((position): TradingChange[] => {
     const old = known.get(position.id);
-    if (old === undefined || old.margin_minor === position.margin_minor) return [];
+    if (old === undefined || sameValue(old, position)) return [];
     const next = { ...position, updated_at: later(old.updated_at, now), version: old.version + 1 };
     return [{ op: "update", entity: "position", before: old, after: next }];
   });

@@ -30,15 +30,27 @@ export function marginRatio(
   return path === undefined ? undefined : ratioText(path.rate);
 }
 
-/** The margin of one position by itself in minor units, from lots, leverage and the frozen rate, rounded once. */
+/**
+ * The part of a notional that an account must back with margin in a symbol now, as `numerator/denominator`: the
+ * symbol's margin factor over the leverage. It is frozen with a position, so that new terms of the symbol never raise
+ * the margin of a position that only gets smaller.
+ */
+export function marginRequirement(account: Pick<Account, "leverage">, symbol: TradingSymbol): string {
+  return ratioText(rational(symbol.margin_factor).div(BigInt(effectiveLeverage(account, symbol))));
+}
+
+/**
+ * The margin of one position by itself in minor units, from lots, its frozen requirement and its frozen rate, rounded
+ * once. Without a requirement, as for lots that are not open yet, the terms of now count.
+ */
 export function positionMargin(
   account: MarginTerms,
   symbol: TradingSymbol,
-  position: { readonly lots: string; readonly open_price: string; readonly margin_ratio: string },
+  position: Pick<Position, "lots" | "open_price" | "margin_ratio"> & { readonly margin_requirement?: string },
 ): bigint {
   const size = rational(position.lots).mul(rational(symbol.contract_size));
   const notional = symbol.calc_mode === "forex" ? size : size.mul(rational(position.open_price));
-  const raw = notional.div(BigInt(effectiveLeverage(account, symbol))).mul(rational(symbol.margin_factor));
+  const raw = notional.mul(rational(position.margin_requirement ?? marginRequirement(account, symbol)));
   return roundHalfAway(raw.mul(rational(position.margin_ratio)), minorDigits[account.currency]);
 }
 
@@ -137,14 +149,16 @@ export interface Holdings {
 }
 
 /**
- * The holdings under another leverage of the account: the margin of each position is computed again from its frozen
- * rate. Undefined when a symbol of a position is not in the market.
+ * The holdings under another leverage of the account and today's terms of the symbols: the margin of each position is
+ * computed again from its frozen rate. Undefined when a symbol of a position is not in the market.
  */
 export function underLeverage(market: Market, holdings: Holdings, leverage: number): Holdings | undefined {
   const account = { ...holdings.account, leverage };
   const positions = holdings.positions.flatMap((position) => {
     const symbol = market.symbols.get(position.symbol);
-    return symbol === undefined ? [] : [{ ...position, margin_minor: positionMargin(account, symbol, position) }];
+    if (symbol === undefined) return [];
+    const renewed = { ...position, margin_requirement: marginRequirement(account, symbol) };
+    return [{ ...renewed, margin_minor: positionMargin(account, symbol, renewed) }];
   });
   if (positions.length < holdings.positions.length) return undefined;
   const used = usedMargin(account.margin_calculation, positions);

@@ -1,12 +1,13 @@
 import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
+import type { Account } from "../account.ts";
 import { type Context, later, type Refusal } from "../decision.ts";
 import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, withPositions } from "./book.ts";
 import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
 import { commissionMinor } from "./commission.ts";
 import { coverDebt } from "./correction.ts";
-import { type Holdings, marginRatio, positionMargin } from "./margin.ts";
+import { type Holdings, marginRatio, marginRequirement, positionMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
 import { averagePrice, weightedMean } from "./profit.ts";
 import type { Market } from "./quote.ts";
@@ -151,12 +152,14 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
     updated_at: context.now,
     version: 1,
   };
+  const margin_requirement = marginRequirement(account, symbol);
   const position: Position = {
     ...shared,
     id: `pos${id.slice(id.indexOf("_"))}`,
     trade_id: id,
     source: deal.source,
-    margin_minor: positionMargin(account, symbol, shared),
+    margin_requirement,
+    margin_minor: positionMargin(account, symbol, { ...shared, margin_requirement }),
     opened_at: at,
   };
   const trade: Trade = {
@@ -223,6 +226,20 @@ function netted(
 }
 
 /**
+ * The requirement of a netting position with more lots: those that are open keep theirs, the added ones get that of now.
+ */
+function meanRequirement(account: Account, symbol: TradingSymbol, position: Position, added: string): string {
+  const now = marginRequirement(account, symbol);
+  const kept = position.margin_requirement ?? now;
+  if (rational(kept).equals(rational(now))) return now;
+  const parts = [
+    { lots: position.lots, value: rational(kept) },
+    { lots: added, value: rational(now) },
+  ];
+  return ratioText(rational(decimalText(weightedMean(parts), limits.trading.rate_digits)));
+}
+
+/**
  * Raises a netting position: price and margin rate become means weighted by lots, rounded to twelve decimals and from
  * then on exact. The one open trade of the position carries all its lots, so that each close stays one closed trade.
  */
@@ -237,6 +254,7 @@ function raised(
   const draft = draftTrade(book, market, symbol, deal, context);
   if (!draft.ok) return draft;
   const added = draft.trade;
+  const margin_requirement = meanRequirement(book.account, symbol, position, added.lots);
   const sum = (a: string, b: string) => decimalText(rational(a).add(rational(b)), lotDigits(symbol));
   const parts = [position, { lots: added.lots, open_price: added.open_price }];
   const rates = [position, added].map(({ lots, margin_ratio }) => ({ lots, value: rational(margin_ratio) }));
@@ -251,7 +269,8 @@ function raised(
   const next: Position = {
     ...position,
     ...changed,
-    margin_minor: positionMargin(book.account, symbol, changed),
+    margin_requirement,
+    margin_minor: positionMargin(book.account, symbol, { ...changed, margin_requirement }),
     updated_at,
     version: position.version + 1,
   };

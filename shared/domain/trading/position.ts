@@ -30,6 +30,11 @@ export interface Position {
   readonly margin_minor: bigint;
   /** Rate from the margin currency to the account's, frozen at the opening: exact, as `numerator/denominator`. */
   readonly margin_ratio: string;
+  /**
+   * Part of the notional that is taken as margin, frozen at the opening until another leverage is applied to the
+   * account: exact, as `numerator/denominator`. Absent in positions that were stored before it was kept.
+   */
+  readonly margin_requirement?: string;
   readonly stop_loss: string | null;
   readonly take_profit: string | null;
   readonly opened_at: string;

@@ -3,13 +3,15 @@ import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
 import { accrueSwap, rolloverSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
-import { positionMargin, usedMargin } from "../../../shared/domain/trading/margin.ts";
+import { metricsAt, positionMargin, underLeverage, usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { closeAtMarket, exitReason, openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import { positionBody } from "../../../shared/domain/trading/position.ts";
 import { valuePosition } from "../../../shared/domain/trading/profit.ts";
 import type { Market } from "../../../shared/domain/trading/quote.ts";
 import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
+import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
+import type { TradingSymbol } from "../../../shared/domain/trading/symbol.ts";
 import { netMinor, tradeBody } from "../../../shared/domain/trading/trade.ts";
 import { Position as PositionSchema } from "../../../shared/schema/position.ts";
 import { Trade as TradeSchema } from "../../../shared/schema/trade.ts";
@@ -51,6 +53,72 @@ describe("an execution is refused", () => {
     ]);
     const execution = { ...buyEuro, symbol: "EURKRW", price: "1500.10" };
     expect(refusalOf(executeTrade(desk().state, krw, execution, decisionContext()))).toBe("no_conversion_path");
+  });
+});
+
+describe("a position keeps the margin terms that it was opened under", () => {
+  const capped = (fields: Partial<TradingSymbol>) => someMarket({}, [someSymbol("EURUSD", fields)]);
+  const strict = capped({ max_leverage: 20, margin_factor: "1.5" });
+  const opened = (fields: Partial<Account> = {}) => {
+    const account = desk("1350.00", fields);
+    account.apply(executeTrade(account.state, someMarket(), { ...buyEuro, lots: "1.00" }, decisionContext()));
+    return account;
+  };
+  const closePart = (account: TradingDesk, lots: string, market: Market) =>
+    account.apply(
+      closeTrade(
+        account.state,
+        account.open(),
+        market,
+        { lots, price: "1.10010", reason: "client" },
+        decisionContext(),
+      ),
+    );
+
+  it("when a part is closed after the cap of its symbol fell: used margin falls, it never rises", () => {
+    const account = opened();
+    expect(account.balance.used_margin_minor).toBe(usd("1100.10"));
+    closePart(account, "0.40", strict);
+    expect(account.balance.used_margin_minor).toBe(usd("660.06"));
+    closePart(account, "0.59", strict);
+    expect(account.balance.used_margin_minor).toBe(usd("11.00"));
+  });
+
+  it("when a liquidation closes as little of it as is enough", () => {
+    const account = opened({ stop_out_mode: "partial" });
+    const low = someMarket({ EURUSD: ["1.09080", "1.09090"] }, [someSymbol("EURUSD", { max_leverage: 20 })]);
+    const trades = new Map([...account.trades]);
+    account.apply(evaluateMargin(account.state, low, trades, decisionContext()));
+    // Equity of 420.00 stands above half of what 0.76 lots take under the terms of the opening: 418.04.
+    expect(account.open().position.lots).toBe("0.76");
+    expect(metricsAt(low, account.state, decisionTime).margin_status).toBe("margin_call");
+  });
+
+  it("until another leverage is applied to all of it, which takes the terms of that day", () => {
+    const { state, account } = opened();
+    const after = underLeverage(strict, state, 50);
+    // 100,000 EUR at 1.10010, 1.5 of a twentieth.
+    expect(after?.balance.used_margin_minor).toBe(usd("8250.75"));
+    expect(underLeverage(someMarket(), { ...state, account }, 50)?.balance.used_margin_minor).toBe(usd("2200.20"));
+  });
+
+  it("when netting adds lots to it: those take the terms of now, the others keep theirs", () => {
+    const account = opened({ position_mode: "netting", margin_calculation: "net" });
+    const trades = new Map([...account.trades]);
+    const deal = { ...buyEuro, lots: "0.01" };
+    account.apply(executeTrade({ ...account.state, trades }, strict, deal, decisionContext()));
+    // 1.00 at a hundredth is 1,100.10; 0.01 at 1.5 of a twentieth is 82.51.
+    expect(account.balance.used_margin_minor).toBe(usd("1182.61"));
+    closePart(account, "0.50", strict);
+    expect(account.balance.used_margin_minor).toBe(usd("597.16"));
+  });
+
+  it("as the terms of now when it was stored before they were kept", () => {
+    const account = opened();
+    const { margin_requirement: _kept, ...old } = account.open().position;
+    account.positions.set(old.id, old);
+    closePart(account, "0.40", someMarket());
+    expect(account.balance.used_margin_minor).toBe(usd("660.06"));
   });
 });
 
