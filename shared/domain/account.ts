@@ -2,6 +2,7 @@ import { limits } from "../limits.ts";
 import type { AccountBody, CreateAccount, LedgerEntryBody, LedgerKindName } from "../schema/account.ts";
 import type { CurrencyCode } from "../schema/fields.ts";
 import type { Client } from "./client.ts";
+import type { Settlement } from "./debt.ts";
 import {
   type Change,
   type Context,
@@ -53,8 +54,15 @@ export interface Balance {
   readonly available_minor: bigint;
   readonly held_minor: bigint;
   readonly credit_minor: bigint;
+  /**
+   * What debits other than trading took below zero, which no correction forgives (ADR 0025). Absent in items that were
+   * stored before it was kept: see {@link standingOf}.
+   */
+  readonly debt_minor?: bigint;
   readonly used_margin_minor: bigint;
   readonly seq: number;
+  /** Number of the last posting that raised the debt or was corrected: a later debit has caused neither. */
+  readonly below_zero_seq?: number;
   /** Rises with every change of positions: a hold decided on old positions fails. */
   readonly pos_version: number;
   readonly positions: number;
@@ -77,6 +85,12 @@ export interface Ledger {
   readonly transaction_id: string | null;
   /** The trade whose profit, swap or commission it is. */
   readonly trade_id?: string;
+  /** Where the debt was not zero before it: how much. */
+  readonly debt_before_minor?: bigint;
+  /** What it leaves to be settled, or what it settles; absent for almost every entry. */
+  readonly settlement?: Settlement;
+  /** Number of the entry that it takes back, where it gives a payout back. */
+  readonly reverses_seq?: number;
   readonly created_at: string;
 }
 
@@ -92,6 +106,7 @@ export interface Contra {
     | "realised_pnl"
     | "swap"
     | "commission"
+    | "credit"
     | "negative_balance";
   readonly amount_minor: bigint;
   readonly currency: CurrencyCode;
@@ -321,6 +336,7 @@ function emptyBalance(account: Account, context: Context): Balance {
     available_minor: 0n,
     held_minor: 0n,
     credit_minor: 0n,
+    debt_minor: 0n,
     used_margin_minor: 0n,
     seq: 0,
     pos_version: 0,

@@ -174,6 +174,7 @@ function end(before: Transaction, after: Transaction, around: Surroundings, cont
       legs: [["payouts_in_transit", -before.amount_minor]],
       captured_minor: 0n,
       final: true,
+      ...reversing(before, around),
     });
   }
   const release = before.kind === "withdrawal" ? before.amount_minor : 0n;
@@ -182,6 +183,12 @@ function end(before: Transaction, after: Transaction, around: Surroundings, cont
     require: [],
   });
   return settled(before, after, [change], []);
+}
+
+/** The debit that a booking takes back, where the transaction has one, with the ledger since then where it matters. */
+function reversing({ debited_seq: seq }: Transaction, { since_debit: entries }: Surroundings) {
+  if (seq === undefined) return {};
+  return { reverses: { seq, ...(entries === undefined ? {} : { entries }) } };
 }
 
 function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Booking {
@@ -204,9 +211,10 @@ function book(
 ): Decision<Transaction> {
   const posting = post(after, around.balance, context, booking, { margin: around.margin });
   if (!posting.ok) return posting;
-  const { balance_before_minor, balance_after_minor, changes } = posting.result;
+  const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
+  const debited = booking.customer_minor < 0n ? { debited_seq: seq } : {};
   const shown = booking.customer_minor < 0n || after.status === "completed";
-  const booked = shown ? { ...after, balance_before_minor, balance_after_minor } : after;
+  const booked = shown ? { ...after, ...debited, balance_before_minor, balance_after_minor } : after;
   return settled(before, booked, changes, after.status === "completed" ? ["transaction.completed"] : []);
 }
 
@@ -218,10 +226,11 @@ function book(
 function giveBack(
   before: Transaction,
   after: Transaction,
-  { account, balance, margin }: Surroundings,
+  around: Surroundings,
   context: Context,
   request: UpdateTransaction,
 ): Decision<Transaction> {
+  const { account, balance, margin } = around;
   const forced = request.force === true;
   if (forced && !context.scopes.includes("admin")) return refuseScope("admin");
   const { amount_minor: amount, fee_minor: fee, kind } = before;
@@ -241,13 +250,15 @@ function giveBack(
     legs: [other, income],
     captured_minor: 0n,
     final: false,
+    ...reversing(before, around),
   };
   // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
   const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };
   const require = customer < 0n ? [forced ? equal("accepts", balance.accepts) : covered] : [];
   const posting = post(after, balance, context, booking, { require });
   if (!posting.ok) return posting;
-  const below = posting.result.balance_after_minor < 0n && balance.accepts === "all";
+  const { balance: posted } = posting.result;
+  const below = posted.balance_minor < 0n && balance.accepts === "all";
   const reopened = account.status === "closed";
   const changes = posting.result.changes;
   if (!below && !reopened) return settled(before, after, changes, []);
@@ -266,14 +277,7 @@ function giveBack(
     add: { open_accounts: 1 },
     require: [],
   };
-  const money: Balance = {
-    ...balance,
-    accepts: below ? "close_only" : balance.accepts,
-    balance_minor: posting.result.balance_after_minor,
-    available_minor: balance.available_minor + customer,
-    seq: balance.seq + 1,
-    updated_at: later(balance.updated_at, context.now),
-  };
+  const money: Balance = { ...posted, accepts: below ? "close_only" : balance.accepts };
   return {
     ...decision,
     changes: [

@@ -1,5 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Balance, Contra, Ledger } from "./account.ts";
+import { afterPosting, replay, type Standing, standingOf } from "./debt.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuse } from "./decision.ts";
 import { formatAmount, greatest } from "./money.ts";
 import type { Transaction } from "./transaction.ts";
@@ -16,6 +17,15 @@ export interface Booking {
   readonly captured_minor: bigint;
   /** The transaction no longer counts as pending on its account afterwards. */
   readonly final: boolean;
+  /** The debit that it takes back. */
+  readonly reverses?: ReversedDebit;
+}
+
+/** A debit that is taken back, by the number of its entry. */
+export interface ReversedDebit {
+  readonly seq: number;
+  /** The entries since then, and before it as far as {@link replay} needs; absent where the debit caused nothing. */
+  readonly entries?: readonly Ledger[];
 }
 
 /** What completing a transaction books. */
@@ -45,14 +55,19 @@ export function refuseUnsettled(margin: MarginView | undefined) {
 
 /** What a posting comes to. */
 export interface Posting {
+  /** Number of the entry. */
+  readonly seq: number;
   readonly balance_before_minor: bigint;
   readonly balance_after_minor: bigint;
+  /** The money of the account once all of it is booked. */
+  readonly balance: Balance;
   readonly changes: readonly Change[];
 }
 
 /**
  * The ledger side of a booking: one entry on the account, its legs on the control accounts, and the new balance on the
- * condition that nobody posted in between.
+ * condition that no other posting came in between. A credit that takes a debit back first repays what that debit made
+ * the service correct, in entries of their own (ADR 0025).
  */
 export function post(
   transaction: Transaction,
@@ -77,22 +92,86 @@ export function post(
     if (-change > payable) return refuseMargin(payable, balance);
   }
   const seq = balance.seq + 1;
-  const entry = ledgerEntry(transaction, context, { kind: booking.kind, change, before, after, seq });
+  const standing = standingOf(balance);
+  const entry = ledgerEntry(transaction, context, {
+    ...{ kind: booking.kind, change, before, seq, debt: standing.debt_minor },
+    ...(booking.reverses === undefined ? {} : { more: { reverses_seq: booking.reverses.seq } }),
+  });
+  const posted = afterPosting(standing, booking.kind, change);
+  const repaid = repayments(transaction, booking, posted, seq, context);
+  const end = repaid.standing;
+  const set = {
+    balance_minor: end.balance_minor,
+    seq: seq + repaid.entries.length,
+    ...(end.debt_minor === balance.debt_minor ? {} : { debt_minor: end.debt_minor }),
+    ...(end.debt_minor > standing.debt_minor ? { below_zero_seq: seq } : {}),
+  };
+  const moved = end.balance_minor - before + captured;
   const changes: Change[] = [
     adjustBalance(balance, context, {
-      set: { balance_minor: after, seq },
+      set,
       add: {
-        available_minor: change + captured,
+        available_minor: moved,
         ...(captured === 0n ? {} : { held_minor: -captured }),
+        ...(repaid.credit_minor === 0n ? {} : { credit_minor: repaid.credit_minor }),
         ...(booking.final ? { pending: -1 } : {}),
       },
       require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version), ...require],
     }),
     { op: "create", entity: "ledger", item: entry },
     ...contraEntries(transaction, booking.legs, context, entry.id),
+    ...repaid.entries.flatMap(({ item, control }): Change[] => [
+      { op: "create", entity: "ledger", item },
+      ...contraEntries(transaction, [[control, -item.amount_minor]], context, item.id),
+    ]),
   ];
-  const result = { balance_before_minor: before, balance_after_minor: after, changes };
+  const money: Balance = {
+    ...balance,
+    ...set,
+    available_minor: balance.available_minor + moved,
+    held_minor: balance.held_minor - captured,
+    credit_minor: balance.credit_minor + repaid.credit_minor,
+    updated_at: later(balance.updated_at, context.now),
+  };
+  const result = { seq, balance_before_minor: before, balance_after_minor: after, balance: money, changes };
   return { ok: true, result, changes: [], events: [] };
+}
+
+interface Repaid {
+  readonly standing: Standing;
+  readonly credit_minor: bigint;
+  readonly entries: readonly { readonly item: Ledger; readonly control: Contra["control_account"] }[];
+}
+
+/** What a credit that takes a debit back repays at once: the credit and the corrections that the debit has caused. */
+function repayments(
+  transaction: Transaction,
+  { reverses, customer_minor }: Booking,
+  posted: Standing,
+  seq: number,
+  context: Context,
+): Repaid {
+  if (reverses?.entries === undefined) return { standing: posted, credit_minor: 0n, entries: [] };
+  const reversal = { amount_minor: customer_minor, reverses_seq: reverses.seq };
+  const end = replay({ entries: reverses.entries, reversal });
+  const credit = end.credit_restored_minor;
+  const correction = posted.balance_minor - credit - end.balance_minor;
+  const parts = [
+    { kind: "credit_in", control: "credit", amount: credit },
+    { kind: "negative_balance_correction", control: "negative_balance", amount: correction },
+  ] as const;
+  let before = posted.balance_minor;
+  const entries = parts
+    .filter(({ amount }) => amount !== 0n)
+    .map(({ control, amount, ...part }, place) => {
+      const item = ledgerEntry(transaction, context, {
+        ...{ kind: part.kind, change: -amount, before, seq: seq + 1 + place, debt: end.debt_minor },
+        more: { settlement: "repayment" },
+      });
+      before -= amount;
+      return { item, control };
+    });
+  return { standing: end, credit_minor: credit, entries };
 }
 
 /** The refusal of a payment that the open positions need; it says what may be paid. */
@@ -105,7 +184,14 @@ export function refuseMargin(payable: bigint, balance: Balance) {
 function ledgerEntry(
   transaction: Transaction,
   context: Context,
-  posting: { kind: Ledger["kind"]; change: bigint; before: bigint; after: bigint; seq: number },
+  posting: {
+    kind: Ledger["kind"];
+    change: bigint;
+    before: bigint;
+    seq: number;
+    debt: bigint;
+    more?: Pick<Ledger, "settlement" | "reverses_seq">;
+  },
 ): Ledger {
   return {
     id: context.newId("led"),
@@ -115,9 +201,11 @@ function ledgerEntry(
     amount_minor: posting.change,
     currency: transaction.currency,
     balance_before_minor: posting.before,
-    balance_after_minor: posting.after,
+    balance_after_minor: posting.before + posting.change,
     balance_version: posting.seq,
     transaction_id: transaction.id,
+    ...(posting.debt === 0n ? {} : { debt_before_minor: posting.debt }),
+    ...posting.more,
     created_at: context.now,
   };
 }

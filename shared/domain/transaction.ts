@@ -5,8 +5,9 @@ import type {
   TransactionHistoryBody,
   TransactionState,
 } from "../schema/transaction.ts";
-import type { Account, Balance } from "./account.ts";
+import type { Account, Balance, Ledger } from "./account.ts";
 import type { Client } from "./client.ts";
+import { standingOf } from "./debt.ts";
 import {
   type Actor,
   type Change,
@@ -48,12 +49,14 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | "object"
   readonly balance_after_minor: bigint | null;
   /** When the sandbox's own provider moves it, RFC 3339; only where it does. */
   readonly provider_at?: string;
+  /** Number of the ledger entry that debited it; only of a withdrawal that was. */
+  readonly debited_seq?: number;
 }
 
 /** The transaction as GET shows it. */
 export function transactionBody(transaction: Transaction): TransactionBody {
-  const { tenant_id, amount_minor, fee_minor, balance_before_minor, balance_after_minor, provider_at, ...fields } =
-    transaction;
+  const { tenant_id, provider_at, debited_seq, amount_minor, fee_minor, ...stored } = transaction;
+  const { balance_before_minor, balance_after_minor, ...fields } = stored;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,
@@ -89,6 +92,18 @@ export interface Surroundings {
   readonly balance: Balance;
   /** What its open positions allow; absent where it has none. */
   readonly margin?: MarginView;
+  /** The ledger since the debit of the transaction; absent unless {@link reversedFrom} asks for it. */
+  readonly since_debit?: readonly Ledger[];
+}
+
+/**
+ * The number of the debit that a move of a transaction may take back, where the ledger since then must be looked at:
+ * the account went below zero after it or has a debt, so the debit may have caused a correction. Almost always undefined.
+ */
+export function reversedFrom({ status, debited_seq: seq }: Transaction, balance: Balance): number | undefined {
+  if (seq === undefined || (status !== "processing" && status !== "completed")) return undefined;
+  const below = (balance.below_zero_seq ?? 0) > seq || standingOf(balance).debt_minor > 0n;
+  return below ? seq : undefined;
 }
 
 /** Whether everything a decision needs was found. */
@@ -184,8 +199,9 @@ function createCompleted(pending: Transaction, around: Surroundings, context: Co
     ],
   });
   if (!posting.ok) return posting;
-  const { balance_before_minor, balance_after_minor, changes } = posting.result;
-  const after = { ...moment, balance_before_minor, balance_after_minor };
+  const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
+  const debited = withdrawal ? { debited_seq: seq } : {};
+  const after = { ...moment, balance_before_minor, balance_after_minor, ...debited };
   return {
     ok: true,
     result: after,

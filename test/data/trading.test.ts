@@ -70,6 +70,33 @@ describe("a trading decision", () => {
     expect(await announced(account.id)).toEqual(["trade.opened"]);
   });
 
+  it.each([
+    ["the hold", "insufficient_margin"],
+    ["the trade", 409],
+  ] as const)("and a hold never pass each other: %s that comes between is seen", async (between, refused) => {
+    const account = await trader("1500.00");
+    const open = () => floor.open(account.id, eurusd);
+    const hold = () =>
+      api.call(caller, "POST", "/transactions/withdrawal", { body: { ...held, account_id: account.id } });
+    const held = { amount: "1400.00" };
+    let came = false;
+    api.watched.interfere = async ({ operation }) => {
+      if (operation !== "TransactWriteItems" || came) return undefined;
+      came = true;
+      const other = between === "the hold" ? (await hold()).status : (await open()).kind;
+      expect(other).toBe(between === "the hold" ? 201 : "done");
+      return undefined;
+    };
+    const outcome = between === "the hold" ? await open() : (await hold()).status;
+    api.watched.interfere = () => undefined;
+    expect(outcome).toEqual(
+      typeof refused === "number"
+        ? refused
+        : expect.objectContaining({ refusal: expect.objectContaining({ code: refused }) }),
+    );
+    expect(Number((await broker.get(`/accounts/${account.id}/balance`)).free_margin)).toBeGreaterThanOrEqual(0);
+  });
+
   it("leaves no trace of margin behind when its last position is closed", async () => {
     const account = await trader("2000.00");
     await floor.open(account.id, eurusd);
@@ -166,6 +193,27 @@ describe("an evaluation", () => {
       expect([refused.status, refused.body.code, refused.body.allowed]).toEqual([409, "illegal_transition", []]);
     }
     expect((await broker.get(`/accounts/${account.id}`)).balance).toBe("0.00");
+  });
+
+  it("is repaid by a payout that comes back later: 1,499.00 of 2,000.00 are left of a loss of 501.00", async () => {
+    const account = await trader("2000.00", { leverage: 1000 });
+    const symbol = someSymbol("EURNOK", { quote_currency: "USD" });
+    await putMarket(api, tenant, { EURNOK: ["1.10000", "1.10000"] }, [symbol]);
+    const payout = await broker.withdrawal(account, "1800.00");
+    expect((await broker.move(payout, "processing")).status).toBe(200);
+    await floor.open(account.id, { symbol: "EURNOK", side: "buy", lots: "0.30" });
+    await putQuote(api, tenant, "EURNOK", ["1.08330", "1.08330"]);
+    await floor.evaluate(account.id);
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ balance: "0.00", balance_version: 4 });
+    const failed = await broker.move(payout, "failed");
+    expect([failed.status, failed.body.status]).toEqual([200, "failed"]);
+    const shown = await broker.get(`/accounts/${account.id}`);
+    expect(shown).toMatchObject({ balance: "1499.00", available_balance: "1499.00", balance_version: 6 });
+    const { data } = await broker.get(`/accounts/${account.id}/ledger?limit=2`);
+    expect(data).toMatchObject([
+      { kind: "negative_balance_correction", amount: "-301.00", transaction_id: payout.id },
+      { kind: "withdrawal", amount: "1800.00", transaction_id: payout.id },
+    ]);
   });
 
   it("decides nothing on a price that is too old, and looks again at whatever price comes", async () => {

@@ -103,6 +103,7 @@ describe("opening an account", () => {
       available_minor: 0n,
       held_minor: 0n,
       credit_minor: 0n,
+      debt_minor: 0n,
       used_margin_minor: 0n,
       seq: 0,
       pos_version: 0,

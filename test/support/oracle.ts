@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
 import type { Emulator } from "./emulator.ts";
 import { countOf, groupBy, hasNumber, numberText, ofType, sum, text, whole } from "./raw-items.ts";
 import { type RawChange, type RawItem, type RawValue, readChanges, scanTable } from "./raw-table.ts";
@@ -262,6 +263,7 @@ function judgeAccounts(items: readonly RawItem[]): string[] {
             `ends at ${whole(balance, "seq")} after ${entries.length} entries`,
         ),
         ...judgeChain(id, entries, text(balance, "currency")),
+        ...judgeSettled(id, balance, entries),
       ];
     }),
   ];
@@ -338,14 +340,45 @@ function hasEntry(leg: RawItem): boolean {
   return leg["ledger_id"] !== null;
 }
 
+/** What a payout that was given back repaid: the replay of the whole ledger judges how much that must be. */
+function isRepayment(item: RawItem): boolean {
+  return item["settlement"] === "repayment" || settlingControls.has(text(item, "control_account"));
+}
+
+const settlingControls = new Set(["negative_balance", "credit"]);
+
+/** Balance, credit and debt follow from the ledger by the rule of negative balances alone (ADR 0025). */
+function judgeSettled(id: string, balance: RawItem, entries: readonly RawItem[]): string[] {
+  const judged = entries.map((entry): JudgedEntry => {
+    const settles = entry["settlement"];
+    return {
+      kind: text(entry, "kind"),
+      amount: whole(entry, "amount_minor"),
+      transaction: entry["transaction_id"] === null ? "" : text(entry, "transaction_id"),
+      settles: settles === "due" || settles === "owed" ? settles : undefined,
+    };
+  });
+  const moved = entries.filter((entry) => ["credit_in", "credit_out"].includes(text(entry, "kind")));
+  const credit = whole(balance, "credit_minor") + sum(moved.map((entry) => whole(entry, "amount_minor")));
+  const wanted = judgeDebt(judged, credit);
+  const found = { balance: whole(balance, "balance_minor"), credit: whole(balance, "credit_minor") };
+  const debt = balance["debt_minor"] === undefined ? wanted.debt : whole(balance, "debt_minor");
+  const agrees = found.balance === wanted.balance && found.credit === wanted.credit && debt === wanted.debt;
+  return agrees
+    ? []
+    : [`${id}: has ${found.balance} and owes ${debt}, by its ledger ${wanted.balance} and ${wanted.debt}`];
+}
+
 function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: readonly RawItem[]): string[] {
   const id = text(item, "id");
   const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
   if (amount <= 0n || fee < 0n || fee >= amount) return [`${id} has the amount ${amount} and the fee ${fee}`];
   const inOrder = entries.toSorted((a, b) => Number(whole(a, "balance_version") - whole(b, "balance_version")));
+  const payout = text(item, "kind") === "withdrawal";
+  const own = <T extends RawItem>(items: readonly T[]) => items.filter((each) => !(payout && isRepayment(each)));
   const booked = JSON.stringify([
-    inOrder.map((entry) => [text(entry, "kind"), String(whole(entry, "amount_minor"))]),
-    controlTotals(legs),
+    own(inOrder).map((entry) => [text(entry, "kind"), String(whole(entry, "amount_minor"))]),
+    controlTotals(own(legs)),
   ]);
   const [first] = inOrder;
   const shown = first === undefined ? null : first["balance_before_minor"];

@@ -23,7 +23,7 @@ function meets(item: Fields, { attribute, is, value }: Requirement): boolean {
  * exists is not created again, and a change fails when it was decided on another version.
  */
 export class TradingDesk {
-  readonly account: Account;
+  account: Account;
   balance: Balance;
   risk: Risk | undefined;
   readonly positions = new Map<string, Position>();
@@ -87,7 +87,10 @@ export class TradingDesk {
         this.positions.delete(change.before.id);
         return;
       case "adjust":
-        this.adjust(change);
+        if (change.entity === "balance") this.adjust(change);
+        return;
+      case "claim":
+      case "release":
         return;
       default:
         throw new Error(`No trading decision makes a change ${change.op}.`);
@@ -121,6 +124,17 @@ export class TradingDesk {
     if (entity === "risk") {
       this.expectStored(this.risk, before);
       this.risk = after as unknown as Risk;
+      return;
+    }
+    if (entity === "account") {
+      this.expectStored(this.account, before);
+      this.account = after as unknown as Account;
+      return;
+    }
+    if (entity === "transaction") {
+      const place = this.transactions.findIndex(({ id }) => id === before["id"]);
+      this.expectStored(this.transactions[place], before);
+      this.transactions[place] = after;
       return;
     }
     const table = this.tableOf(entity);

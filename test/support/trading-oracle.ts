@@ -10,11 +10,6 @@ export function judgeTrading(items: readonly RawItem[]): string[] {
   const positions = groupBy(ofType(items, "POSITION"), (item) => text(item, "account_id"));
   const risks = new Map(ofType(items, "RISK").map((item) => [text(item, "account_id"), item]));
   const exposures = groupBy(ofType(items, "EXPOSURE"), (item) => text(item, "account_id"));
-  const returned = new Set(
-    ofType(items, "LEDGER")
-      .filter((item) => text(item, "kind") === "return")
-      .map((item) => text(item, "account_id")),
-  );
   const profiles = new Map(ofType(items, "ACCOUNT").map((item) => [text(item, "id"), item]));
   return [
     ...judgePairs(trades, ofType(items, "POSITION")),
@@ -22,8 +17,7 @@ export function judgeTrading(items: readonly RawItem[]): string[] {
     ...ofType(items, "BALANCE").flatMap((balance) => {
       const id = text(balance, "account_id");
       const own = positions.get(id) ?? [];
-      const forced = returned.has(id);
-      const found = { forced, balance, account: profiles.get(id) ?? {}, positions: own, risk: risks.get(id) };
+      const found = { balance, account: profiles.get(id) ?? {}, positions: own, risk: risks.get(id) };
       return [...judgeMargin(found), ...judgeWatch(found, exposures.get(id) ?? [])].map((each) => `${id}: ${each}`);
     }),
     ...[...exposures.keys()].filter((id) => !profiles.has(id)).map((id) => `${id} is exposed and is not there`),
@@ -103,21 +97,23 @@ function judgeClose(trade: RawItem, booked: (id: string, kind: string) => bigint
 }
 
 interface Found {
-  /** Something was returned, which may leave a debt. */
-  readonly forced: boolean;
   readonly balance: RawItem;
   readonly account: RawItem;
   readonly positions: readonly RawItem[];
   readonly risk: RawItem | undefined;
 }
 
-/** Used margin is what its positions take, symbol by symbol, and a protected account without positions owes nothing. */
-function judgeMargin({ forced, balance, account, positions }: Found): string[] {
+/**
+ * Used margin is what its positions take, symbol by symbol, and a protected account without positions owes no more than
+ * its debt.
+ */
+function judgeMargin({ balance, account, positions }: Found): string[] {
   if (positions.length === 0 && balance["positions"] === undefined) return [];
   const bySymbol = groupBy(positions, (item) => text(item, "symbol"));
   const used = sum([...bySymbol.values()].map((own) => symbolMargin(text(account, "margin_calculation"), own)));
   const netting = text(account, "position_mode") === "netting" && bySymbol.size !== positions.length;
-  const owes = whole(balance, "balance_minor") < 0n && positions.length === 0 && !forced;
+  const debt = balance["debt_minor"] === undefined ? 0n : whole(balance, "debt_minor");
+  const owes = whole(balance, "balance_minor") < -debt && positions.length === 0;
   return [
     ...(owes && account["negative_balance_protection"] === true ? ["is protected and owes"] : []),
     ...(whole(balance, "positions") === BigInt(positions.length) ? [] : ["counts its positions wrongly"]),

@@ -1,5 +1,6 @@
 import type { Balance, Contra, Ledger } from "../account.ts";
-import { type Context, type DomainEvent, later } from "../decision.ts";
+import { afterPosting, type Settlement, standingOf } from "../debt.ts";
+import { type Context, type DomainEvent, later, type Requirement } from "../decision.ts";
 import { adjustBalance, equal } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { type Holdings, usedMargin } from "./margin.ts";
@@ -26,6 +27,7 @@ export interface Entry {
   readonly amount_minor: bigint;
   readonly trade_id?: string;
   readonly transaction_id?: string;
+  readonly settlement?: Settlement;
 }
 
 /** Books entries in their order, each with its counter entry. */
@@ -35,7 +37,8 @@ export function bookEntries(book: Book, entries: readonly Entry[], context: Cont
 
 function bookEntry(book: Book, entry: Entry, context: Context): Book {
   const { balance } = book;
-  const after = balance.balance_minor + entry.amount_minor;
+  const standing = standingOf(balance);
+  const after = afterPosting(standing, entry.kind, entry.amount_minor);
   const shared = {
     tenant_id: balance.tenant_id,
     account_id: balance.account_id,
@@ -50,8 +53,10 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     kind: entry.kind,
     amount_minor: entry.amount_minor,
     balance_before_minor: balance.balance_minor,
-    balance_after_minor: after,
+    balance_after_minor: after.balance_minor,
     balance_version: balance.seq + 1,
+    ...(standing.debt_minor === 0n ? {} : { debt_before_minor: standing.debt_minor }),
+    ...(entry.settlement === undefined ? {} : { settlement: entry.settlement }),
   };
   const contra: Contra = {
     ...shared,
@@ -66,7 +71,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     ...book,
     balance: {
       ...balance,
-      balance_minor: after,
+      ...after,
       available_minor: balance.available_minor + entry.amount_minor,
       seq: balance.seq + 1,
       updated_at: later(balance.updated_at, context.now),
@@ -86,9 +91,15 @@ export function replaced(positions: readonly Position[], position: Position): Po
   return positions.map((other) => (other.id === position.id ? position : other));
 }
 
+/** A hold takes free margin and moves neither number: what backs a new trade must not be held by then. */
+function stillAvailable({ available_minor: value }: Balance): Requirement {
+  return { attribute: "available_minor", is: "at_least", value };
+}
+
 /**
- * The decision of a book: its changes and one change of the balance, on the condition that nobody posted or changed a
- * position in between. `gated` also holds it to the gate that was read: what opens a trade must not pass a disable.
+ * The decision of a book: its changes and one change of the balance, on the condition that no other decision posted or
+ * changed a position in between. `gated` also holds it to the gate and to the holds that were read: what opens a trade
+ * must pass neither a disable nor a withdrawal.
  */
 export function closeBook<R>(
   before: Balance,
@@ -98,14 +109,20 @@ export function closeBook<R>(
 ): TradingDecision<R> {
   if (book.changes.length === 0) return { ok: true, result, changes: [], events: book.events };
   const { balance_minor, available_minor, seq, used_margin_minor, positions } = book.balance;
+  const { credit_minor, debt_minor, below_zero_seq } = book.balance;
   const change = adjustBalance(before, context, {
-    set: { balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
+    set: {
+      ...{ balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
+      ...(credit_minor === before.credit_minor ? {} : { credit_minor }),
+      ...(debt_minor === undefined || debt_minor === before.debt_minor ? {} : { debt_minor }),
+      ...(below_zero_seq === undefined || below_zero_seq === before.below_zero_seq ? {} : { below_zero_seq }),
+    },
     add:
       available_minor === before.available_minor ? {} : { available_minor: available_minor - before.available_minor },
     require: [
       equal("seq", before.seq),
       equal("pos_version", before.pos_version),
-      ...(gated ? [equal("accepts", before.accepts)] : []),
+      ...(gated ? [equal("accepts", before.accepts), stillAvailable(before)] : []),
     ],
   });
   return { ok: true, result, changes: [change, ...book.changes], events: book.events };

@@ -13,12 +13,13 @@ import {
 import type { TradingDecision } from "./changes.ts";
 import { commissionMinor } from "./commission.ts";
 import { conversionBody } from "./convert.ts";
-import { coverDebt } from "./correction.ts";
+import { settleBook } from "./correction.ts";
 import { type Holdings, positionMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
 import { grossProfit, shareOf } from "./profit.ts";
 import type { Market } from "./quote.ts";
 import { decimalText, rational } from "./rational.ts";
+import { liquidatorOf } from "./source.ts";
 import { lotDigits, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
 import { type Trade, tradeEvent } from "./trade.ts";
 
@@ -67,8 +68,8 @@ export function refuseTrading(code: Refusal["code"], detail: string, pointer?: s
 
 /**
  * Decides a close at a price: all of a position, or a part, which becomes a closed trade of its own while the open
- * trade keeps its id with fewer lots. Closing is never refused for the state of the account. A debt that the last close
- * of a protected account leaves is covered in the same decision.
+ * trade keeps its id with fewer lots. Closing is never refused for the state of the account. What the last close leaves
+ * below zero is settled in the same decision.
  */
 export function closeTrade(
   holdings: Holdings,
@@ -79,7 +80,7 @@ export function closeTrade(
 ): TradingDecision<Closed> {
   const step = closeStep(openBook(holdings), open, market, closing, context);
   if (!step.ok) return step;
-  const settled = step.book.positions.length === 0 ? coverDebt(step.book, context) : step.book;
+  const settled = settleBook(step.book, liquidatorOf(market, holdings.positions), context);
   const { trade, position } = step;
   const after = holdingsOf(holdings.balance, settled);
   return closeBook(holdings.balance, settled, context, { result: { trade, position, holdings: after } });

@@ -1,7 +1,10 @@
 import type { CurrencyCode } from "../../schema/fields.ts";
+import { type Settlement, settledDue, settledOwed, standingOf, uncovered } from "../debt.ts";
 import type { Actor, Context, DomainEvent } from "../decision.ts";
-import { formatAmount } from "../money.ts";
-import { type Book, bookEntries } from "./book.ts";
+import { formatAmount, least } from "../money.ts";
+import { type Book, bookEntries, type Entry } from "./book.ts";
+import type { TradingChange } from "./changes.ts";
+import type { Liquidator } from "./source.ts";
 
 /** The transaction that brings the balance of a protected account back to zero, as it is stored: completed at once. */
 export interface Correction {
@@ -43,23 +46,71 @@ export interface Correction {
 }
 
 /**
- * Covers the debt that trading left on a protected account: a transaction of its own, created and completed at once. A
- * book without a debt, or of an account without protection, stays as it is.
+ * Settles a book that trading took below zero, as the last step of its decision (ADR 0025). While positions are left
+ * nothing is settled: equity decides, and a winner among them may still pay the loss. Without positions, a protected
+ * account that this service decides for owes no loss of trading: credit pays it first, a correction the rest. What stays
+ * below zero is the client's debt: what other debits took, and all of it without protection or where a platform decides,
+ * whose own correction is the only one then.
  */
-export function coverDebt(book: Book, context: Context): Book {
-  const debt = -book.balance.balance_minor;
-  if (debt <= 0n || !book.account.negative_balance_protection) return book;
-  const correction = draftCorrection(book, debt, context);
-  const booked = bookEntries(
+export function settleBook(book: Book, liquidator: Liquidator, context: Context): Book {
+  const { account, balance, positions } = book;
+  const standing = standingOf(balance);
+  const platform = liquidator === "platform";
+  const settled = balance.balance_minor >= 0n && standing.debt_minor === 0n;
+  if (settled || (positions.length > 0 && !platform)) return book;
+  if (platform || !account.negative_balance_protection) {
+    const { debt_minor } = settledOwed(standing);
+    const noted = debt_minor > standing.debt_minor ? { below_zero_seq: balance.seq } : {};
+    return { ...marked(book, "owed"), balance: { ...balance, debt_minor, ...noted } };
+  }
+  const loss = uncovered(standing);
+  const { debt_minor } = settledDue(standing);
+  const due = { ...marked(book, "due"), balance: { ...balance, debt_minor } };
+  return loss === 0n ? due : corrected(due, loss, context);
+}
+
+/** The book with its last posting marked: what a replay of the ledger settles there. */
+function marked(book: Book, settlement: Settlement): Book {
+  const last = book.changes.findLastIndex((change) => change.op === "create" && change.entity === "ledger");
+  const mark = (change: TradingChange): TradingChange =>
+    change.op === "create" ? ({ ...change, item: { ...change.item, settlement } } as TradingChange) : change;
+  return { ...book, changes: book.changes.map((change, place) => (place === last ? mark(change) : change)) };
+}
+
+/** Covers a loss: from the credit as far as that goes, the rest by a transaction, created and completed at once. */
+function corrected(book: Book, loss: bigint, context: Context): Book {
+  const credit = least(book.balance.credit_minor, loss);
+  const spent = credit === 0n ? book : spendCredit(book, credit, context);
+  const below_zero_seq = spent.balance.seq + (credit === loss ? 0 : 1);
+  const noted = { ...spent, balance: { ...spent.balance, below_zero_seq } };
+  return credit === loss ? noted : coverLoss(noted, loss - credit, context);
+}
+
+/** Credit that pays a loss becomes part of the balance. */
+function spendCredit(book: Book, amount_minor: bigint, context: Context): Book {
+  const entry = { kind: "credit_out", control: "credit", amount_minor, settlement: "credit" } as const;
+  const booked = settling(book, entry, context);
+  return { ...booked, balance: { ...booked.balance, credit_minor: booked.balance.credit_minor - amount_minor } };
+}
+
+/** Books an entry that settles: the debt was settled before it and stays. */
+function settling(book: Book, entry: Entry, context: Context): Book {
+  const booked = bookEntries(book, [entry], context);
+  const { debt_minor } = standingOf(book.balance);
+  return { ...booked, balance: { ...booked.balance, debt_minor } };
+}
+
+function coverLoss(book: Book, loss: bigint, context: Context): Book {
+  const correction = draftCorrection(book, loss, context);
+  const booked = settling(
     book,
-    [
-      {
-        kind: "negative_balance_correction",
-        control: "negative_balance",
-        amount_minor: debt,
-        transaction_id: correction.id,
-      },
-    ],
+    {
+      kind: "negative_balance_correction",
+      control: "negative_balance",
+      amount_minor: loss,
+      transaction_id: correction.id,
+      settlement: "correction",
+    },
     context,
   );
   return {

@@ -6,13 +6,14 @@ import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, with
 import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
 import { commissionMinor } from "./commission.ts";
-import { coverDebt } from "./correction.ts";
+import { settleBook } from "./correction.ts";
 import { type Holdings, marginRatio, marginRequirement, positionMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
 import { averagePrice, weightedMean } from "./profit.ts";
 import type { Market } from "./quote.ts";
 import { decimalText, rational, ratioText } from "./rational.ts";
 import type { Risk } from "./risk.ts";
+import { liquidatorOf } from "./source.ts";
 import { lotDigits, lotsFault, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
 import { type Trade, tradeEvent } from "./trade.ts";
 
@@ -80,7 +81,7 @@ export function executeTrade(
       ? opened(book, market, symbol, deal, context)
       : netted(state, book, held, market, symbol, deal, context);
   if (!step.ok) return step;
-  const settled = step.book.positions.length === 0 ? coverDebt(step.book, context) : step.book;
+  const settled = settleBook(step.book, liquidatorOf(market, [...state.positions, deal]), context);
   const { trade, position, closed } = step;
   const result = { trade, position, closed, holdings: holdingsOf(state.balance, settled) };
   return closeBook(state.balance, settled, context, { result, gated });

@@ -6,7 +6,7 @@ import type { Market } from "./quote.ts";
 export const internalSource = "internal";
 
 /** Who liquidates the accounts of a source: its platform, which we only follow, or this service. */
-type Liquidator = "platform" | "service";
+export type Liquidator = "platform" | "service";
 
 /** The last sign of life of a source. */
 export interface SourcePulse {

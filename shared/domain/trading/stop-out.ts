@@ -4,7 +4,7 @@ import { sameValue } from "../equality.ts";
 import { type Book, closeBook, openBook } from "./book.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { closeStep } from "./close-trade.ts";
-import { coverDebt } from "./correction.ts";
+import { settleBook } from "./correction.ts";
 import {
   type Holdings,
   isRearmed,
@@ -178,7 +178,7 @@ function liquidate(
     const risk = { ...start.risk, run, wake_at: wakeAt(context.now) };
     return { book: swept.book, risk, events: [...start.events, ...swept.book.events], metrics, closed };
   }
-  const book = coverDebt(swept.book, context);
+  const book = settleBook(swept.book, "service", context);
   const metrics = decisive(book, swept.values);
   const stopOut = {
     order: account.stop_out_order,

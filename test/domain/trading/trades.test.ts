@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
+import { draftTenant } from "../../../shared/domain/tenant.ts";
 import { accrueSwap, rolloverSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { metricsAt, positionMargin, underLeverage, usedMargin } from "../../../shared/domain/trading/margin.ts";
@@ -13,9 +14,10 @@ import { decimalText, quotient, rational } from "../../../shared/domain/trading/
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
 import type { TradingSymbol } from "../../../shared/domain/trading/symbol.ts";
 import { netMinor, tradeBody } from "../../../shared/domain/trading/trade.ts";
+import { requestWithdrawal } from "../../../shared/domain/transaction.ts";
 import { Position as PositionSchema } from "../../../shared/schema/position.ts";
 import { Trade as TradeSchema } from "../../../shared/schema/trade.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
+import { decisionContext, decisionTime, someClient } from "../../support/decisions.ts";
 import { examplePrices, someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
 import { TradingDesk } from "../../support/trading-desk.ts";
 
@@ -238,6 +240,37 @@ describe("a close", () => {
     expect(account.balance.balance_minor).toBe(usd(end));
     expect(account.announced.filter((type) => type !== "transaction.updated")).toEqual(announced);
     expect(account.transactions).toHaveLength(negative_balance_protection ? 1 : 0);
+  });
+});
+
+describe("a hold and an opening trade that were decided beside each other", () => {
+  const request = { symbol: "EURUSD", side: "buy", lots: "1.00" } as const;
+  const decided = () => {
+    const account = desk("1500.00");
+    const { account: profile, balance } = account;
+    const around = { tenant: draftTenant(profile.tenant_id, decisionTime), account: profile, balance };
+    const body = { account_id: profile.id, amount: "1400.00" };
+    return {
+      account,
+      opening: openAtMarket(account.state, someMarket(), request, decisionContext()),
+      hold: requestWithdrawal(someClient(), around, body, decisionContext()),
+    };
+  };
+
+  it.each(["hold", "opening"] as const)("are not both committed when the %s comes first", (first) => {
+    const { account, opening, hold } = decided();
+    const [one, other] = first === "hold" ? [hold, opening] : [opening, hold];
+    account.apply<unknown>(one);
+    expect(() => account.apply<unknown>(other)).toThrow("The balance is no longer as it was decided on");
+    const { equity_minor, used_margin_minor } = metricsAt(someMarket(), account.state, decisionTime);
+    expect(equity_minor - used_margin_minor - account.balance.held_minor >= 0n).toBe(true);
+  });
+
+  it("are both committed when what the opening is backed by is there all the same", () => {
+    const { account, opening } = decided();
+    const { balance } = account;
+    account.balance = { ...balance, available_minor: balance.available_minor + 1n };
+    expect(account.apply<unknown>(opening)).toBeDefined();
   });
 });
 

@@ -1,0 +1,123 @@
+import type { Balance, Ledger } from "./account.ts";
+import { greatest, least } from "./money.ts";
+
+/**
+ * How much of a negative balance is the client's own debt, and how much is a loss of trading that a protected account
+ * does not owe (ADR 0025). `debt_minor` is what debits other than trading took below zero; it is never negative.
+ */
+export interface Standing {
+  readonly balance_minor: bigint;
+  readonly debt_minor: bigint;
+}
+
+/** The standing of an account. Before debts were kept, only what no correction covers was left below zero. */
+export function standingOf({ balance_minor, debt_minor }: Balance): Standing {
+  return { balance_minor, debt_minor: debt_minor ?? greatest(0n, -balance_minor) };
+}
+
+/** Kinds of what trading books. A loss of these may be forgiven, whatever else takes a balance below zero may not. */
+const tradingKinds: ReadonlySet<Ledger["kind"]> = new Set(["realised_pnl", "commission", "swap"]);
+
+/** The standing after an amount was posted, before anything is settled. */
+export function afterPosting(before: Standing, kind: Ledger["kind"], amount: bigint): Standing {
+  const balance_minor = before.balance_minor + amount;
+  if (tradingKinds.has(kind)) return { ...before, balance_minor };
+  // A credit pays the debt: what trading took below zero stays open to be settled with the last position.
+  const debt_minor =
+    amount < 0n
+      ? before.debt_minor + greatest(0n, least(-amount, -balance_minor))
+      : greatest(0n, before.debt_minor - amount);
+  return { balance_minor, debt_minor };
+}
+
+/**
+ * What an entry leaves to be settled. `due`: it left no position open, and what trading took below zero is corrected.
+ * `owed`: what is below zero is not for this service to forgive. `credit`, `correction` and `repayment` are the entries
+ * that settle: credit that paid, the correction, and what a late credit gave back of both.
+ */
+export type Settlement = "due" | "owed" | "credit" | "correction" | "repayment";
+
+/** What trading took below zero: the loss that a protected account does not owe. */
+export function uncovered({ balance_minor, debt_minor }: Standing): bigint {
+  return greatest(0n, -balance_minor - debt_minor);
+}
+
+/** The standing once what is uncovered was corrected: a balance that is not negative leaves no debt. */
+export function settledDue(before: Standing): Standing {
+  const balance_minor = before.balance_minor + uncovered(before);
+  return { balance_minor, debt_minor: least(before.debt_minor, greatest(0n, -balance_minor)) };
+}
+
+/** The standing when all that is below zero stays owed, and nothing more. */
+export function settledOwed({ balance_minor }: Standing): Standing {
+  return { balance_minor, debt_minor: greatest(0n, -balance_minor) };
+}
+
+/** An entry that takes an earlier debit back: all of it, or a part. */
+interface Reversal {
+  readonly reverses_seq: number;
+  readonly amount_minor: bigint;
+}
+
+/** What a late credit finds: the entries since its debit, in their order and without a gap. */
+export interface Span {
+  readonly entries: readonly Ledger[];
+  readonly reversal: Reversal;
+}
+
+/** Where a replay must begin so that no reversal among the entries reaches back behind it. */
+export function replayFrom(entries: readonly Ledger[], from: number): number {
+  return entries.reduce((first, { reverses_seq: seq }) => Math.min(first, seq ?? first), from);
+}
+
+/** What a replay comes to, and how much of the credit that was spent is to be there again. */
+export interface Replayed extends Standing {
+  readonly credit_restored_minor: bigint;
+}
+
+/**
+ * The standing as it would be had the reversed debits never been made: the same entries once more, each reversal moved
+ * to the place of its debit, and every loss settled again where it was settled. That is what a late credit must lead to:
+ * it first repays the corrections, and the credit, that its own debit has caused.
+ */
+export function replay({ entries, reversal }: Span): Replayed {
+  const [first] = entries;
+  const reversed = new Map<number, bigint>();
+  for (const { reverses_seq: seq, amount_minor } of [...entries, reversal]) {
+    if (seq !== undefined) reversed.set(seq, (reversed.get(seq) ?? 0n) + amount_minor);
+  }
+  let standing: Standing = {
+    balance_minor: first?.balance_before_minor ?? 0n,
+    debt_minor: first?.debt_before_minor ?? 0n,
+  };
+  let saved = 0n;
+  for (const [place, entry] of entries.entries()) {
+    const { settlement, reverses_seq, amount_minor, kind, balance_version } = entry;
+    // A payout that was given back before has restored its part of the credit already.
+    if (settlement === "repayment" && kind === "credit_in") saved += amount_minor;
+    const settles = settlement !== undefined && settlement !== "due" && settlement !== "owed";
+    if (settles || reverses_seq !== undefined) continue;
+    const amount = amount_minor + (reversed.get(balance_version) ?? 0n);
+    if (amount !== 0n) standing = afterPosting(standing, kind, amount);
+    if (settlement === "owed") standing = settledOwed(standing);
+    if (settlement !== "due") continue;
+    const { credit, correction } = settledBy(entries, place);
+    const loss = uncovered(standing);
+    // Credit pays first: all that was left of it was spent when a correction had to follow.
+    const spent = correction === 0n ? least(loss, credit) : least(loss, credit + saved);
+    saved += credit - spent;
+    standing = settledDue(standing);
+  }
+  return { ...standing, credit_restored_minor: saved };
+}
+
+/** What settled the entry at a place: the entries that follow it in the same decision. */
+function settledBy(entries: readonly Ledger[], place: number): { credit: bigint; correction: bigint } {
+  let [credit, correction] = [0n, 0n];
+  for (const { settlement, amount_minor } of entries.slice(place + 1, place + 3)) {
+    if (settlement === "credit") credit += amount_minor;
+    else if (settlement === "correction") correction += amount_minor;
+    else break;
+  }
+  return { credit, correction };
+}
