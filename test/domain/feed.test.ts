@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
 import { nextExpected, planBatch } from "../../shared/domain/feed/batch.ts";
-import { accrueDeal, closeDeal, openDeal } from "../../shared/domain/feed/deals.ts";
+import { accrueDeal, closeDeal, type DealLinks, openDeal } from "../../shared/domain/feed/deals.ts";
 import { endOrder, mirrorOrder } from "../../shared/domain/feed/mirror-order.ts";
 import { setSymbol } from "../../shared/domain/feed/symbol-terms.ts";
 import type { Order } from "../../shared/domain/trading/order.ts";
@@ -136,6 +137,185 @@ describe("a deal of a platform", () => {
         ? closeDeal(state, market, closing, unknown, origin, context)
         : accrueDeal(state, swap, unknown, context);
     expect(decision).toMatchObject({ ok: false, refusal: { code: "unknown_position" } });
+  });
+});
+
+/** An account with the deals of one position of a platform. */
+class PlatformPosition {
+  readonly desk: TradingDesk;
+  private trade: string | undefined;
+
+  constructor(fields: Partial<Account> = {}) {
+    this.desk = desk(fields);
+  }
+
+  private get links(): DealLinks {
+    return { trade: this.trade === undefined ? undefined : this.desk.trades.get(this.trade), order_id: null };
+  }
+
+  get balance(): bigint {
+    return this.desk.balance.balance_minor;
+  }
+
+  open(more: Partial<Opening> = {}): this {
+    const decision = openDeal(this.desk.state, market, opening(more), this.links, origin, context);
+    if (!decision.ok) throw new Error(decision.refusal.detail);
+    const changes = decision.changes.filter(({ op }) => op !== "claim");
+    const trade = this.desk.apply({ ...decision, changes });
+    if (trade !== undefined) this.trade = trade.id;
+    return this;
+  }
+
+  close(more: Partial<Closing> = {}): this {
+    const data = { action: "close", deal_id: "D-2", position_id: "P-1", price: "1.10010", ...more } as const;
+    this.desk.apply(closeDeal(this.desk.state, market, data, this.links, origin, context));
+    return this;
+  }
+
+  accrue(amount: string): this {
+    const data = { position_id: "P-1", amount, for_date: "2026-11-20" };
+    this.desk.apply(accrueDeal(this.desk.state, data, this.links, context));
+    return this;
+  }
+
+  /** Swap that the open position carries, and that the ledger has, in minor units. */
+  get swaps(): { readonly left: bigint | undefined; readonly booked: bigint[] } {
+    const [position] = this.desk.positions.values();
+    const entries = this.desk.ledger.filter(({ kind }) => kind === "swap");
+    return { left: position?.swap_minor, booked: entries.map(({ amount_minor }) => amount_minor) };
+  }
+
+  /** The sum of the swap that the ledger has, in minor units. */
+  get ledgerSwap(): bigint {
+    return this.swaps.booked.reduce((sum, amount_minor) => sum + amount_minor, 0n);
+  }
+}
+
+type Closing = Extract<FeedData["execution"], { action: "close" }>;
+
+describe("a deal that turns a netting position round", () => {
+  const netting = { position_mode: "netting", margin_calculation: "net" } as const;
+  const commission = { type: "per_lot", amount: "3.50", currency: "USD" } as const;
+  const perLot = someMarket(undefined, [someSymbol("EURUSD", { commission })]);
+  const reversal = (more: Partial<Opening> = {}) => {
+    const account = new TradingDesk(tradingAccount("5000.00", netting));
+    const deal = (data: Opening) => {
+      const decision = openDeal(account.state, perLot, data, unknown, origin, context);
+      if (!decision.ok) throw new Error(decision.refusal.detail);
+      return account.apply({ ...decision, changes: decision.changes.filter(({ op }) => op !== "claim") });
+    };
+    deal(opening({ lots: "1.00", price: "1.10000", commission: "0" }));
+    deal(opening({ side: "sell", lots: "1.50", price: "1.10105", ...more }));
+    return account;
+  };
+
+  it("books the commission that the platform charged and nothing of ours: 5,101.50", () => {
+    const account = reversal({ profit: "105.00", commission: "-3.50", margin_rate: "1.2" });
+    expect(account.balance.balance_minor).toBe(5_101_50n);
+    const costs = account.ledger.filter(({ kind }) => kind === "commission").map(({ amount_minor }) => amount_minor);
+    expect(costs).toEqual([-2_33n, -1_17n]);
+  });
+
+  it("freezes the margin rate of the platform in the position that it opens", () => {
+    const account = reversal({ margin_rate: "1.2" });
+    expect(account.open().trade).toMatchObject({ side: "sell", lots: "0.50", margin_ratio: "6/5" });
+    expect(account.open().position.margin_minor).toBe(600_00n);
+  });
+
+  it("books the platform's numbers to the cent whatever the lots are", () => {
+    const cents = fc.integer({ min: 0, max: 100_000 });
+    const hundredths = fc.integer({ min: 1, max: 500 });
+    fc.assert(
+      fc.property(cents, cents, cents, hundredths, hundredths, (profit, swap, cost, held, more) => {
+        const account = new PlatformPosition(netting).open({ lots: text(held), commission: "0" });
+        const before = account.balance;
+        const money = { profit: text(profit), swap: text(-swap), commission: text(-cost) };
+        account.open({ side: "sell", lots: text(held + more), ...money });
+        expect(account.balance - before).toBe(BigInt(profit - swap - cost));
+        const trades = [...account.desk.trades.values()];
+        const commission = trades.reduce((sum, { commission_minor }) => sum + commission_minor, 0n);
+        expect(commission).toBe(BigInt(-cost));
+      }),
+    );
+  });
+
+  it("charges ours on both sides where the platform names none", () => {
+    const account = reversal({ profit: "105.00" });
+    expect(account.balance.balance_minor).toBe(5_105_00n - 3_50n - 1_75n);
+  });
+
+  it.each(["profit", "swap"] as const)("is one that closes something: %s of a plain opening has no trade", (member) => {
+    const decision = openDeal(desk().state, market, opening({ [member]: "-1.00" }), unknown, origin, context);
+    expect(decision).toMatchObject({
+      ok: false,
+      refusal: { code: "validation_failed", errors: [{ pointer: `#/${member}` }] },
+    });
+    const nothing = openDeal(desk().state, market, opening({ [member]: "0.00" }), unknown, origin, context);
+    expect(nothing.ok).toBe(true);
+  });
+});
+
+/** Hundredths as a decimal with two digits. */
+function text(hundredths: number): string {
+  const size = String(Math.abs(hundredths)).padStart(3, "0");
+  return `${hundredths < 0 ? "-" : ""}${size.slice(0, -2)}.${size.slice(-2)}`;
+}
+
+describe("swap of a platform's position", () => {
+  const position = () => new PlatformPosition().open({ lots: "1.00", commission: "0" });
+
+  it("that comes only with a partial close leaves nothing on the rest, and none with a last close without it", () => {
+    const held = position().close({ lots: "0.40", swap: "-2.48", profit: "0", commission: "0" });
+    expect(held.swaps).toEqual({ left: 0n, booked: [-2_48n] });
+    held.close({ profit: "0", commission: "0" });
+    expect(held.swaps).toEqual({ left: undefined, booked: [-2_48n] });
+  });
+
+  it("that its items accrued is booked by a close without swap, its share of it by a partial one", () => {
+    const held = position().accrue("-6.20").close({ lots: "0.40" });
+    expect(held.swaps).toEqual({ left: -3_72n, booked: [-2_48n] });
+    held.accrue("-1.00").close();
+    expect(held.swaps).toEqual({ left: undefined, booked: [-2_48n, -4_72n] });
+  });
+
+  it("that a close names is booked as it is named, and the rest keeps its own share", () => {
+    const held = position().accrue("-6.20").close({ lots: "0.40", swap: "-9.99" });
+    expect(held.swaps).toEqual({ left: -3_72n, booked: [-9_99n] });
+    held.close({ swap: "1.00" });
+    expect(held.ledgerSwap).toBe(-8_99n);
+  });
+
+  it("is never lost nor made, however it is split", () => {
+    const cents = fc.integer({ min: -10_000, max: 10_000 });
+    const step = fc.record({
+      accrued: fc.option(cents),
+      closed: fc.integer({ min: 1, max: 40 }),
+      named: fc.option(cents),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), cents, (steps, first) => {
+        const held = position().accrue(text(first));
+        let [lots, carried, booked] = [100, BigInt(first), 0n];
+        for (const { accrued, closed, named } of steps) {
+          if (closed >= lots) break;
+          if (accrued !== null) held.accrue(text(accrued));
+          carried += BigInt(accrued ?? 0);
+          const before = held.ledgerSwap;
+          held.close({ lots: text(closed), ...(named === null ? {} : { swap: text(named) }) });
+          const moved = held.ledgerSwap - before;
+          const left = held.swaps.left ?? 0n;
+          if (named === null) expect(moved + left).toBe(carried);
+          else expect(moved).toBe(BigInt(named));
+          // Within half a cent of the exact share, accrued × left / lots.
+          const off = 2n * (left * BigInt(lots) - carried * BigInt(lots - closed));
+          expect(off <= BigInt(lots) && -off <= BigInt(lots)).toBe(true);
+          booked += moved;
+          [lots, carried] = [lots - closed, left];
+        }
+        held.close();
+        expect(held.ledgerSwap).toBe(booked + carried);
+      }),
+    );
   });
 });
 

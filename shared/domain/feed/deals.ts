@@ -94,13 +94,23 @@ export function openDeal(
   };
   const decision = executeTrade(state, market, execution, context);
   if (!decision.ok) return decision;
-  const { trade } = decision.result;
+  const { trade, closed } = decision.result;
+  const unbooked = closed.length > 0 ? undefined : realised(booked.money);
+  if (unbooked !== undefined) {
+    return refuseTrading("validation_failed", "must be 0 for a deal that closes nothing", unbooked);
+  }
   if (trade === undefined || trade.id === known?.id) return { ...decision, result: trade };
   return {
     ...decision,
     result: trade,
     changes: [...decision.changes, claimPosition(source, position_id, trade, known)],
   };
+}
+
+/** The member of a deal with money that only a close can realise; undefined when there is none. */
+function realised({ gross_minor = 0n, swap_minor = 0n }: PlatformMoney): "profit" | "swap" | undefined {
+  if (gross_minor !== 0n) return "profit";
+  return swap_minor === 0n ? undefined : "swap";
 }
 
 /** With netting a platform may name the position after a flip as the one before it: then the name moves along. */

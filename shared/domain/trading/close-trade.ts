@@ -144,6 +144,8 @@ interface Sums {
   readonly gross: bigint;
   readonly own: bigint;
   readonly swap: bigint;
+  /** Swap that the rest of the position keeps. */
+  readonly swapLeft: bigint;
   /** The share of what was booked at the opening. */
   readonly openCommission: bigint;
   readonly closeCommission: bigint;
@@ -162,10 +164,13 @@ function sumsOf(
   const commission = platform?.commission_minor ?? commissionMinor(market, symbol, { ...deal, price });
   const gross = platform?.gross_minor ?? profit?.gross_minor;
   if (gross === undefined || commission === undefined) return undefined;
+  const accrued = shareOf(position.swap_minor, lots, position.lots);
   return {
     gross,
     own: profit?.gross_minor ?? 0n,
-    swap: platform?.swap_minor ?? shareOf(position.swap_minor, lots, position.lots),
+    // What a platform names was charged there and need not be what its items accrued here: the rest keeps its own share.
+    swap: platform?.swap_minor ?? accrued,
+    swapLeft: position.swap_minor - accrued,
     openCommission: shareOf(trade.commission_minor, lots, position.lots),
     closeCommission: commission,
     conversion: profit === undefined ? null : conversionBody(profit.conversion),
@@ -236,7 +241,7 @@ function remainder(
   return {
     ...position,
     lots,
-    swap_minor: position.swap_minor - sums.swap,
+    swap_minor: sums.swapLeft,
     margin_minor: positionMargin(book.account, symbol, { ...position, lots }),
     updated_at: later(position.updated_at, context.now),
     version: position.version + 1,
@@ -248,7 +253,7 @@ function reducedTrade(trade: Trade, kept: Position, sums: Sums, context: Context
     ...trade,
     lots: kept.lots,
     commission_minor: trade.commission_minor - sums.openCommission,
-    swap_minor: trade.swap_minor - sums.swap,
+    swap_minor: kept.swap_minor,
     updated_at: later(trade.updated_at, context.now),
     version: trade.version + 1,
   };

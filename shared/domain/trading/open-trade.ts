@@ -9,7 +9,7 @@ import { commissionMinor } from "./commission.ts";
 import { settleBook } from "./correction.ts";
 import { type Holdings, marginRatio, marginRequirement, positionMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
-import { averagePrice, weightedMean } from "./profit.ts";
+import { averagePrice, shareOf, weightedMean } from "./profit.ts";
 import type { Market } from "./quote.ts";
 import { decimalText, rational, ratioText } from "./rational.ts";
 import type { Risk } from "./risk.ts";
@@ -207,12 +207,13 @@ function netted(
   const open = { position: held, trade };
   if (held.side === deal.side) return raised(book, open, market, symbol, deal, context);
   const over = rational(deal.lots).sub(rational(held.lots));
+  const money = over.gt(0n) ? splitMoney(deal, held.lots) : { closing: deal.platform, opening: undefined };
   const closing = {
     price: deal.price,
     reason: "client" as const,
     ...(over.gte(0n) ? {} : { lots: deal.lots }),
     ...(deal.at === undefined ? {} : { at: deal.at }),
-    ...(deal.platform === undefined ? {} : { platform: deal.platform }),
+    ...(money.closing === undefined ? {} : { platform: money.closing }),
     source_trade_id: deal.source_trade_id ?? null,
   };
   const step = closeStep(book, open, market, closing, context);
@@ -222,7 +223,8 @@ function netted(
   }
   const { platform: _booked, ...rest } = deal;
   const lots = decimalText(over, lotDigits(symbol));
-  const flipped = opened(step.book, market, symbol, { ...rest, lots }, context);
+  const opening = { ...rest, lots, ...(money.opening === undefined ? {} : { platform: money.opening }) };
+  const flipped = opened(step.book, market, symbol, opening, context);
   return flipped.ok ? { ...flipped, closed: [step.trade] } : flipped;
 }
 
@@ -238,6 +240,23 @@ function meanRequirement(account: Account, symbol: TradingSymbol, position: Posi
     { lots: added, value: rational(now) },
   ];
   return ratioText(rational(decimalText(weightedMean(parts), limits.trading.rate_digits)));
+}
+
+/**
+ * The money of a deal that closes a position and opens the rest on the other side. Profit and swap belong to what is
+ * closed, the margin rate to what is opened. The commission is shared by lots: the closed trade takes its rounded share
+ * and the opened one what is left, so that the sum is what the platform charged.
+ */
+function splitMoney({ platform, lots }: Execution, closed: string) {
+  if (platform === undefined) return { closing: undefined, opening: undefined };
+  const { commission_minor: charged, margin_ratio, ...closing } = platform;
+  const rate = margin_ratio === undefined ? {} : { margin_ratio };
+  if (charged === undefined) return { closing, opening: rate };
+  const share = shareOf(charged, closed, lots);
+  return {
+    closing: { ...closing, commission_minor: share },
+    opening: { ...rate, commission_minor: charged - share },
+  };
 }
 
 /**

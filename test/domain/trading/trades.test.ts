@@ -225,7 +225,7 @@ describe("a close", () => {
       close_at: "2026-11-21T06:00:00.000Z",
     });
     expect(account.balance.balance_minor).toBe(usd("9996.50") + usd("135.97") - usd("1.39") - usd("2.50"));
-    expect(account.open().position.swap_minor).toBe(usd("2.50"));
+    expect(account.open().position.swap_minor).toBe(0n);
   });
 
   it.each([
