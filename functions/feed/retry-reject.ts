@@ -6,7 +6,7 @@ import { limits } from "../../shared/limits.ts";
 import { retryFeedReject } from "../../shared/routes/feed.ts";
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
-export const handler = await ingest(retryFeedReject, async ({ path, caller, load, newContext, remainingMs }) => {
+export const handler = await ingest(retryFeedReject, async ({ path, body, caller, load, newContext, remainingMs }) => {
   const { id = "", seq = "" } = path;
   if (!/^[1-9]\d{0,14}$/.test(seq)) return undefined;
   const { source, reject } = await load({
@@ -19,6 +19,7 @@ export const handler = await ingest(retryFeedReject, async ({ path, caller, load
     tenant_id: caller.tenant_id,
     source,
     retried: true,
+    said: body,
     newContext,
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };

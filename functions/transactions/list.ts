@@ -11,9 +11,9 @@ import { TransactionKind } from "../../shared/schema/transaction.ts";
 export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { account_id: account, client_id: client } = query;
   const kinds = wordsOf(query, "kind") ?? TransactionKind.options;
-  const states = wordsOf(query, "status")?.flatMap((status) =>
-    kinds.map((kind) => transactions.inState(tenant, status, kind)),
-  );
+  const states = wordsOf(query, "status")?.flatMap((status) => [
+    ...new Set(kinds.map((kind) => transactions.inState(tenant, status, kind))),
+  ]);
   const request = resourcePage(place, transactionFilters);
   const page =
     account !== undefined

@@ -204,6 +204,12 @@ export class Alarms extends Construct {
         datapointsToAlarm: 2,
       },
       {
+        id: "unexpected-operation",
+        description: "A platform moved money that names a transaction and is not its money; it was booked beside it.",
+        metric: this.ownMetric("UnexpectedOperation"),
+        threshold: 0,
+      },
+      {
         id: "iterator-age",
         description: "Commits wait in the table's stream: events are published late.",
         metric: this.lambdaMetric(publisherId, "IteratorAge", "Maximum"),

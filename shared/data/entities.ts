@@ -17,6 +17,7 @@ import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { Breach, Exposure, StoredRisk } from "../domain/trading/watch.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import type { UnjoinedLeg } from "../domain/transaction-legs.ts";
 import type { Replay, SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
@@ -142,7 +143,9 @@ export const transactions = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "TXN" }),
   keyOf: (item: Transaction): Key => transactions.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|TXN`,
-  inState: (tenant: string, status: string, kind: string) => `${tenant}|TXN|${status}|${kind}`,
+  /** Kinds of platforms share a partition, so that a list by status need not ask one for each of them. */
+  inState: (tenant: string, status: string, kind: string) =>
+    `${tenant}|TXN|${status}|${ownKinds.has(kind) ? kind : "platform"}`,
   ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TXN`,
   ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|TXN`,
   indexesOf: (item: Transaction): IndexKeys => ({
@@ -157,6 +160,8 @@ export const transactions = {
     ...transactionDue(item),
   }),
 } satisfies Entity<Transaction> & Record<string, unknown>;
+
+const ownKinds: ReadonlySet<string> = new Set(["deposit", "withdrawal", "negative_balance_correction"]);
 
 /** Those that the sandbox's provider moves are due to it, in a kind of their own, by then at the latest. */
 function transactionDue({ id, expires_at: end, provider_at: at }: Transaction): IndexKeys {
@@ -444,6 +449,21 @@ export const dedups = {
   }),
   keyOf: (item: Dedup): Key => dedups.key(item.tenant_id, item.source_id, item.kind, item.name),
 } satisfies Entity<Dedup> & Record<string, unknown>;
+
+/**
+ * Unjoined legs of transactions in a partition of their account, by amount: whether money that a platform reports could
+ * be ours is one consistent query.
+ */
+export const unjoinedLegs = {
+  et: "LEG",
+  partition: (tenant: string, accountId: string) => `${tenant}#${accountId}|LEG`,
+  /** What the sort keys of an amount begin with. */
+  prefixOf: (amountMinor: bigint) => `${amountMinor}#`,
+  keyOf: (item: UnjoinedLeg): Key => ({
+    pk: unjoinedLegs.partition(item.tenant_id, item.account_id),
+    sk: `${unjoinedLegs.prefixOf(item.amount_minor)}${ulidOf(item.transaction_id)}#${item.leg}`,
+  }),
+} satisfies Entity<UnjoinedLeg> & Record<string, unknown>;
 
 /** A value that belongs to one resource of the tenant. The value is hashed: personal data stays out of keys. */
 export const uniques = {

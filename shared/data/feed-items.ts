@@ -1,25 +1,30 @@
 import type { Refusal } from "../domain/decision.ts";
-import { type AccountItem, applyItem, failed, type Made, passes, tradesNeeded } from "../domain/feed/apply.ts";
+import { type AccountItem, applyItem, failed, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
+import { applyOperation, operationMarker } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin, orderMarker } from "../domain/feed/mirror-order.ts";
+import { operationMinor } from "../domain/feed/platform-money.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
-import type { FeedResultBody } from "../schema/feed.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import type { FeedResultBody, RetryFeedReject } from "../schema/feed.ts";
 import { symbolsOf } from "./market.ts";
 import { ref } from "./store.ts";
 import { type Attempted, type Committed, commitDecision, commitTrading, prepared } from "./trading.ts";
 import { tradingRef } from "./trading-items.ts";
+import { candidatesOf } from "./unjoined-legs.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
 export interface FeedRun extends Attempted {
   readonly source: FeedSource;
   /** The item is a reject that is tried again, and is resolved when it is applied. */
   readonly retried: boolean;
+  /** What a person says of money that could be that of a transaction. */
+  readonly said?: RetryFeedReject;
 }
 
 /** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
@@ -40,6 +45,7 @@ interface Earlier {
   readonly status: "rejected";
   readonly code: string;
   readonly detail: string;
+  readonly candidates?: readonly string[];
 }
 
 /** An item with the account that it is about; undefined for a symbol. */
@@ -57,20 +63,21 @@ function orderRef(source: FeedSource, name: string) {
   return tradingRef.unique("source_order", orderMarker(source, name));
 }
 
-/** Applies one item, or puts it aside. What passes by itself is deferred, with everything of its account after it. */
+/** Applies one item, or puts it aside. One that too many others meet is deferred, with all of its account after it. */
 export async function settleItem(run: FeedRun, { reading, account_id }: PlacedItem): Promise<FeedResultBody> {
   const { seq } = reading.raw;
   if (!reading.ok) return putAside(run, reading, reading.refusal);
   const outcome = await tryItem(run, reading, account_id);
   if (outcome.kind === "undecided")
     return deferred(seq, "service_unavailable", "Too many change this account at once.");
-  if (outcome.kind === "refused") {
-    const { code, detail } = outcome.refusal;
-    return passes(code) ? deferred(seq, code, detail) : putAside(run, reading, outcome.refusal);
-  }
-  const { result } = outcome;
-  if (result.status === "rejected") return { seq, ...result };
-  return { seq, status: result.status, ...result.made };
+  if (outcome.kind === "refused") return putAside(run, reading, outcome.refusal);
+  return resultOf(seq, outcome.result);
+}
+
+function resultOf(seq: string, result: Verdict): FeedResultBody {
+  if (result.status !== "rejected") return { seq, status: result.status, ...result.made };
+  const { candidates, ...rest } = result;
+  return { seq, ...rest, ...(candidates === undefined ? {} : { candidates: [...candidates] }) };
 }
 
 /** An item that is to be sent again. */
@@ -82,18 +89,79 @@ function tryItem(run: FeedRun, reading: ItemReading & { ok: true }, account?: st
   const { item } = reading;
   if (item.type === "symbol") return trySymbol(run, reading, item);
   if (account === undefined) throw new Error(`The item ${item.seq} was given no account.`);
-  return item.type === "order" ? tryOrder(run, reading, item, account) : tryAccountItem(run, reading, item, account);
+  if (item.type === "order") return tryOrder(run, reading, item, account);
+  return item.type === "balance_operation"
+    ? tryOperation(run, reading, item, account)
+    : tryAccountItem(run, reading, item, account);
+}
+
+/**
+ * Money that a platform moved. What it could be the money of is looked for after the account was read: money that is
+ * booked between the two changes the account, and the decision is made again.
+ */
+function tryOperation(
+  run: FeedRun,
+  reading: ItemReading,
+  { data }: Extract<ReadItem, { type: "balance_operation" }>,
+  accountId: string,
+) {
+  const { source, said, tenant_id } = run;
+  const name = said?.transaction_id ?? data.reference ?? undefined;
+  const refs = {
+    ...recordRefs(run, reading),
+    tenant: ref.tenant(),
+    known: tradingRef.unique("source_operation", operationMarker(source, data.operation_id)),
+    ...(name === undefined ? {} : { named: ref.transaction(name) }),
+  };
+  let candidates: readonly string[] = [];
+  return commitTrading<Verdict, typeof refs>(run, {
+    account_id: accountId,
+    refs,
+    needs: async ({ account }, { named, known }) => {
+      const amount = operationMinor(data, account);
+      const asked = named === undefined && known === undefined && amount.ok;
+      candidates = asked ? await candidatesOf(tenant_id, accountId, amount.result) : [];
+      return {};
+    },
+    decide: (state, _market, found, context) => {
+      const { tenant, named, known } = found;
+      if (tenant === undefined) throw new Error("The tenant has no policies.");
+      if (known !== undefined) {
+        return settled(found, { status: "duplicate", made: { transaction_id: known.owner_id } }, context.now);
+      }
+      const spoken = said?.transaction_id !== undefined ? "is_named" : said?.confirm_new ? "is_new" : undefined;
+      const links = { tenant, named, candidates, said: spoken } as const;
+      return once(run, reading, found, context.now, (origin) => {
+        const decision = applyOperation(state, data, links, origin, context);
+        const other = name !== undefined && decision.ok && decision.result["transaction_id"] !== name;
+        if (other) unexpected(run, reading, decision.result);
+        return decision;
+      });
+    },
+  });
+}
+
+/**
+ * Tells of money that names a transaction and is not its money. It is told when it is decided, so that a process that
+ * dies after its commit has told it; one that is decided again tells it again.
+ */
+function unexpected({ source }: FeedRun, { raw }: ItemReading, made: Made): void {
+  log.warn("An operation of a platform is not the money of its transaction.", {
+    source: source.id,
+    seq: raw.seq,
+    ...made,
+  });
+  countMetric("UnexpectedOperation");
 }
 
 function tryAccountItem(run: FeedRun, reading: ItemReading, item: AccountItem, accountId: string) {
   const { source } = run;
-  const position = item.type === "balance_operation" ? undefined : item.data.position_id;
+  const position = positionRef(source, item.data.position_id);
   const order =
     item.type === "execution" && item.data.action === "open" ? (item.data.order_id ?? undefined) : undefined;
   const refs = {
     ...recordRefs(run, reading),
-    tenant: ref.tenant(),
-    ...(position === undefined ? {} : { position: positionRef(source, position) }),
+    position,
     ...(order === undefined ? {} : { order: orderRef(source, order) }),
   };
   const symbols = item.type === "execution" && item.data.action === "open" ? [item.data.symbol] : [];
@@ -106,9 +174,7 @@ function tryAccountItem(run: FeedRun, reading: ItemReading, item: AccountItem, a
       trades: tradesNeeded(state, item, found.position?.owner_id),
     }),
     decide: (state, market, found, context) => {
-      const { tenant } = found;
-      if (tenant === undefined) throw new Error("The tenant has no policies.");
-      const links = { tenant, trade_id: found.position?.owner_id, order_id: found.order?.owner_id ?? null };
+      const links = { trade_id: found.position?.owner_id, order_id: found.order?.owner_id ?? null };
       return once(run, reading, found, context.now, (origin) => applyItem(state, market, item, links, origin, context));
     },
   });
@@ -179,8 +245,9 @@ function once(
   const { mark, reject } = records;
   if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
   if (mark?.status === "rejected" && mark.seq === raw.seq && !run.retried) {
-    const { code, detail } = mark;
-    return settled(records, { status: "rejected", code: code ?? "item_failed", detail: detail ?? "" }, now);
+    const { code, detail, candidates } = mark;
+    const verdict = { status: "rejected", code: code ?? "item_failed", detail: detail ?? "" } as const;
+    return settled(records, { ...verdict, ...(candidates === undefined ? {} : { candidates }) }, now);
   }
   const at = (reading.ok ? reading.item.at : undefined) ?? reject?.created_at ?? now;
   let decision: TradingDecision<Made>;
@@ -227,7 +294,7 @@ function markOf(
   seq: string,
   [kind, name]: ItemReading["dedup"],
   created_at: string,
-  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "code" | "detail">>,
+  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "code" | "detail" | "candidates">>,
 ): Dedup {
   return {
     tenant_id,
@@ -255,23 +322,24 @@ async function putAside(run: FeedRun, reading: ItemReading, refusal: Refusal): P
     return prepared(decideAside(run, reading, records, refusal, context.now), context);
   });
   if (outcome.kind !== "done") return deferred(seq, "service_unavailable", "Too many change this item at once.");
-  const { result } = outcome;
-  return result.status === "rejected" ? { seq, ...result } : { seq, status: result.status, ...result.made };
+  return resultOf(seq, outcome.result);
 }
 
 function decideAside(
   run: FeedRun,
   { raw, dedup }: ItemReading,
   records: Records,
-  { code, detail, errors = [] }: Refusal,
+  { code, detail, errors = [], extra }: Refusal,
   now: string,
 ): TradingDecision<Verdict> {
+  const named = extra?.["candidates"] as readonly string[] | undefined;
+  const candidates = named === undefined ? {} : { candidates: named };
   const { mark, reject: known } = records;
   const { seq } = raw;
   if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
-  const result: Verdict = { status: "rejected", code, detail };
+  const result: Verdict = { status: "rejected", code, detail, ...candidates };
   if (mark?.seq === seq && !run.retried) return { ok: true, result, changes: [], events: [] };
-  const after = markOf(run, seq, dedup, mark?.created_at ?? now, { status: "rejected", code, detail });
+  const after = markOf(run, seq, dedup, mark?.created_at ?? now, result);
   const kept = Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes ? { seq, type: raw.type } : raw;
   const reject: FeedReject = {
     tenant_id: run.tenant_id,
@@ -282,6 +350,7 @@ function decideAside(
     code,
     detail,
     errors,
+    ...candidates,
     tries: (known?.tries ?? 0) + 1,
     created_at: known?.created_at ?? now,
     updated_at: now,

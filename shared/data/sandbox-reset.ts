@@ -35,6 +35,7 @@ import {
   trades,
   transactions,
   uniques,
+  unjoinedLegs,
 } from "./entities.ts";
 import { inParallel } from "./parallel.ts";
 import { keyIn, OutOfTime, Walk } from "./sandbox-erase.ts";
@@ -53,6 +54,8 @@ const controlAccounts: readonly Contra["control_account"][] = [
   "swap",
   "commission",
   "negative_balance",
+  "adjustment",
+  "dividend",
 ];
 
 const markers: readonly UniqueKind[] = [
@@ -65,6 +68,7 @@ const markers: readonly UniqueKind[] = [
   "source_name",
   "source_position",
   "source_order",
+  "source_operation",
 ];
 
 const orderStates = ["pending", "filled", "cancelled", "expired", "rejected"] as const;
@@ -118,7 +122,9 @@ async function removeAccount(walk: Walk, id: string): Promise<void> {
     const others = page.filter(({ et }) => et !== accounts.et && et !== outboxes.et && et !== risks.et);
     await walk.remove("other_items", others.map(keyIn));
   }
-  for await (const page of walk.pages(ledgers.partition(tenant, id))) await walk.remove("other_items", page.map(keyIn));
+  for (const partition of [ledgers.partition(tenant, id), unjoinedLegs.partition(tenant, id)]) {
+    for await (const page of walk.pages(partition)) await walk.remove("other_items", page.map(keyIn));
+  }
   await walk.remove("accounts", [account]);
 }
 

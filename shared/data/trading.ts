@@ -55,7 +55,7 @@ export interface TradingRequest<R, X extends Refs> {
   readonly account_id: string;
   /** Read together with the account. */
   readonly refs: X;
-  readonly needs: (state: Omit<AccountState, "client" | "trades">, found: Found<X>) => Needs;
+  readonly needs: (state: Omit<AccountState, "client" | "trades">, found: Found<X>) => Needs | Promise<Needs>;
   readonly decide: (state: AccountState, market: Market, found: Found<X>, context: Context) => TradingDecision<R>;
 }
 
@@ -71,7 +71,7 @@ export async function decideTrading<R, X extends Refs>(
 ): Promise<Committable<R>> {
   const read = await readHolder(load, context.tenant_id, request.account_id, request.refs);
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
-  const needs = request.needs(read.state, read.found);
+  const needs = await request.needs(read.state, read.found);
   const { currency, client_id } = read.state.account;
   const { symbols = [], trades: ids = [], source } = needs;
   const named = symbols.map((symbol) => ({ symbol, currency, ...(source === undefined ? {} : { source }) }));

@@ -20,6 +20,7 @@ import {
   tenants,
   transactions,
   uniques,
+  unjoinedLegs,
   webhookCounts,
   webhookHealths,
   webhooks,
@@ -104,6 +105,10 @@ export function writeOf(change: Change, tenant: string): TransactItem {
               }),
         },
       };
+    case "list":
+      return { Put: { TableName: env.tableName, Item: itemOf(unjoinedLegs, change.leg) } };
+    case "unlist":
+      return { Delete: { TableName: env.tableName, Key: unjoinedLegs.keyOf(change.leg) } };
     case "release":
       return {
         Delete: {

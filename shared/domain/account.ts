@@ -107,7 +107,9 @@ export interface Contra {
     | "swap"
     | "commission"
     | "credit"
-    | "negative_balance";
+    | "negative_balance"
+    | "adjustment"
+    | "dividend";
   readonly amount_minor: bigint;
   readonly currency: CurrencyCode;
   readonly account_id: string;

@@ -16,7 +16,7 @@ export function standingOf({ balance_minor, debt_minor }: Balance): Standing {
 }
 
 /** Kinds of what trading books. A loss of these may be forgiven, whatever else takes a balance below zero may not. */
-const tradingKinds: ReadonlySet<Ledger["kind"]> = new Set(["realised_pnl", "commission", "swap"]);
+const tradingKinds: ReadonlySet<Ledger["kind"]> = new Set(["realised_pnl", "commission", "swap", "dividend"]);
 
 /** The standing after an amount was posted, before anything is settled. */
 export function afterPosting(before: Standing, kind: Ledger["kind"], amount: bigint): Standing {
@@ -76,9 +76,9 @@ export interface Replayed extends Standing {
 }
 
 /**
- * The standing as it would be had the reversed debits never been made: the same entries once more, each reversal moved
- * to the place of its debit, and every loss settled again where it was settled. That is what a late credit must lead to:
- * it first repays the corrections, and the credit, that its own debit has caused.
+ * The standing as it would be had the reversed debits never been made: the same entries once more, each reversal at the
+ * place of its debit, and every loss settled again where it was settled. That is what a late credit must lead to: it
+ * first repays the corrections, and the credit, that its own debit has caused.
  */
 export function replay({ entries, reversal }: Span): Replayed {
   const [first] = entries;

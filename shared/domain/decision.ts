@@ -1,6 +1,7 @@
 import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
+import type { UnjoinedLeg } from "./transaction-legs.ts";
 
 /** Who causes a change: an application of the tenant, or the service itself. */
 export interface Actor {
@@ -59,7 +60,8 @@ export type UniqueKind =
   | "provider_reference"
   | "source_name"
   | "source_position"
-  | "source_order";
+  | "source_order"
+  | "source_operation";
 
 /** Names of the stored kinds that a decision may write. */
 export type EntityName =
@@ -85,7 +87,8 @@ export type StoredItem = object;
 /**
  * One change of a decision. `create` fails when the item exists; `update` writes what differs between `before` and
  * `after` on the condition that the version is still that of `before`; `adjust` adds and sets on stated requirements
- * without comparing a version (ADR 0004); `claim` and `release` are uniqueness markers.
+ * without comparing a version (ADR 0004); `claim` and `release` are uniqueness markers. `list` and `unlist` write and
+ * delete the marker of an unjoined leg, whatever is there: the transaction that is written with it is what is compared.
  */
 export type Change =
   | { readonly op: "create"; readonly entity: EntityName; readonly item: StoredItem }
@@ -115,7 +118,8 @@ export type Change =
       /** The owner it is taken from, where it belongs to one; else it must belong to none. */
       readonly instead_of?: string;
     }
-  | { readonly op: "release"; readonly kind: UniqueKind; readonly value: string; readonly owner: string };
+  | { readonly op: "release"; readonly kind: UniqueKind; readonly value: string; readonly owner: string }
+  | { readonly op: "list" | "unlist"; readonly leg: UnjoinedLeg };
 
 /** An event of a decision, before it has a number. */
 export interface DomainEvent {

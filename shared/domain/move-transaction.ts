@@ -23,6 +23,7 @@ import {
   refuseUnsettled,
 } from "./posting.ts";
 import { moved, refuseFunds, type Surroundings, type Transaction, transactionEvent } from "./transaction.ts";
+import { legChanges } from "./transaction-legs.ts";
 
 type Scope = Context["scopes"][number];
 
@@ -65,11 +66,26 @@ export function moveTransaction(
   request: UpdateTransaction,
   context: Context,
 ): Decision<Transaction> {
+  return withLegs(transaction, around, decideMove(transaction, around, request, context));
+}
+
+/** A move with what it changes in the markers of the transaction's unjoined legs. */
+function withLegs(before: Transaction, { account }: Surroundings, decision: Decision<Transaction>) {
+  if (!decision.ok) return decision;
+  return { ...decision, changes: [...decision.changes, ...legChanges(account, before, decision.result)] };
+}
+
+function decideMove(
+  transaction: Transaction,
+  around: Surroundings,
+  request: UpdateTransaction,
+  context: Context,
+): Decision<Transaction> {
   const from = transaction.status;
   const to = request.status ?? from;
   if (to === from) return unchanged(transaction);
   // A correction follows from a loss; whoever wants its money back would take it from nobody.
-  const booked = transaction.kind === "negative_balance_correction";
+  const booked = transaction.kind !== "deposit" && transaction.kind !== "withdrawal";
   const allowed = booked ? {} : movesOf(from, around.tenant.four_eyes);
   const scope = allowed[to];
   if (scope === undefined) return refuseMove(from, to, allowed);
@@ -110,7 +126,8 @@ export function expireTransaction(
   const { status, expires_at } = transaction;
   if ((status !== "pending" && status !== "approved") || expires_at === null || expires_at > context.now)
     return undefined;
-  return end(transaction, moved(transaction, "failed", context, { code: "expired", message: null }), around, context);
+  const after = moved(transaction, "failed", context, { code: "expired", message: null });
+  return withLegs(transaction, around, end(transaction, after, around, context));
 }
 
 /**
@@ -126,7 +143,8 @@ export function declineTransaction(
   const from = transaction.status;
   if (from === "failed") return unchanged(transaction);
   if (from === "pending" || moves[from].failed !== undefined) {
-    return end(transaction, moved(transaction, "failed", context, reason), around, context);
+    const after = moved(transaction, "failed", context, reason);
+    return withLegs(transaction, around, end(transaction, after, around, context));
   }
   return refuseMove(from, "failed", moves[from]);
 }
@@ -168,7 +186,8 @@ function complete(
 /** Rejects, cancels or fails: what is held is released; what was in transit is credited back. */
 function end(before: Transaction, after: Transaction, around: Surroundings, context: Context): Decision<Transaction> {
   if (before.kind === "withdrawal" && before.status === "processing") {
-    return book(before, after, around, context, {
+    const given = { ...after, reverse_minor: before.amount_minor };
+    return book(before, given, around, context, {
       kind: "withdrawal",
       customer_minor: before.amount_minor,
       legs: [["payouts_in_transit", -before.amount_minor]],
@@ -191,7 +210,8 @@ function reversing({ debited_seq: seq }: Transaction, { since_debit: entries }: 
   return { reverses: { seq, ...(entries === undefined ? {} : { entries }) } };
 }
 
-function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Booking {
+/** What a withdrawal books when its money leaves for the bank. */
+export function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Booking {
   return {
     kind: "withdrawal",
     customer_minor: -amount,
@@ -202,7 +222,7 @@ function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Booking {
 }
 
 /** Books, and moves the transaction with it: one ledger entry, its legs, and the balance nobody else posted on. */
-function book(
+export function book(
   before: Transaction,
   after: Transaction,
   around: Surroundings,
@@ -237,6 +257,7 @@ function giveBack(
   const kept = request.keep_fee === true ? fee : 0n;
   const income: Leg = ["fee_income", kept - fee];
   const customer = kind === "deposit" ? -(amount - fee) - kept : amount - kept;
+  const returned: Transaction = { ...after, reverse_minor: customer };
   const other: Leg = kind === "deposit" ? ["clearing", amount] : ["payouts", -(amount - fee)];
   if (customer < 0n && !forced) {
     const unsettled = refuseUnsettled(margin);
@@ -255,20 +276,20 @@ function giveBack(
   // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
   const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };
   const require = customer < 0n ? [forced ? equal("accepts", balance.accepts) : covered] : [];
-  const posting = post(after, balance, context, booking, { require });
+  const posting = post(returned, balance, context, booking, { require });
   if (!posting.ok) return posting;
   const { balance: posted } = posting.result;
   const below = posted.balance_minor < 0n && balance.accepts === "all";
   const reopened = account.status === "closed";
   const changes = posting.result.changes;
-  if (!below && !reopened) return settled(before, after, changes, []);
+  if (!below && !reopened) return settled(before, returned, changes, []);
   const next: Account = {
     ...account,
     ...(reopened ? { status: "disabled", closed_at: null } : { trading_mode: "close_only" }),
     updated_at: later(account.updated_at, context.now),
     version: account.version + 1,
   };
-  const decision = settled(before, after, below ? changes.map(closeOnly) : changes, []);
+  const decision = settled(before, returned, below ? changes.map(closeOnly) : changes, []);
   if (!decision.ok) return decision;
   const reopening: Change = {
     op: "adjust",

@@ -17,6 +17,8 @@ export interface Booking {
   readonly captured_minor: bigint;
   /** The transaction no longer counts as pending on its account afterwards. */
   readonly final: boolean;
+  /** It has happened on a trading platform: whether the account has the money is not asked. */
+  readonly happened?: true;
   /** The debit that it takes back. */
   readonly reverses?: ReversedDebit;
 }
@@ -85,7 +87,7 @@ export function post(
   if (after > limits.money.max_minor) {
     return refuse("amount_too_large", "The balance would be larger than the service can hold.");
   }
-  if (booking.kind === "withdrawal" && change < 0n) {
+  if (booking.kind === "withdrawal" && change < 0n && booking.happened !== true) {
     const unsettled = refuseUnsettled(margin);
     if (unsettled !== undefined) return unsettled;
     const payable = margin?.payable_minor ?? before;

@@ -21,7 +21,7 @@ import {
   refuseScope,
   unchanged,
 } from "./decision.ts";
-import { formatAmount, greatest, parseAmount } from "./money.ts";
+import { type AmountFault, formatAmount, greatest, parseAmount } from "./money.ts";
 import {
   adjustBalance,
   completion,
@@ -34,6 +34,7 @@ import {
 } from "./posting.ts";
 import { withProvider } from "./sandbox/provider.ts";
 import type { Tenant } from "./tenant.ts";
+import { legChanges } from "./transaction-legs.ts";
 
 type MoneyField = "amount" | "fee" | "net_amount" | "balance_before" | "balance_after";
 
@@ -47,6 +48,8 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | "object"
   readonly fee_minor: bigint;
   readonly balance_before_minor: bigint | null;
   readonly balance_after_minor: bigint | null;
+  /** What was given back to the account or taken from it again, with its sign; absent while nothing was. */
+  readonly reverse_minor?: bigint;
   /** When the sandbox's own provider moves it, RFC 3339; only where it does. */
   readonly provider_at?: string;
   /** Number of the ledger entry that debited it; only of a withdrawal that was. */
@@ -55,8 +58,8 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | "object"
 
 /** The transaction as GET shows it. */
 export function transactionBody(transaction: Transaction): TransactionBody {
-  const { tenant_id, provider_at, debited_seq, amount_minor, fee_minor, ...stored } = transaction;
-  const { balance_before_minor, balance_after_minor, ...fields } = stored;
+  const { tenant_id, provider_at, debited_seq, reverse_minor, amount_minor, fee_minor, ...stored } = transaction;
+  const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...fields } = stored;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,
@@ -66,6 +69,8 @@ export function transactionBody(transaction: Transaction): TransactionBody {
     net_amount: money(amount_minor - fee_minor),
     balance_before: balance_before_minor === null ? null : money(balance_before_minor),
     balance_after: balance_after_minor === null ? null : money(balance_after_minor),
+    related_to,
+    platform_operations,
     _links: {
       self: { href: `/v2/transactions/${transaction.id}` },
       account: { href: `/v2/accounts/${transaction.account_id}` },
@@ -98,7 +103,8 @@ export interface Surroundings {
 
 /**
  * The number of the debit that a move of a transaction may take back, where the ledger since then must be looked at:
- * the account went below zero after it or has a debt, so the debit may have caused a correction. Almost always undefined.
+ * the account went below zero after it or has a debt, so the debit may have caused a correction. Almost always
+ * undefined.
  */
 export function reversedFrom({ status, debited_seq: seq }: Transaction, balance: Balance): number | undefined {
   if (seq === undefined || (status !== "processing" && status !== "completed")) return undefined;
@@ -128,6 +134,7 @@ export function requestDeposit(around: Surroundings, request: CreateDeposit, con
       { op: "create", entity: "transaction", item: pending },
       adjustBalance(balance, context, { add: { pending: 1 }, require: [notClosed] }),
       ...transactionMarkers(pending),
+      ...legChanges(around.account, undefined, pending),
     ],
     events: [transactionEvent("transaction.created", pending)],
   };
@@ -173,6 +180,7 @@ export function requestWithdrawal(
         ],
       }),
       ...transactionMarkers(pending),
+      ...legChanges(account, undefined, pending),
     ],
     events: [transactionEvent("transaction.created", pending)],
   };
@@ -205,7 +213,12 @@ function createCompleted(pending: Transaction, around: Surroundings, context: Co
   return {
     ok: true,
     result: after,
-    changes: [{ op: "create", entity: "transaction", item: after }, ...changes, ...transactionMarkers(pending)],
+    changes: [
+      { op: "create", entity: "transaction", item: after },
+      ...changes,
+      ...transactionMarkers(pending),
+      ...legChanges(around.account, undefined, after),
+    ],
     events: [
       transactionEvent("transaction.created", pending),
       transactionEvent("transaction.completed", after, { status: "pending" }),
@@ -227,9 +240,10 @@ export function refuseFunds(balance: Balance, status?: 409) {
   });
 }
 
-function draftTransaction(
+/** A transaction that is asked for, pending. */
+export function draftTransaction(
   kind: Transaction["kind"],
-  { account, tenant }: Surroundings,
+  { account, tenant }: Pick<Surroundings, "account" | "tenant">,
   request: CreateDeposit & CreateWithdrawal,
   context: Context,
 ): Decision<Transaction> {
@@ -266,6 +280,8 @@ function draftTransaction(
     status_history: [{ from: null, to: "pending", at: context.now, actor: context.actor, reason: null }],
     balance_before_minor: null,
     balance_after_minor: null,
+    related_to: null,
+    platform_operations: [],
     created_by: context.actor,
     approved_by: null,
     approved_at: null,
@@ -365,7 +381,8 @@ function refuseGate(account: Account) {
   return refuse("account_close_only", "The account only allows closing.");
 }
 
-function refuseAmount(fault: "amount_precision" | "amount_too_large", field: string, account: Account) {
+/** Why an amount is none of a currency. */
+export function refuseAmount(fault: AmountFault, field: string, account: Pick<Account, "currency">) {
   const detail =
     fault === "amount_precision"
       ? `has more digits than ${account.currency} has`

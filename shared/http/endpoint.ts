@@ -56,6 +56,7 @@ export function endpoint(
   });
   if (row.body !== undefined && row.media !== "form_or_json") {
     stage(function scanBody(exchange) {
+      if (row.body_optional === true) fillBody(exchange.event);
       const { text, numbers } = readBody(exchange.event, row.media === "merge_patch" ? "merge_patch" : "json");
       exchange.body_text = text;
       exchange.body_numbers = numbers;
@@ -109,6 +110,13 @@ function newExchange(row: Route, event: APIGatewayProxyEvent, lambda: LambdaCont
     body_text: "",
     body_numbers: new Map(),
   };
+}
+
+/** A body that is left out, which the gateway shows as null, is an object without members, whatever its headers say. */
+function fillBody(event: APIGatewayProxyEvent): void {
+  if (event.body !== null) return;
+  event.body = "{}";
+  event.headers = { ...event.headers, "Content-Type": "application/json" };
 }
 
 /** The body against the schema of its row; money keeps the digits of its source text. */

@@ -288,5 +288,5 @@ function requestBodyOf(row: Route, body: $ZodType): JsonObject {
   const schema = { $ref: referenceTo(componentName(body, row.id)) };
   const media = { schema, ...(row.example === undefined ? {} : { example: row.example }) };
   const types = mediaTypes[row.media ?? "json"];
-  return { required: true, content: Object.fromEntries(types.map((type) => [type, media])) };
+  return { required: row.body_optional !== true, content: Object.fromEntries(types.map((type) => [type, media])) };
 }

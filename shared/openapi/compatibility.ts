@@ -61,8 +61,9 @@ function parameterChanges(name: string, old: JsonObject, now: JsonObject, sides:
 }
 
 function bodyChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {
-  if (now["requestBody"] !== undefined && old["requestBody"] === undefined) return [`${name} wants a body now`];
-  return contentChanges(`${name}: the body`, "sent", old["requestBody"], now["requestBody"], sides);
+  const [was, is] = [old, now].map((operation) => operation["requestBody"] as JsonObject | undefined);
+  if (is?.["required"] === true && was?.["required"] !== true) return [`${name} wants a body now`];
+  return contentChanges(`${name}: the body`, "sent", was, is, sides);
 }
 
 function answerChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {

@@ -486,6 +486,15 @@ const memberTexts: Readonly<Record<string, string>> = {
   "FeedSource.stale": "Whether it was silent for more than 60 seconds: nothing is decided on its positions then.",
   "FeedQuotes.quotes.time": "Clock of the source.",
   "FeedQuoteReceipt.results.code": "Why it was not written.",
+  "FeedResult.transaction_id": "The transaction that the money is, or became.",
+  "FeedResult.related_to": "The transaction that the item names and is not the money of.",
+  "FeedResult.candidates": "With `possible_duplicate`: the transactions whose money it could be.",
+  "FeedReject.candidates": "With `possible_duplicate`: the transactions whose money it could be; else empty.",
+  "FeedReceipt.results.transaction_id": "The transaction that the money is, or became.",
+  "FeedReceipt.results.related_to": "The transaction that the item names and is not the money of.",
+  "FeedReceipt.results.candidates": "With `possible_duplicate`: the transactions whose money it could be.",
+  "RetryFeedRejectRequest.transaction_id": "The transaction that the money is that of; not with `confirm_new`.",
+  "RetryFeedRejectRequest.confirm_new": "The money is new, whatever transaction has the same amount.",
   "FeedResult.status":
     "`applied` now, `duplicate` of one applied before, `rejected` and put aside, or `deferred`: send it again.",
   "FeedReceipt.results.status":
@@ -520,6 +529,14 @@ const memberTexts: Readonly<Record<string, string>> = {
   "RevocationRequest.client_secret": "Client secret, unless it is sent by HTTP Basic.",
   "TokenRequest.refresh_token": "The refresh token to use up; needed by the grant of its name.",
   "Transaction.client_id": "The client that owns the account.",
+  "Transaction.related_to":
+    "The transaction that the platform named with this money, which is not its money; null where it named none.",
+  "Transaction.platform_operations": "Operations of a trading platform that are this transaction's money.",
+  "Transaction.platform_operations.source_id": "The source that reported it.",
+  "Transaction.platform_operations.operation_id": "What the platform calls it.",
+  "Transaction.platform_operations.leg":
+    "`forward`: it moved the money. `reverse`: it brought the money back when it was returned or its payout failed.",
+  "Transaction.platform_operations.at": "When it happened on the platform.",
   "TransactionHistory.data": "The states that the transaction went through, oldest first.",
   "Trade.commission": "Commission of its opening and its close; zero or below.",
   "Trade.swap": "Swap that was realised with it.",

@@ -8,6 +8,7 @@ import {
   FeedResult,
   FeedSource,
   ListFeedRejectsQuery,
+  RetryFeedRejectRequest,
 } from "../schema/feed.ts";
 import { page } from "../schema/fields.ts";
 import { route } from "./route.ts";
@@ -93,7 +94,14 @@ Types of items and their \`data\`:
 - \`order\`: a pending order placed or changed (\`status: pending\`, \`order_id\`, \`platform_login\`, \`type\`,
   \`symbol\`, \`side\`, \`lots\` and its prices) or ended (\`filled\`, \`cancelled\`, \`expired\`, \`rejected\`).
 - \`swap\`: \`position_id\`, \`amount\`, \`for_date\`.
-- \`balance_operation\`: \`operation_id\`, \`platform_login\`, \`amount\`, \`kind\` (\`deposit\` or \`withdrawal\`).
+- \`balance_operation\`: \`operation_id\`, \`platform_login\`, \`amount\`, \`kind\` and optional \`reference\`.
+  The kind gives the sign of a \`deposit\` and a \`withdrawal\`; an \`adjustment\`, \`fee\`, \`commission\`,
+  \`dividend\`, \`swap\` or \`correction\` has its own. It is booked as it happened: neither a gate nor the money of
+  the account refuses it.
+  \`reference\` is the id of the transaction whose money it is: then nothing is booked twice, and a transaction that is
+  still open follows the platform. An amount or account that is not that of the transaction is booked beside it, with
+  \`related_to\`. Without a reference, money that could be that of a transaction which the platform has not reported yet
+  is put aside as \`possible_duplicate\`.
 - \`symbol\`: a symbol with its terms, as \`GET /symbols/{symbol}\` shows them.`,
   file: "feed/send-batch",
   auth: "token",
@@ -189,15 +197,20 @@ export const retryFeedReject = route({
   summary: "Try an item again",
   description:
     "As it came. What was missing when it was put aside, an account or a symbol, may be there now. One that was " +
-    "applied meanwhile answers `duplicate`.",
+    "applied meanwhile answers `duplicate`. Money that is put aside as `possible_duplicate` is decided by " +
+    "`transaction_id`, the transaction that it is the money of, or by `confirm_new`: it is new money. Without either " +
+    "it is put aside again as long as it could be that of a transaction.",
   file: "feed/retry-reject",
   auth: "token",
   scope: "feed:write",
   rate: "feed",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],
   named: true,
+  body: RetryFeedRejectRequest,
+  body_optional: true,
   reply: FeedResult,
   status: 200,
+  example: { confirm_new: true },
   refusals: [],
   emits: itemEvents,
   stages: ["sandbox", "production"],

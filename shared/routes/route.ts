@@ -86,6 +86,8 @@ export interface Route {
   readonly queues?: readonly "deliver"[];
   readonly query?: $ZodType;
   readonly body?: $ZodType;
+  /** The body may be left out; then it is read as an object without members. */
+  readonly body_optional?: true;
   /** How the body travels. PATCH bodies are merge patches (RFC 7396) and also taken as application/json. */
   readonly media?: "json" | "merge_patch" | "form_or_json";
   readonly reply: $ZodType;

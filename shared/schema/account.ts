@@ -208,6 +208,8 @@ export const LedgerKind = z.enum([
   "realised_pnl",
   "swap",
   "commission",
+  "dividend",
+  "correction",
 ]);
 
 /** Query of `GET /accounts/{id}/ledger`. */

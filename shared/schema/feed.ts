@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
-import { CalendarDate, Links, pageParameters, setOf, Timestamp, TimestampInput, text } from "./fields.ts";
-import { Decimal, SymbolName, symbolTerms } from "./symbol.ts";
+import { CalendarDate, id, Links, pageParameters, setOf, Timestamp, TimestampInput, text } from "./fields.ts";
+import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
+import { platformKinds } from "./transaction.ts";
 
 /** Number of an item in its feed: a whole number from 1, without leading zeros. */
 const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
@@ -136,12 +137,16 @@ export const FeedOrder = z.discriminatedUnion("status", [FeedPendingOrder, FeedE
 /** Swap that a platform charged or paid for a night. */
 export const FeedSwap = z.strictObject({ position_id: PlatformId, amount: SignedMoney, for_date: CalendarDate });
 
-/** Money that a platform moved onto an account or off it. */
+/**
+ * Money that a platform moved onto an account or off it. The kind gives the sign of a deposit and of a withdrawal; the
+ * amount of every other kind has its own. `reference`: the transaction whose money it is.
+ */
 export const FeedBalanceOperation = z.strictObject({
   operation_id: PlatformId,
   platform_login: PlatformId,
-  amount: Decimal,
-  kind: z.enum(["deposit", "withdrawal"]),
+  amount: SignedDecimal,
+  kind: z.enum(["deposit", "withdrawal", ...platformKinds]),
+  reference: nullable(PlatformId),
 });
 
 /** A symbol with its terms. `market_status` halts it whatever its sessions say; without it they decide. */
@@ -168,6 +173,8 @@ export const FeedResult = z.object({
   trade_id: z.optional(z.string()),
   order_id: z.optional(z.string()),
   transaction_id: z.optional(z.string()),
+  related_to: z.optional(z.string()),
+  candidates: z.optional(z.array(z.string())),
 });
 
 /** What became of a batch. Items after `accepted_through` are to be sent again. */
@@ -207,6 +214,16 @@ export const ListFeedRejectsQuery = z.strictObject({
   sort: z.optional(z.enum(["seq"])),
 });
 
+/** `POST /feed/sources/{id}/rejects/{seq}/retry`: what a person knows of money that could be that of a transaction. */
+export const RetryFeedRejectRequest = z
+  .strictObject({ transaction_id: z.optional(id("txn")), confirm_new: z.optional(z.literal(true)) })
+  .check(
+    z.refine(
+      ({ transaction_id, confirm_new }) => transaction_id === undefined || confirm_new === undefined,
+      "must not hold transaction_id and confirm_new together",
+    ),
+  );
+
 /** An item that could not be applied, as it came, with the reason of the last try. */
 export const FeedReject = z.object({
   object: z.literal("feed_reject"),
@@ -217,6 +234,7 @@ export const FeedReject = z.object({
   code: z.string(),
   detail: z.string(),
   errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
+  candidates: z.array(z.string()),
   tries: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -238,6 +256,8 @@ export type FeedReceiptBody = z.infer<typeof FeedReceipt>;
 export type FeedRejectBody = z.infer<typeof FeedReject>;
 /** Prices on the wire. */
 export type FeedQuotesBody = z.infer<typeof FeedQuotes>;
+/** What a person knows of an item that is tried again, on the wire. */
+export type RetryFeedReject = z.infer<typeof RetryFeedRejectRequest>;
 /** What became of prices, on the wire. */
 export type FeedQuoteReceiptBody = z.infer<typeof FeedQuoteReceipt>;
 /** The data of each type of item, on the wire. */

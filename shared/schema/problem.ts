@@ -56,6 +56,8 @@ const titles = {
     market_closed: "The market of the symbol is closed.",
     metrics_stale: "A price that is needed is too old.",
     symbol_disabled: "The symbol is not open to new trades.",
+    possible_duplicate: "The money may be that of a known transaction.",
+    transaction_mismatch: "The money is not that of this transaction.",
     too_many_positions: "The account has as many open positions as an account may have.",
   },
   412: {
@@ -78,6 +80,7 @@ const titles = {
     leverage_not_allowed: "The leverage is not allowed for this account.",
     amount_precision: "The amount has more digits than its currency.",
     amount_too_large: "The amount is too large.",
+    sign_mismatch: "The sign of the amount contradicts its kind.",
     currency_mismatch: "The currency is not that of the account.",
     item_failed: "The item could not be applied.",
     too_many_symbols: "The brokerage has as many symbols as it may have.",

@@ -7,7 +7,7 @@ export const Decimal = z
   .string()
   .check(z.regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
 /** Decimal string with a sign where it is below zero. */
-const SignedDecimal = z
+export const SignedDecimal = z
   .string()
   .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
 /** Key of a symbol: `EURUSD`, `GER40`. */

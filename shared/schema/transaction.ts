@@ -17,8 +17,14 @@ import { MoneyInput } from "./money.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
 
-/** What a transaction is; a correction covers the debt that trading left on a protected account. */
-export const TransactionKind = z.enum(["deposit", "withdrawal", "negative_balance_correction"]);
+/** Money that only a trading platform moves, beside deposits and withdrawals; its amount has a sign. */
+export const platformKinds = ["adjustment", "fee", "commission", "dividend", "swap", "correction"] as const;
+
+/**
+ * What a transaction is. A negative balance correction covers the debt that trading left on a protected account; what
+ * follows it comes from trading platforms.
+ */
+export const TransactionKind = z.enum(["deposit", "withdrawal", "negative_balance_correction", ...platformKinds]);
 
 /** States of a transaction. */
 export const TransactionStatus = z.enum([
@@ -119,6 +125,17 @@ export const ListTransactionsQuery = z.strictObject({
   sort: z.optional(z.enum(["-created_at", "created_at"])),
 });
 
+/**
+ * An operation of a trading platform that is this transaction's money: `forward` what it moved, `reverse` what came
+ * back when it was returned or its payout failed.
+ */
+const PlatformOperation = z.object({
+  source_id: z.string(),
+  operation_id: z.string(),
+  leg: z.enum(["forward", "reverse"]),
+  at: Timestamp,
+});
+
 /** A transaction as the API shows it. */
 export const Transaction = z.object({
   id: z.string(),
@@ -150,6 +167,8 @@ export const Transaction = z.object({
   ),
   balance_before: z.nullable(Money),
   balance_after: z.nullable(Money),
+  related_to: z.nullable(z.string()),
+  platform_operations: z.array(PlatformOperation),
   created_by: Actor,
   approved_by: z.nullable(Actor),
   approved_at: z.nullable(Timestamp),

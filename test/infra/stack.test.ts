@@ -598,6 +598,7 @@ describe("what runs by itself", () => {
       "retry-long-late",
       "schedule-failures",
       "table-throttles",
+      "unexpected-operation",
       "watch-failures",
       "watch-iterator-age",
     ]);

@@ -1,11 +1,12 @@
 import type { Account, Ledger } from "../../shared/domain/account.ts";
 import { applyItem, type Made } from "../../shared/domain/feed/apply.ts";
 import type { ReadItem } from "../../shared/domain/feed/batch.ts";
+import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
 import type { Market } from "../../shared/domain/trading/quote.ts";
 import type { Trade } from "../../shared/domain/trading/trade.ts";
-import { decisionContext, someAccount, someClient } from "../support/decisions.ts";
+import { decisionContext, someAccount } from "../support/decisions.ts";
 import { exampleCfds, examplePrices, someMarket, someSymbol } from "../support/trading.ts";
 import { TradingDesk } from "../support/trading-desk.ts";
 
@@ -227,10 +228,14 @@ export function modelOf(
     const position = read.type === "execution" ? read.data.position_id : "";
     const desk = desks.get(read.data.platform_login ?? "") ?? trades.get(position)?.desk;
     if (desk === undefined) throw new Error("An item of the program names no account.");
-    const links = { tenant, trade_id: trades.get(position)?.trade_id, order_id: null };
+    const links = { trade_id: trades.get(position)?.trade_id, order_id: null };
+    const unnamed = { tenant, named: undefined, candidates: [], said: undefined };
     const context = decisionContext({ now: "2026-11-21T06:30:00.000Z" });
     const at = item.at ?? context.now;
-    const decision = applyItem({ ...desk.state, client: someClient() }, market, read, links, { source, at }, context);
+    const decision =
+      read.type === "balance_operation"
+        ? applyOperation(desk.state, read.data, unnamed, { source, at }, context)
+        : applyItem(desk.state, market, read, links, { source, at }, context);
     if (!decision.ok) throw new Error(`${JSON.stringify(item)}: ${decision.refusal.detail}`);
     const changes = decision.changes.filter(({ op }) => op !== "claim");
     const made: Made = desk.apply({ ...decision, changes });

@@ -1,6 +1,6 @@
 /**
- * What a balance must be by the rule of ADR 0025, from a ledger alone and in code of its own: every posting once more in
- * its order, a debit that was taken back as if it had never been made, and what trading took below zero settled where
+ * What a balance must be by the rule of ADR 0025, from a ledger alone and in code of its own: every posting once more
+ * in its order, a debit that was taken back as if it had never been made, and what trading took below zero settled where
  * the account was left without a position.
  */
 
@@ -20,7 +20,7 @@ export interface Judged {
   readonly debt: bigint;
 }
 
-const trading = new Set(["realised_pnl", "swap", "commission"]);
+const trading = new Set(["realised_pnl", "swap", "commission", "dividend"]);
 /** Entries that settle, which the oracle makes itself. */
 const settling = new Set(["negative_balance_correction", "credit_out", "credit_in"]);
 

@@ -25,6 +25,7 @@ export function judgeItems(items: readonly RawItem[]): string[] {
     ...judgeClients(items),
     ...judgeAccounts(items),
     ...judgeTransactions(items),
+    ...judgeLegs(items),
     ...judgeDeliveries(items),
     ...judgeTrading(items),
   ];
@@ -146,7 +147,10 @@ function judgeMarkers(items: readonly RawItem[]): string[] {
       case "TXN":
         return [
           ...claim("transaction_external_id", item["external_id"]),
-          ...claim("provider_reference", item["provider"], item["provider_reference"]),
+          ...(isPlatforms(item) ? [] : claim("provider_reference", item["provider"], item["provider_reference"])),
+          ...operationsOf(item).flatMap((each) =>
+            claim("source_operation", each["source_id"], text(each, "operation_id")),
+          ),
         ];
       case "SOURCE":
         return claim("source_name", item["name"]);
@@ -166,6 +170,73 @@ function judgeMarkers(items: readonly RawItem[]): string[] {
     ...(needed.size === wanted.length ? [] : ["one value belongs to two"]),
     ...[...needed].filter((name) => !claimed.has(name)).map((name) => `${name} is not claimed`),
     ...[...claimed].filter((name) => !needed.has(name)).map((name) => `${name} is claimed and nobody's`),
+  ];
+}
+
+/** The operations of a platform that are a transaction's money. */
+function operationsOf(item: RawItem): readonly RawItem[] {
+  const operations = (item["platform_operations"] ?? []) as readonly { readonly map: RawItem }[];
+  return operations.map(({ map }) => map);
+}
+
+/** Whether a platform made a transaction: it names the operation as its provider's reference. */
+function isPlatforms(item: RawItem): boolean {
+  return operationsOf(item).some(
+    (each) => each["leg"] === "forward" && each["operation_id"] === item["provider_reference"],
+  );
+}
+
+/** Identifiers of the transactions whose money a platform moved. */
+function platformMoney(items: readonly RawItem[]): ReadonlySet<string> {
+  const moved = ofType(items, "TXN").filter((item) => operationsOf(item).length > 0);
+  return new Set(moved.map((item) => text(item, "id")));
+}
+
+const platformKinds: Readonly<Record<string, string>> = {
+  adjustment: "adjustment",
+  correction: "adjustment",
+  fee: "fee_income",
+  commission: "commission",
+  dividend: "dividend",
+  swap: "swap",
+};
+
+/**
+ * Every leg of a transaction that a platform has not reported yet can be found by its amount, and no other one. What
+ * was made before its account belonged to a platform need not be found.
+ */
+function judgeLegs(items: readonly RawItem[]): string[] {
+  const linked = new Set(
+    ofType(items, "ACCOUNT")
+      .filter((item) => item["platform"] !== "internal" && typeof item["platform_login"] === "string")
+      .map((item) => text(item, "id")),
+  );
+  const wanted = ofType(items, "TXN").flatMap((item) => {
+    const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
+    const sign = text(item, "kind") === "withdrawal" ? -1n : 1n;
+    const joined = operationsOf(item).map((each) => text(each, "leg"));
+    const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));
+    const back = hasNumber(item, "reverse_minor") ? whole(item, "reverse_minor") : undefined;
+    const legs = [
+      ...(ended && back === undefined ? [] : [["forward", [sign * amount, sign * (amount - fee)]] as const]),
+      ...(back === undefined ? [] : [["reverse", [back, -sign * amount, sign * (fee - amount)]] as const]),
+    ];
+    return legs
+      .filter(([name]) => !joined.includes(name))
+      .flatMap(([name, amounts]) =>
+        [...new Set(amounts)].map((minor) => `${text(item, "account_id")} ${minor} ${name} of ${text(item, "id")}`),
+      );
+  });
+  const found = new Set(
+    ofType(items, "LEG").map((item) => {
+      const [minor] = text(item, "sk").split("#");
+      return `${text(item, "account_id")} ${minor} ${text(item, "leg")} of ${text(item, "transaction_id")}`;
+    }),
+  );
+  const all = new Set(wanted);
+  return [
+    ...wanted.filter((name) => linked.has(name.slice(0, 30)) && !found.has(name)).map((name) => `${name} is not found`),
+    ...[...found].filter((name) => !all.has(name)).map((name) => `${name} is found and joined, or nobody's`),
   ];
 }
 
@@ -223,6 +294,7 @@ function judgeAccounts(items: readonly RawItem[]): string[] {
     (item) => text(item, "account_id"),
   );
   const accounts = new Map(ofType(items, "ACCOUNT").map((item) => [text(item, "id"), item]));
+  const happened = platformMoney(items);
   const balances = ofType(items, "BALANCE");
   const known = new Set(balances.map((item) => text(item, "account_id")));
   const orphans = [...ledgers.keys(), ...accounts.keys(), ...open.keys()].filter((id) => !known.has(id));
@@ -241,7 +313,9 @@ function judgeAccounts(items: readonly RawItem[]): string[] {
       const pending = open.get(id) ?? [];
       const holds = sum(pending.filter(holdsMoney).map((item) => whole(item, "amount_minor")));
       const posted = sum(entries.map((entry) => whole(entry, "amount_minor")));
-      const overdrawn = (available ?? 0n) < 0n && !entries.some((entry) => isReturn(entry) || isTrading(entry));
+      const beyond = (entry: RawItem) =>
+        isReturn(entry) || isTrading(entry) || happened.has(text(entry, "transaction_id"));
+      const overdrawn = (available ?? 0n) < 0n && !entries.some(beyond);
       return [
         ...about(account === undefined && "has no profile"),
         ...about(account !== undefined && account["currency"] !== balance["currency"] && "has two currencies"),
@@ -372,7 +446,9 @@ function judgeSettled(id: string, balance: RawItem, entries: readonly RawItem[])
 function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: readonly RawItem[]): string[] {
   const id = text(item, "id");
   const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
-  if (amount <= 0n || fee < 0n || fee >= amount) return [`${id} has the amount ${amount} and the fee ${fee}`];
+  const signed = platformKinds[text(item, "kind")] !== undefined;
+  if (signed ? amount === 0n || fee !== 0n : amount <= 0n || fee < 0n || fee >= amount)
+    return [`${id} has the amount ${amount} and the fee ${fee}`];
   const inOrder = entries.toSorted((a, b) => Number(whole(a, "balance_version") - whole(b, "balance_version")));
   const payout = text(item, "kind") === "withdrawal";
   const own = <T extends RawItem>(items: readonly T[]) => items.filter((each) => !(payout && isRepayment(each)));
@@ -410,6 +486,8 @@ function bookingsOf(item: RawItem): string[] {
   const deposit = kind === "deposit";
   if (kind === "negative_balance_correction")
     return [JSON.stringify([[[kind, String(amount)]], [["negative_balance", String(-amount)]]])];
+  const control = platformKinds[kind];
+  if (control !== undefined) return [JSON.stringify([[[kind, String(amount)]], [[control, String(-amount)]]])];
   const paid: Booked = [kind, deposit ? amount - fee : -amount];
   const books = (entries: readonly Booked[], controls: readonly Booked[]) => {
     const texts = (pairs: readonly Booked[]) => pairs.map(([name, minor]) => [name, String(minor)]);
@@ -446,11 +524,17 @@ function judgeHistory(item: RawItem): string[] {
   const due = [item["due_pk"], item["due_sk"]].map((value) => typeof value === "string");
   return [
     ...(chained && steps.at(-1)?.to === item["status"] ? [] : [`${id} has a history that does not follow`]),
-    ...(whole(item, "version") === BigInt(steps.length) ? [] : [`${id} has another version than steps`]),
+    ...(versionFits(item, steps.length) ? [] : [`${id} has another version than steps`]),
     ...(expires === awaited && due.every((each) => each === (awaited || provided))
       ? []
       : [`${id} is ${text(item, "status")} and due or not wrongly`]),
   ];
+}
+
+/** A version for each step, and one more for each operation of a platform that was joined without one. */
+function versionFits(item: RawItem, steps: number): boolean {
+  const version = whole(item, "version");
+  return version >= BigInt(steps) && version <= BigInt(steps + operationsOf(item).length);
 }
 
 function stepsOf(item: RawItem): { readonly from: unknown; readonly to: unknown }[] {
@@ -513,7 +597,8 @@ function entriesOf(changes: readonly RawChange[], wanted: (entry: RawItem) => bo
 
 function judgeEach(changes: readonly RawChange[]): string[] {
   const returns = entriesOf(changes, isReturn);
-  const traded = entriesOf(changes, isTrading);
+  const happened = platformMoney(changes.flatMap(({ after }) => (after === undefined ? [] : [after])));
+  const traded = entriesOf(changes, (entry) => isTrading(entry) || happened.has(text(entry, "transaction_id")));
   return changes.flatMap(({ kind, before, after }) => {
     const item = after ?? before ?? {};
     const type = text(item, "et");
@@ -598,7 +683,8 @@ function judgeOrder(changes: readonly RawChange[]): string[] {
   return changes.flatMap(({ before, after }) => {
     if (after === undefined) return [];
     const [type, id] = [text(after, "et"), text(after, "id")];
-    const late = type === "TXN" && before === undefined && text(after, "kind") !== "negative_balance_correction";
+    const asked = text(after, "kind") !== "negative_balance_correction" && !isPlatforms(after);
+    const late = type === "TXN" && before === undefined && asked;
     if (late && stopped.has(text(after, "account_id"))) {
       return [`${id} was made after ${text(after, "account_id")} was disabled`];
     }

@@ -92,6 +92,9 @@ export class TradingDesk {
       case "claim":
       case "release":
         return;
+      case "list":
+      case "unlist":
+        return;
       default:
         throw new Error(`No trading decision makes a change ${change.op}.`);
     }

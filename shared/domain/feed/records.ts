@@ -17,6 +17,8 @@ export interface Dedup {
   /** Why it was rejected. */
   readonly code: string | null;
   readonly detail: string | null;
+  /** Transactions whose money it could be. */
+  readonly candidates?: readonly string[];
   readonly created_at: string;
   /** Epoch seconds. */
   readonly expires_at: number;
@@ -34,6 +36,8 @@ export interface FeedReject {
   readonly code: string;
   readonly detail: string;
   readonly errors: readonly FieldError[];
+  /** Transactions whose money it could be; absent where that is not the question. */
+  readonly candidates?: readonly string[];
   readonly tries: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -44,13 +48,14 @@ export interface FeedReject {
 
 /** The reject as the API shows it. */
 export function rejectBody(reject: FeedReject): FeedRejectBody {
-  const { tenant_id: _tenant, expires_at: _expires, item, errors, ...fields } = reject;
+  const { tenant_id: _tenant, expires_at: _expires, item, errors, candidates = [], ...fields } = reject;
   const source = `/v2/feed/sources/${reject.source_id}`;
   return {
     ...fields,
     object: "feed_reject",
     item: JSON.parse(item) as Record<string, unknown>,
     errors: [...errors],
+    candidates: [...candidates],
     _links: { source: { href: source }, retry: { href: `${source}/rejects/${reject.seq}/retry` } },
   };
 }

@@ -168,7 +168,7 @@ function sumsOf(
   return {
     gross,
     own: profit?.gross_minor ?? 0n,
-    // What a platform names was charged there and need not be what its items accrued here: the rest keeps its own share.
+    // What a platform names was charged there and need not be what its items accrued: the rest keeps its own share.
     swap: platform?.swap_minor ?? accrued,
     swapLeft: position.swap_minor - accrued,
     openCommission: shareOf(trade.commission_minor, lots, position.lots),

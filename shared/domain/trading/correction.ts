@@ -2,6 +2,7 @@ import type { CurrencyCode } from "../../schema/fields.ts";
 import { type Settlement, settledDue, settledOwed, standingOf, uncovered } from "../debt.ts";
 import type { Actor, Context, DomainEvent } from "../decision.ts";
 import { formatAmount, least } from "../money.ts";
+import { legChanges } from "../transaction-legs.ts";
 import { type Book, bookEntries, type Entry } from "./book.ts";
 import type { TradingChange } from "./changes.ts";
 import type { Liquidator } from "./source.ts";
@@ -48,9 +49,9 @@ export interface Correction {
 /**
  * Settles a book that trading took below zero, as the last step of its decision (ADR 0025). While positions are left
  * nothing is settled: equity decides, and a winner among them may still pay the loss. Without positions, a protected
- * account that this service decides for owes no loss of trading: credit pays it first, a correction the rest. What stays
- * below zero is the client's debt: what other debits took, and all of it without protection or where a platform decides,
- * whose own correction is the only one then.
+ * account that this service decides for owes no loss of trading: credit pays it first, a correction the rest. What
+ * stays below zero is the client's debt: what other debits took, and all of it without protection or where a platform
+ * decides, whose own correction is the only one then.
  */
 export function settleBook(book: Book, liquidator: Liquidator, context: Context): Book {
   const { account, balance, positions } = book;
@@ -115,7 +116,11 @@ function coverLoss(book: Book, loss: bigint, context: Context): Book {
   );
   return {
     ...booked,
-    changes: [...booked.changes, { op: "create", entity: "transaction", item: correction }],
+    changes: [
+      ...booked.changes,
+      { op: "create", entity: "transaction", item: correction },
+      ...legChanges(book.account, undefined, correction),
+    ],
     events: [
       ...booked.events,
       correctionEvent("transaction.created", correction),
@@ -195,6 +200,8 @@ function correctionEvent(
       net_amount: money(amount_minor - fee_minor),
       balance_before: created ? null : money(balance_before_minor),
       balance_after: created ? null : money(balance_after_minor),
+      related_to: null,
+      platform_operations: [],
       _links: {
         self: { href: `/v2/transactions/${correction.id}` },
         account: { href: `/v2/accounts/${correction.account_id}` },

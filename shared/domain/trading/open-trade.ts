@@ -70,7 +70,8 @@ export function executeTrade(
   context: Context,
   gated = false,
 ): TradingDecision<Executed> {
-  if (state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
+  // What a platform did has happened, whatever this service does with the account meanwhile.
+  if (gated && state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
   const terms = termsOf(market, execution);
   if (!terms.ok) return terms;
   const { symbol, deal } = terms;
@@ -229,7 +230,8 @@ function netted(
 }
 
 /**
- * The requirement of a netting position with more lots: those that are open keep theirs, the added ones get that of now.
+ * The requirement of a netting position with more lots: those that are open keep theirs, the added ones get that of
+ * now.
  */
 function meanRequirement(account: Account, symbol: TradingSymbol, position: Position, added: string): string {
   const now = marginRequirement(account, symbol);

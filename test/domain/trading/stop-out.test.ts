@@ -441,7 +441,7 @@ describe("a liquidation of many positions", () => {
     expect(first.closed).toHaveLength(limits.trading.closes_per_step);
     expect(first.risk.wake_at).not.toBeNull();
     const execution = { symbol: "EURUSD", side: "buy", lots: "0.10", price: "1.05000", source: "internal" } as const;
-    const opening = executeTrade(account.state, crash, execution, decisionContext());
+    const opening = executeTrade(account.state, crash, execution, decisionContext(), true);
     expect(opening).toMatchObject({ ok: false, refusal: { code: "liquidation_in_progress" } });
     expect(1 + settle(account, crash)).toBe(4);
     expect(account.positions.size).toBe(0);

@@ -1,0 +1,99 @@
+import { limits } from "../../limits.ts";
+import type { FeedData } from "../../schema/feed.ts";
+import type { Account, Balance, Contra } from "../account.ts";
+import { type Context, type Decision, refuse, refuseField } from "../decision.ts";
+import { parseAmount } from "../money.ts";
+import { type Booking, completion, post } from "../posting.ts";
+import type { Tenant } from "../tenant.ts";
+import { draftTransaction, moved, refuseAmount, type Transaction, transactionEvent } from "../transaction.ts";
+import type { Origin } from "./mirror-order.ts";
+
+/** Money that a platform moved, as its bridge reports it. */
+export type Operation = FeedData["balance_operation"];
+
+/** The account that an operation is about, with what booking it needs. */
+export interface OperationState {
+  readonly account: Account;
+  readonly balance: Balance;
+}
+
+/** Where the counter entry of each kind is that only platforms book. */
+const controls: Readonly<Record<Exclude<Operation["kind"], "deposit" | "withdrawal">, Contra["control_account"]>> = {
+  adjustment: "adjustment",
+  correction: "adjustment",
+  fee: "fee_income",
+  commission: "commission",
+  dividend: "dividend",
+  swap: "swap",
+};
+
+/**
+ * What an operation adds to its account, in minor units. The kind gives the sign of a deposit and of a withdrawal, so
+ * that `withdrawal 100.00` takes 100.00; a deposit below zero contradicts itself.
+ */
+export function operationMinor({ kind, amount }: Operation, { currency }: Pick<Account, "currency">): Decision<bigint> {
+  const negative = amount.startsWith("-");
+  const size = parseAmount(negative ? amount.slice(1) : amount, currency);
+  if (typeof size === "string") return refuseAmount(size, "amount", { currency });
+  if (size === 0n) return refuseField("validation_failed", "amount", "must not be 0", "out_of_range");
+  if (kind === "deposit" && negative) return refuseField("sign_mismatch", "amount", "A deposit is not below 0.");
+  return { ok: true, result: kind === "withdrawal" || negative ? -size : size, changes: [], events: [] };
+}
+
+/**
+ * Books an operation as it happened: a transaction that is completed at once, with the platform as its provider. What
+ * this service asks of new requests is not asked: neither gates, verification nor available money, so the balance may
+ * fall below zero while holds stay. Only a closed account, and what cannot be stored, refuse it.
+ * @param minor what it adds to the account
+ * @param related the transaction that it names and is not the money of
+ */
+export function bookOperation(
+  { account, balance }: OperationState,
+  operation: Operation,
+  minor: bigint,
+  { tenant, related }: { readonly tenant: Tenant; readonly related: string | null },
+  { source, at }: Origin,
+  context: Context,
+): Decision<Transaction> {
+  if (account.status === "closed") return refuse("account_closed", "The account is closed.");
+  if (balance.balance_minor + minor < -limits.money.max_minor) {
+    return refuse("amount_too_large", "The balance would be lower than the service can hold.");
+  }
+  const { kind, operation_id } = operation;
+  const request = {
+    account_id: account.id,
+    amount: operation.amount.replace("-", ""),
+    method: "internal",
+    provider: source.name,
+    provider_reference: operation_id,
+  } as const;
+  const draft = draftTransaction(kind, { account, tenant }, request, context);
+  if (!draft.ok) return draft;
+  const signed = kind === "deposit" || kind === "withdrawal" ? draft.result.amount_minor : minor;
+  const joined = { source_id: source.id, operation_id, leg: "forward", at } as const;
+  const pending = { ...draft.result, amount_minor: signed, related_to: related, platform_operations: [joined] };
+  const moment = moved(pending, "completed", context, null);
+  const posting = post(moment, balance, context, bookingOf(kind, pending, minor));
+  if (!posting.ok) return posting;
+  const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
+  const debited = kind === "withdrawal" ? { debited_seq: seq } : {};
+  const after: Transaction = { ...moment, balance_before_minor, balance_after_minor, ...debited };
+  const previous = { status: "pending" };
+  return {
+    ok: true,
+    result: after,
+    changes: [{ op: "create", entity: "transaction", item: after }, ...changes],
+    events: [
+      transactionEvent("transaction.created", pending),
+      transactionEvent("transaction.completed", after, previous),
+      transactionEvent("transaction.updated", after, previous),
+    ],
+  };
+}
+
+/** What an operation books. It was never pending, and uses up no hold. */
+function bookingOf(kind: Operation["kind"], transaction: Transaction, minor: bigint): Booking {
+  const rest = { captured_minor: 0n, final: false, happened: true } as const;
+  if (kind === "deposit" || kind === "withdrawal") return { ...completion(transaction), ...rest };
+  return { kind, customer_minor: minor, legs: [[controls[kind], -minor]], ...rest };
+}

@@ -1,0 +1,88 @@
+import type { Account } from "./account.ts";
+import type { Change } from "./decision.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Which way the money of a transaction went: `forward` when it was made, `reverse` when it was given back. */
+export type LegName = Transaction["platform_operations"][number]["leg"];
+
+/**
+ * A marker of money that the API moved on an account of a trading platform and that no operation of the platform was
+ * joined with yet. It is found by its account and amount with a consistent read.
+ */
+export interface UnjoinedLeg {
+  readonly tenant_id: string;
+  readonly account_id: string;
+  readonly transaction_id: string;
+  readonly leg: LegName;
+  /** With its sign: what it adds to the account. */
+  readonly amount_minor: bigint;
+}
+
+/** One leg of a transaction: what it adds to the account, in minor units. */
+export interface Leg {
+  readonly name: LegName;
+  readonly minor: bigint;
+  /** The same and, where there is a fee, what a platform may have moved instead. */
+  readonly alike: readonly bigint[];
+}
+
+/** What the legs of a transaction follow from. */
+type Legged = Pick<
+  Transaction,
+  "id" | "tenant_id" | "account_id" | "kind" | "status" | "amount_minor" | "fee_minor"
+> & {
+  readonly platform_operations?: Transaction["platform_operations"];
+  readonly reverse_minor?: bigint;
+};
+
+/** Whether a trading platform keeps an account too. */
+function isLinked({ platform, platform_login }: Pick<Account, "platform" | "platform_login">): boolean {
+  return platform !== "internal" && platform_login !== null;
+}
+
+const withoutMoney: ReadonlySet<Transaction["status"]> = new Set(["rejected", "cancelled", "failed"]);
+
+/**
+ * The legs of a transaction that no operation of a platform was joined with: the forward one unless it ended without
+ * moving money, net of a deposit and gross of a withdrawal, and the reverse one once it was given back.
+ */
+export function unjoinedLegsOf(transaction: Legged): Leg[] {
+  const { kind, status, amount_minor: gross, fee_minor: fee, reverse_minor: back } = transaction;
+  const sign = kind === "withdrawal" ? -1n : 1n;
+  const [full, net] = [sign * gross, sign * (gross - fee)];
+  const forward = kind === "deposit" ? net : full;
+  const moves = back !== undefined || !withoutMoney.has(status);
+  const joined = new Set((transaction.platform_operations ?? []).map(({ leg }) => leg));
+  const legs: Leg[] = [
+    ...(moves ? [{ name: "forward", minor: forward, alike: distinct([full, net]) } as const] : []),
+    ...(back === undefined ? [] : [{ name: "reverse", minor: back, alike: distinct([back, -full, -net]) } as const]),
+  ];
+  return legs.filter(({ name }) => !joined.has(name));
+}
+
+function distinct(amounts: readonly bigint[]): bigint[] {
+  return [...new Set(amounts)];
+}
+
+function markersOf(transaction: Legged): Map<string, UnjoinedLeg> {
+  const { id, tenant_id, account_id } = transaction;
+  const markers = unjoinedLegsOf(transaction).flatMap(({ name, alike }) =>
+    alike.map((amount_minor) => ({ tenant_id, account_id, transaction_id: id, leg: name, amount_minor })),
+  );
+  return new Map(markers.map((marker) => [`${marker.leg} ${marker.amount_minor}`, marker]));
+}
+
+/** What a change of a transaction changes in the markers of its unjoined legs; nothing on an account of our own. */
+export function legChanges(
+  account: Pick<Account, "platform" | "platform_login">,
+  before: Legged | undefined,
+  after: Legged,
+): Change[] {
+  if (!isLinked(account)) return [];
+  const known = before === undefined ? new Map<string, UnjoinedLeg>() : markersOf(before);
+  const wanted = markersOf(after);
+  return [
+    ...[...wanted].flatMap(([name, leg]) => (known.has(name) ? [] : [{ op: "list", leg } as const])),
+    ...[...known].flatMap(([name, leg]) => (wanted.has(name) ? [] : [{ op: "unlist", leg } as const])),
+  ];
+}
