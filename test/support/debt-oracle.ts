@@ -1,7 +1,7 @@
 /**
  * What a balance must be by the rule of ADR 0025, from a ledger alone and in code of its own: every posting once more
- * in its order, a debit that was taken back as if it had never been made, and what trading took below zero settled where
- * the account was left without a position.
+ * in its order, a debit that was taken back as if it had never been made, and what trading took below zero settled
+ * where the account was left without a position.
  */
 
 /** One posting as the oracle reads it. */
