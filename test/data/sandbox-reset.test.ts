@@ -104,7 +104,19 @@ describe("a reset", () => {
     const [before, others] = [await everything(), ofTenant(await everything(), stranger)];
     expect(kindsOf(ofTenant(before, caller))).toEqual(
       [
-        ...["ACCOUNT", "BALANCE", "CLIENT", "CONTRA", "EXPOSURE", "LEDGER", "ORDER", "POSITION", "PULSE", "REJECT"],
+        ...[
+          "ACCOUNT",
+          "BALANCE",
+          "CLIENT",
+          "CONTRA",
+          "EXPOSURE",
+          "LEDGER",
+          "LEG",
+          "ORDER",
+          "POSITION",
+          "PULSE",
+          "REJECT",
+        ],
         ...["RISK", "SOURCE", "TRADE", "TXN", "UQ", "WALK", ...kept.filter((kind) => kind !== "RESET")],
       ].toSorted(),
     );
