@@ -1,19 +1,22 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
-import type { Outbox } from "../../shared/data/entities.ts";
+import { type Outbox, outboxes } from "../../shared/data/entities.ts";
+import { handOverDue } from "../../shared/data/hand-over.ts";
 import { publishOutbox } from "../../shared/data/publish.ts";
 import { readRawItem } from "../../shared/data/table.ts";
 
-/** Stream of the main table, outbox items only: numbers and publishes their events. */
-export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
-  const records = event.Records.flatMap(({ eventName, dynamodb }) =>
-    eventName === "REMOVE" || dynamodb?.NewImage === undefined
-      ? []
-      : [{ sequence: dynamodb.SequenceNumber ?? "", item: readRawItem<Outbox>(dynamodb.NewImage) }],
+/**
+ * Stream of the main table, what a commit leaves to be done: numbers and publishes the events of outbox items, and
+ * hands accounts that are due to the evaluator. Concurrently, so that neither waits for the other.
+ */
+export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
+  const records = Records.filter(({ eventName }) => eventName !== "REMOVE");
+  const waiting = records.flatMap(({ dynamodb: { NewImage: image, SequenceNumber: sequence = "" } = {} }) =>
+    image?.["et"]?.S === outboxes.et ? [{ sequence, item: readRawItem<Outbox>(image) }] : [],
   );
-  const failed = await publishOutbox(records.map(({ item }) => item));
-  return {
-    batchItemFailures: records
-      .filter(({ item }) => failed.has(item.id))
-      .map(({ sequence }) => ({ itemIdentifier: sequence })),
-  };
+  const [unsent, unpublished] = await Promise.all([
+    handOverDue(records),
+    publishOutbox(waiting.map(({ item }) => item)),
+  ]);
+  const failed = [...unsent, ...waiting.filter(({ item }) => unpublished.has(item.id)).map(({ sequence }) => sequence)];
+  return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
 }

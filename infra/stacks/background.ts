@@ -132,13 +132,14 @@ const provision: BackgroundFunction = {
   },
 };
 
-/** Numbers events: from the stream of the table back into the table. */
+/** Numbers events, from the stream of the table back into the table, and sends due accounts to the evaluator. */
 const publish: BackgroundFunction = {
   id: "publish",
   file: "events/publish",
-  description: "Publishes the events of a commit in order",
+  description: "Publishes the events of a commit and hands over due accounts",
   timeoutSeconds: 60,
   queues: ["deliver"],
+  sendsAccounts: true,
   statements: ({ table, stream, publishFailures }) => [
     ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
       tableArn: table,

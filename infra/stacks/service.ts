@@ -6,7 +6,7 @@ import { CfnEventSourceMapping, CfnPermission, type IFunction } from "aws-cdk-li
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { applicationType, outboxType, pulseType, quoteType } from "../../shared/data/table-shape.ts";
+import { applicationType, outboxType, pulseType, quoteType, riskType } from "../../shared/data/table-shape.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Route, SecretName } from "../../shared/routes/route.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
@@ -36,8 +36,8 @@ export interface ServiceStackProps {
 /** How a function reads the stream of a table. */
 interface StreamReaderProps {
   readonly stream: string;
-  /** Filter on the new image of an item. */
-  readonly image: object;
+  /** Filters on the new image of an item; one that matches is enough. */
+  readonly images: readonly object[];
   readonly batchSize: number;
   /** How long it waits for more records, in seconds; not at all without it. */
   readonly windowSeconds?: number;
@@ -234,8 +234,10 @@ export class ServiceStack extends Stack {
   }
 
   /**
-   * The two readers of the main stream. The publisher wakes for new outbox items alone, and it never changes one, so it
-   * cannot wake itself. Provisioning wakes for applications that wait for the gateway, and what it writes takes the
+   * The two readers of the main stream, as many as AWS allows. The publisher wakes for new outbox items, and for the
+   * risk of accounts that wait for something. It changes neither, so it cannot wake itself. A filter cannot compare two
+   * attributes: which of these accounts are due at once it decides itself; most accounts have no `wake_at`.
+   * Provisioning wakes for applications that wait for the gateway, and what it writes takes the
    * waiting away, or puts it off to a time that the schedule finds; a record that it fails on needs no other place,
    * since the schedule finds the application too.
    */
@@ -243,14 +245,14 @@ export class ServiceStack extends Stack {
     const stream = streamOf(this.tables.main);
     this.addStreamReader(publish, {
       stream,
-      image: { et: { S: [outboxType] } },
+      images: [{ et: { S: [outboxType] } }, { et: { S: [riskType] }, wake_at: { S: [{ exists: true }] } }],
       batchSize: 25,
       maximumRetryAttempts: 5,
       onFailure: this.publishFailures,
     });
     this.addStreamReader(provision, {
       stream,
-      image: { et: { S: [applicationType] }, wake_at: { S: [{ exists: true }] } },
+      images: [{ et: { S: [applicationType] }, wake_at: { S: [{ exists: true }] } }],
       batchSize: 10,
       maximumRetryAttempts: 2,
     });
@@ -263,7 +265,7 @@ export class ServiceStack extends Stack {
   private addMargin(watch: ServiceFunction, evaluate: ServiceFunction): void {
     this.addStreamReader(watch, {
       stream: streamOf(this.tables.volatile),
-      image: { et: { S: [quoteType, pulseType] } },
+      images: [{ et: { S: [quoteType, pulseType] } }],
       batchSize: 500,
       maximumRetryAttempts: 5,
       onFailure: this.watchFailures,
@@ -279,7 +281,7 @@ export class ServiceStack extends Stack {
     if (this.config.stage !== "sandbox") return;
     this.addStreamReader(this.addBackground(sandboxBackground.match), {
       stream: streamOf(this.tables.volatile),
-      image: { et: { S: [quoteType] } },
+      images: [{ et: { S: [quoteType] } }],
       batchSize: 500,
       windowSeconds: 1,
       maximumRetryAttempts: 5,
@@ -287,7 +289,7 @@ export class ServiceStack extends Stack {
   }
 
   private addStreamReader(reader: ServiceFunction, props: StreamReaderProps): void {
-    const { stream, image, batchSize, windowSeconds = 0, maximumRetryAttempts, onFailure } = props;
+    const { stream, images, batchSize, windowSeconds = 0, maximumRetryAttempts, onFailure } = props;
     new CfnEventSourceMapping(reader, "Stream", {
       functionName: reader.lambda.functionName,
       eventSourceArn: stream,
@@ -300,7 +302,9 @@ export class ServiceStack extends Stack {
       functionResponseTypes: ["ReportBatchItemFailures"],
       maximumRecordAgeInSeconds: Duration.hours(23).toSeconds(),
       maximumRetryAttempts,
-      filterCriteria: { filters: [{ pattern: JSON.stringify({ dynamodb: { NewImage: image } }) }] },
+      filterCriteria: {
+        filters: images.map((image) => ({ pattern: JSON.stringify({ dynamodb: { NewImage: image } }) })),
+      },
       ...(onFailure && { destinationConfig: { onFailure: { destination: onFailure.queueArn } } }),
     });
   }

@@ -21,7 +21,7 @@ import type { UnjoinedLeg } from "../domain/transaction-legs.ts";
 import type { Replay, SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { applicationType, outboxType, pulseType, quoteType } from "./table-shape.ts";
+import { applicationType, outboxType, pulseType, quoteType, riskType } from "./table-shape.ts";
 
 /** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
 export interface Key {
@@ -369,7 +369,7 @@ const widestLevel = 1e15;
  * that are not normal (`state`); those to evaluate again (`due`).
  */
 export const risks = {
-  et: "RISK",
+  et: riskType,
   key: (tenant: string, accountId: string): Key => ({ pk: `${tenant}#${accountId}`, sk: "RISK" }),
   keyOf: (item: StoredRisk): Key => risks.key(item.tenant_id, item.account_id),
   watched: (tenant: string) => `${tenant}|WATCH`,

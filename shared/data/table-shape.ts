@@ -60,8 +60,11 @@ export type SlimAttribute = (typeof slimAttributes)[number];
 /** Attribute for what only one kind is filtered by, as a map: an index takes no more attributes than it has. */
 export const facetsAttribute = "facets";
 
-/** Item type of an outbox item, the only one that the publisher's stream filter matches. */
+/** Item type of an outbox item, which the publisher's stream filter matches. */
 export const outboxType = "OUTBOX";
+
+/** Item type of the risk of an account; the same filter matches those that carry `wake_at` as text. */
+export const riskType = "RISK";
 
 /** Item type of an application; those that wait for the gateway carry `wake_at` as text. */
 export const applicationType = "APP";

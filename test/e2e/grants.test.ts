@@ -196,11 +196,14 @@ async function quote(stack: Stack, price: readonly [string, string]): Promise<vo
   await put(stack, "volatile", itemOf(quotes, { ...item, tenant_id: stack.tenant_id }));
 }
 
-/** An account that a falling price calls and liquidates. */
+/** An account that a change of its terms liquidates, and one that a falling price calls and liquidates. */
 async function tellOfPrices(stack: Stack): Promise<void> {
-  const { account_id } = await fundedAccount(stack.api, "50.00");
+  const [forced, { account_id }] = [await fundedAccount(stack.api, "50.00"), await fundedAccount(stack.api, "50.00")];
   await quoteSymbol(stack);
   const floor = await floorOf(stack);
+  await floor.open(forced.account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
+  const lower = { body: { leverage: 10, force: true } };
+  expect((await stack.api.call("PATCH", `/accounts/${forced.account_id}`, lower)).status).toBe(200);
   const opened = await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
   expect(opened.kind).toBe("done");
   await quote(stack, ["1.08000", "1.08010"]);
@@ -271,8 +274,9 @@ async function tellOfMargin(stack: Stack): Promise<void> {
   const { balance } = someAccount({}, { balance_minor: 10_000n });
   const context = decisionContext({ tenant_id });
   const own = { account_id, tenant_id, seq: 1, positions: 1, used_margin_minor: position.margin_minor };
-  // Due, as if a liquidation had been left: the sweep sends for it.
-  const risk = { ...draftRisk(account, context), triggers: [], positions_sum: 1, wake_at: context.now };
+  // Due since some time after it was written, as an abandoned liquidation is: the sweep sends for it.
+  const written = { created_at: "2026-11-21T06:00:00.000Z", updated_at: "2026-11-21T06:00:00.000Z" };
+  const risk = { ...draftRisk(account, context), ...written, triggers: [], positions_sum: 1, wake_at: context.now };
   await put(stack, "main", itemOf(positions, position), itemOf(risks, risk), itemOf(balances, { ...balance, ...own }));
   const move = (path: string, fields: object) => api.call("PATCH", path, { body: fields });
   const post = (kind: string, status?: string) =>

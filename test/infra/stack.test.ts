@@ -107,7 +107,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the publisher reads its stream, reports failures, wakes the deliverer and changes items of tenants", () => {
+  test("the publisher reads its stream, reports failures, sends to two queues and changes items of tenants", () => {
     const stream = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
     const rights = rightsOf("production", "publish");
     const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*publishfailures/.test(line)));
@@ -120,6 +120,7 @@ describe("rights of the functions", () => {
         ...ledgerDenial,
         ...stream.map((action) => `Allow dynamodb:${action} stream`),
         "Allow sqs:SendMessage queue deliver",
+        "Allow sqs:SendMessage queue margin",
       ].sort(),
     );
   });
@@ -371,7 +372,12 @@ describe("functions", () => {
       ...common,
       BatchSize: 25,
       MaximumRetryAttempts: 5,
-      FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' }] },
+      FilterCriteria: {
+        Filters: [
+          { Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' },
+          { Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["RISK"]},"wake_at":{"S":[{"exists":true}]}}}}' },
+        ],
+      },
     });
     expect(at(publish.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
     const waiting = '{"et":{"S":["APP"]},"wake_at":{"S":[{"exists":true}]}}';

@@ -52,21 +52,30 @@ export async function readChanges(emulator: Emulator): Promise<RawChange[]> {
   return (await readStream(emulator)).map(plainChange);
 }
 
-/** Every record of the main table's stream, in order. */
-export async function readStream(emulator: Pick<Emulator, "endpoint" | "streamArn">): Promise<StreamRecord[]> {
+/** Every record of the main table's stream, in order; those after a sequence number where one is given. */
+export async function readStream(
+  emulator: Pick<Emulator, "endpoint" | "streamArn">,
+  after?: string,
+): Promise<StreamRecord[]> {
   const { StreamDescription: description } = await streams<{
     StreamDescription: { Shards: { ShardId: string }[] };
   }>(emulator, "DescribeStream", { StreamArn: emulator.streamArn });
   const records: StreamRecord[] = [];
-  for (const { ShardId } of description.Shards) records.push(...(await readShard(emulator, ShardId)));
+  for (const { ShardId } of description.Shards) records.push(...(await readShard(emulator, ShardId, after)));
   return records;
 }
 
-async function readShard(emulator: Pick<Emulator, "endpoint" | "streamArn">, shardId: string): Promise<StreamRecord[]> {
+async function readShard(
+  emulator: Pick<Emulator, "endpoint" | "streamArn">,
+  shardId: string,
+  after: string | undefined,
+): Promise<StreamRecord[]> {
   const first = await streams<{ ShardIterator: string }>(emulator, "GetShardIterator", {
     StreamArn: emulator.streamArn,
     ShardId: shardId,
-    ShardIteratorType: "TRIM_HORIZON",
+    ...(after === undefined
+      ? { ShardIteratorType: "TRIM_HORIZON" }
+      : { ShardIteratorType: "AFTER_SEQUENCE_NUMBER", SequenceNumber: after }),
   });
   const records: StreamRecord[] = [];
   let iterator: string | undefined = first.ShardIterator;

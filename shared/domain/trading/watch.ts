@@ -29,6 +29,14 @@ export interface StoredRisk extends Risk {
   readonly positions_sum: number;
 }
 
+/**
+ * Whether the commit that wrote this risk left its account to the evaluator at once. A run in progress, a retry and
+ * what a sweep put off wake later than they were written.
+ */
+export function isDueAtOnce({ wake_at, updated_at }: StoredRisk): boolean {
+  return wake_at !== null && wake_at <= updated_at;
+}
+
 /** One entry of the exposure index: evaluate this account when the symbol's price meets the trigger. */
 export interface Exposure {
   readonly tenant_id: string;
