@@ -166,6 +166,17 @@ describe("the hand-over", () => {
     expect(market.sentFor()).toEqual([[account_id, 0]]);
   });
 
+  it("that is lost is made up for by the next price, although it meets no level", async () => {
+    const { account_id, act, price } = await readyFor(forced);
+    await act();
+    await work.deliver();
+    expect(market.sentFor()).toEqual([[account_id, 0]]);
+    await price("EURUSD", ["1.09999", "1.10009"]);
+    await work.deliver();
+    expect(await market.evaluateSent()).toEqual([account_id]);
+    expect(await closeReasons(account_id)).toEqual(["stop_out"]);
+  });
+
   it("leaves alone what cannot be closed now, however often it is evaluated", async () => {
     const { account_id, tenant, act, call } = await readyFor(forced);
     const halted = { ...someSymbol("EURUSD", { halted: true }), tenant_id: tenant };

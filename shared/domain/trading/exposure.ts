@@ -6,6 +6,7 @@ import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions
 import { quoteProfit, type Valuation } from "./profit.ts";
 import type { Market, Quote } from "./quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./rational.ts";
+import { liquidatorOf } from "./source.ts";
 import type { TradingSymbol } from "./symbol.ts";
 
 /**
@@ -72,7 +73,8 @@ interface Sensitivity {
 /**
  * The triggers of an account, one per symbol that its equity depends on, conversion pairs included. The way to the next
  * decision is divided among the symbols in equal parts, so that moves of all of them together cannot reach it unseen.
- * Where a price is missing or old every quote of its symbol is a trigger.
+ * Where a price is missing or old every quote of its symbol is a trigger, and so it is where a liquidation of ours is
+ * due or could not close everything: {@link wakesAtEveryQuote}.
  */
 export function triggersOf(holdings: Holdings, armed: boolean, market: Market, now: string): Trigger[] {
   const values = valuePositions(market, holdings.positions, now);
@@ -80,7 +82,7 @@ export function triggersOf(holdings: Holdings, armed: boolean, market: Market, n
   const sensitivities = sensitivitiesOf(market, values);
   if (metrics.stale) {
     const names = new Set([...sensitivities.keys(), ...holdings.positions.map(({ symbol }) => symbol)]);
-    return [...names].map((symbol) => ({ symbol, down: limits.trading.highest_points, up: 0n }));
+    return [...names].map(everyQuote);
   }
   if (sensitivities.size === 0) return [];
   const slack = slackOf(holdings.account, metrics, armed, values.length);
@@ -88,7 +90,32 @@ export function triggersOf(holdings: Holdings, armed: boolean, market: Market, n
   const share = (minor: bigint | undefined) =>
     minor === undefined ? undefined : unit.mul(minor < 0n ? 0n : minor).div(BigInt(sensitivities.size));
   const shares = { loss: share(slack.loss), gain: share(slack.gain) };
-  return [...sensitivities.values()].map((one) => triggerOf(one, shares));
+  const wakes = wakesAtEveryQuote(holdings, metrics, values, market);
+  return [...sensitivities.values()].map((one) =>
+    wakes(one.symbol.symbol) ? everyQuote(one.symbol.symbol) : triggerOf(one, shares),
+  );
+}
+
+function everyQuote(symbol: string): Trigger {
+  return { symbol, down: limits.trading.highest_points, up: 0n };
+}
+
+/**
+ * The symbols of which every quote wakes an account at its stop-out level. While something can be closed these are all
+ * that it depends on: prices that fall on must not be waited through, whatever became of the message that was to begin
+ * the liquidation. Where every market is closed these are the symbols that it holds, whose first quote reopens them; a
+ * pair that only converts would wake it in vain. None where its platform liquidates.
+ */
+function wakesAtEveryQuote(
+  { positions }: Holdings,
+  { margin_status }: Metrics,
+  values: readonly Valuation[],
+  market: Market,
+): (symbol: string) => boolean {
+  if (margin_status !== "stop_out" || liquidatorOf(market, positions) === "platform") return () => false;
+  if (values.some(({ open }) => open)) return () => true;
+  const traded = new Set(positions.map(({ symbol }) => symbol));
+  return (symbol) => traded.has(symbol);
 }
 
 function triggerOf(

@@ -127,7 +127,15 @@ export function followed<R>(
     event.type === "account.updated" ? { ...event, object: { ...event.object, ...money } } : event,
   );
   const whole = { ...decision, events: [...events, ...evaluation.events] };
-  return watched(state, after, whole, { ...evaluation.result, mayLiquidate: true }, market, context);
+  const { complete: _, ...watching } = watched(
+    state,
+    after,
+    whole,
+    { ...evaluation.result, mayLiquidate: true },
+    market,
+    context,
+  );
+  return watching;
 }
 
 /** What an evaluation came to, and whether the transaction could not hold all of what is to be watched. */
@@ -153,12 +161,8 @@ export function evaluated(
   if (nothing) return { ...decision, result: { ...decision.result, again: false }, changes: [], events: [] };
   const after = holdingsAfter(state, decision.changes);
   const outcome = { ...decision.result, mayLiquidate: false };
-  const whole = watched(state, after, decision, outcome, market, context);
-  if (!whole.ok) return whole;
-  const risk = riskIn(whole.changes) ?? state.risk;
-  const { running, waiting } = decision.result;
-  const again = running || (!waiting && risk?.wake_at !== null && risk !== undefined && risk.wake_at <= context.now);
-  return { ...whole, result: { ...decision.result, again } };
+  const { complete, ...whole } = watched(state, after, decision, outcome, market, context);
+  return { ...whole, result: { ...decision.result, again: decision.result.running || !complete } };
 }
 
 /** The risk that these changes write. */
@@ -171,19 +175,24 @@ function riskIn(changes: readonly TradingChange[]): StoredRisk | undefined {
 }
 
 interface Outcome extends Evaluation {
-  /** Positions that can be closed now were not: whoever comes next is to do it. */
+  /** Positions that can be closed now were not: the evaluator has to do it, and what did not fit the transaction. */
   readonly mayLiquidate: boolean;
 }
 
-/** The decision with the account's risk as it is afterwards, and the entries of the exposure index that go with it. */
+type Accepted<R> = Extract<TradingDecision<R>, { ok: true }>;
+
+/**
+ * The decision with the account's risk as it is afterwards, and the entries of the exposure index that go with it.
+ * `complete`: every price that matters is watched.
+ */
 function watched<R>(
   state: WatchedState,
   after: Holdings,
-  decision: Extract<TradingDecision<R>, { ok: true }>,
+  decision: Accepted<R>,
   outcome: Outcome,
   market: Market,
   context: Context,
-): TradingDecision<R> {
+): Accepted<R> & { readonly complete: boolean } {
   const others = decision.changes.filter((change) => !("entity" in change) || change.entity !== "risk");
   const known = state.risk?.triggers ?? [];
   const { risk } = outcome;
@@ -193,10 +202,21 @@ function watched<R>(
     ...risk,
     triggers: plan.triggers,
     positions_sum: positionsSum(after.positions),
-    wake_at: plan.complete ? wakeAt(after, outcome, market, context.now) : context.now,
+    wake_at: plan.complete
+      ? wakeAt(after, outcome, state.risk, market, context.now)
+      : leftAt(outcome.mayLiquidate, context.now),
   };
   const change = riskChange(state, stored, others.length > 0, context.now);
-  return { ...decision, changes: [...others, ...change, ...plan.changes] };
+  return { ...decision, changes: [...others, ...change, ...plan.changes], complete: plan.complete };
+}
+
+/** When an account is due whose entries did not all fit: at once, or, while the evaluator writes them, if it dies. */
+function leftAt(handedOver: boolean, now: string): string {
+  return handedOver ? now : afterMs(now, limits.trading.run_resumed_after_ms);
+}
+
+function afterMs(now: string, ms: number): string {
+  return new Date(Date.parse(now) + ms).toISOString();
 }
 
 /** Written when it differs, and with every other change: then two decisions about one account always meet here. */
@@ -228,11 +248,15 @@ interface ExposurePlan {
   /** What the index holds afterwards. */
   readonly triggers: readonly StoredTrigger[];
   readonly changes: readonly TradingChange[];
-  /** Whether that is what was wanted: what does not fit a transaction is left for the next one. */
+  /** Whether every price that matters is watched: what does not fit a transaction is left for the next one. */
   readonly complete: boolean;
 }
 
-/** The writes that turn the entries of an account into the wanted ones, symbol by symbol, as many as there is room. */
+/**
+ * The writes that turn the entries of an account into the wanted ones, symbol by symbol, as many as there is room. What
+ * lets a price go furthest unseen comes first. The plan is complete when no entry does, since one that is met too early
+ * only costs an evaluation: so it is completed while prices move, and no symbol is passed over for ever.
+ */
 function exposurePlan(
   holder: { readonly tenant_id: string; readonly id: string },
   known: readonly StoredTrigger[],
@@ -244,12 +268,14 @@ function exposurePlan(
   const held = new Map(before);
   const changes: TradingChange[] = [];
   let complete = true;
-  // What is watched anew comes first: an entry that is no longer needed costs an evaluation and hides nothing.
-  for (const symbol of new Set([...next.keys(), ...before.keys()])) {
+  const names = [...new Set([...next.keys(), ...before.keys()])];
+  const unseen = new Map(names.map((name) => [name, unseenPoints(before.get(name), next.get(name))]));
+  const hidden = (name: string) => unseen.get(name) ?? 0n;
+  for (const symbol of names.toSorted((a, b) => Number(hidden(b) > hidden(a)) - Number(hidden(b) < hidden(a)))) {
     const after = next.get(symbol);
     const needed = entryChanges(holder, symbol, before.get(symbol), after);
     if (changes.length + needed.length > room) {
-      complete = false;
+      if (hidden(symbol) > 0n) complete = false;
       continue;
     }
     changes.push(...needed);
@@ -257,6 +283,13 @@ function exposurePlan(
     else held.set(symbol, after);
   }
   return { triggers: [...held.values()], changes, complete };
+}
+
+/** How many points a price can go beyond the wanted trigger before the stored one is met; 0 when it is met in time. */
+function unseenPoints(stored: StoredTrigger | undefined, wanted: StoredTrigger | undefined): bigint {
+  const down = wanted?.down == null ? 0n : BigInt(wanted.down) - BigInt(stored?.down ?? -highest);
+  const up = wanted?.up == null ? 0n : BigInt(stored?.up ?? 2n * highest) - BigInt(wanted.up);
+  return greatest(0n, greatest(down, up));
 }
 
 function entryChanges(
@@ -285,19 +318,27 @@ function entryChanges(
 
 /**
  * When an account must be looked at although no price of it moves: a liquidation that is under way or still to begin,
- * and one that waits for a market to open.
+ * and one that waits for a market to open. A time to come that is stored already stays if it is sooner, so that an
+ * account which every quote wakes in vain is not written each time.
  */
-function wakeAt(after: Holdings, outcome: Outcome, market: Market, now: string): string | null {
+function wakeAt(
+  after: Holdings,
+  outcome: Outcome,
+  before: StoredRisk | undefined,
+  market: Market,
+  now: string,
+): string | null {
   const { risk, mayLiquidate, waiting } = outcome;
-  const retry = new Date(Date.parse(now) + limits.trading.stuck_retried_after_ms).toISOString();
+  const retry = afterMs(now, limits.trading.stuck_retried_after_ms);
   if (risk.run !== null) return waiting ? retry : risk.wake_at;
   if (outcome.metrics.margin_status !== "stop_out" || after.positions.length === 0) return null;
   if (liquidatorOf(market, after.positions) === "platform") return null;
   const values = valuePositions(market, after.positions, now);
-  if (mayLiquidate && values.some(({ open, stale }) => open && !stale)) return now;
+  if (mayLiquidate && !waiting && values.some(({ open, stale }) => open && !stale)) return now;
   const openings = values.map(({ open, position }) => {
     const symbol = market.symbols.get(position.symbol);
     return open || symbol === undefined ? retry : (marketClock(symbol, now).next_open_at ?? retry);
   });
-  return openings.reduce((first, each) => (each < first ? each : first));
+  const known = before?.wake_at ?? null;
+  return [...openings, ...(known !== null && known > now ? [known] : [])].reduce((a, b) => (b < a ? b : a));
 }

@@ -92,9 +92,13 @@ describe("the triggers of an account", () => {
     }
   });
 
-  it("of an account that a closed market keeps at its level lie on the way up", () => {
+  it("of an account at its stop-out level are met by every quote, unless its platform closes", () => {
     const account = desk("400.00", [["EURUSD", "buy", "1.00"]]);
-    expect(triggers(account.state, false).get("EURUSD")).toMatchObject({ down: null });
+    expect(triggers(account.state, false).get("EURUSD")).toEqual({ symbol: "EURUSD", down: 10n ** 18n, up: 0n });
+    const positions = account.state.positions.map((position) => ({ ...position, source: "mt5:live-1" }));
+    const heartbeat = { name: "mt5:live-1", authoritative: "platform", heartbeat_at: decisionTime } as const;
+    const followed = { ...market, sources: new Map([[heartbeat.name, heartbeat]]) };
+    expect(triggers({ ...account.state, positions }, false, followed).get("EURUSD")).toMatchObject({ down: null });
   });
 });
 

@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import type { Account } from "../../../shared/domain/account.ts";
+import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
+import type { Market } from "../../../shared/domain/trading/quote.ts";
+import { evaluated, followed, isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/watch.ts";
+import { decisionContext, decisionTime } from "../../support/decisions.ts";
+import { someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
+import { TradingDesk } from "../../support/trading-desk.ts";
+
+const at = (seconds: number) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString();
+
+/** An account whose decisions are made as the data layer makes them, with the entries that it has in the index. */
+function watchedDesk(balance: string, fields: Partial<Account> = {}) {
+  const desk = new TradingDesk(tradingAccount(balance, fields));
+  const entries = new Set<string>();
+  const state = () => ({ ...desk.state, risk: desk.risk as StoredRisk | undefined });
+  const apply = <R>(decision: TradingDecision<R>): R => {
+    if (!decision.ok) throw new Error(decision.refusal.code);
+    for (const change of decision.changes) {
+      if (change.op !== "expose" && change.op !== "hide") continue;
+      const { symbol, direction, trigger } = change.entry;
+      const entry = `${symbol} ${direction} ${trigger}`;
+      if (change.op === "expose") entries.add(entry);
+      else entries.delete(entry);
+    }
+    const changes = decision.changes.filter(({ op }) => op !== "expose" && op !== "hide");
+    return desk.apply({ ...decision, changes });
+  };
+  return {
+    desk,
+    entries,
+    risk: () => desk.risk as StoredRisk,
+    open: (symbol: string, market: Market, source = "internal", lots = "1.00") => {
+      const price = market.quotes.get(symbol)?.ask ?? "1";
+      const trade = { symbol, side: "buy", lots, price, source } as const;
+      const context = decisionContext();
+      return apply(followed(state(), executeTrade(state(), market, trade, context), market, context));
+    },
+    /** Takes money away, as something that happened does, and decides what follows. */
+    take: (amount: string, market: Market, now = decisionTime) => {
+      const change = {
+        ...{ op: "adjust", entity: "balance", id: desk.account.id, require: [] },
+        ...{ add: { balance_minor: -usd(amount) }, set: {} },
+      } as const;
+      const decision = { ok: true, result: undefined, changes: [change], events: [] } as const;
+      return apply(followed(state(), decision as never, market, decisionContext({ now })));
+    },
+    evaluate: (market: Market, now = decisionTime) => {
+      const decision = evaluated(state(), market, desk.trades, decisionContext({ now }));
+      const changes = decision.ok ? decision.changes.length : 0;
+      return { ...apply(decision), changes };
+    },
+  };
+}
+
+const closedSymbol = (name: string) => someSymbol(name, { halted: true });
+
+describe("an account that a commit leaves below its stop-out level", () => {
+  it("is due at once, and every quote of what it depends on wakes it", () => {
+    const market = someMarket();
+    const account = watchedDesk("2000.00");
+    account.open("EURGBP", market);
+    expect(isDueAtOnce(account.risk())).toBe(false);
+    account.take("1500.00", market);
+    expect(account.risk()).toMatchObject({ margin_status: "stop_out", wake_at: decisionTime });
+    expect(isDueAtOnce(account.risk())).toBe(true);
+    const every = { down: String(10n ** 18n), up: "0" };
+    expect(new Set(account.risk().triggers)).toEqual(
+      new Set(["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every }))),
+    );
+  });
+
+  it("is due at no more than one commit when nothing can be closed, and no evaluation makes it due again", () => {
+    const market = someMarket();
+    const account = watchedDesk("2000.00");
+    account.open("EURGBP", market);
+    const halted = someMarket({}, [closedSymbol("EURGBP")]);
+    account.take("1500.00", halted);
+    expect(account.risk()).toMatchObject({ margin_status: "stop_out", wake_at: at(60) });
+    for (const seconds of [1, 2, 30]) {
+      expect(account.evaluate(halted, at(seconds))).toMatchObject({ closed: [], again: false });
+      expect(isDueAtOnce(account.risk())).toBe(false);
+    }
+  });
+
+  it("is not written by evaluations that find nothing to do, however many quotes wake it", () => {
+    const market = someMarket();
+    const account = watchedDesk("2000.00");
+    account.open("EURUSD", market);
+    const halted = someMarket({}, [closedSymbol("EURUSD")]);
+    account.take("1500.00", halted);
+    account.evaluate(halted, at(1));
+    expect([2, 3, 59].map((seconds) => account.evaluate(halted, at(seconds)).changes)).toEqual([0, 0, 0]);
+  });
+
+  it("is woken by every quote of a symbol whose market is closed, and not by a pair that only converts", () => {
+    const market = someMarket();
+    const account = watchedDesk("2000.00");
+    account.open("EURGBP", market);
+    account.take("1500.00", someMarket({}, [closedSymbol("EURGBP")]));
+    const triggers = new Map(account.risk().triggers.map((trigger) => [trigger.symbol, trigger]));
+    expect(triggers.get("EURGBP")).toMatchObject({ down: String(10n ** 18n), up: "0" });
+    expect(triggers.get("GBPUSD")?.down).not.toBe(String(10n ** 18n));
+  });
+
+  it("is left alone where its platform liquidates", () => {
+    const source = { name: "mt5:live-1", authoritative: "platform", heartbeat_at: decisionTime } as const;
+    const market = { ...someMarket(), sources: new Map([[source.name, source]]) };
+    const account = watchedDesk("2000.00");
+    account.open("EURUSD", market, source.name);
+    account.take("1500.00", market);
+    expect(account.risk()).toMatchObject({ margin_status: "stop_out", wake_at: null });
+    expect(account.risk().triggers).toMatchObject([{ symbol: "EURUSD", down: null }]);
+  });
+
+  it("by an old price alone is not due: fresh prices wake it", () => {
+    const market = someMarket();
+    const account = watchedDesk("2500.00");
+    account.open("EURUSD", market);
+    account.open("AUDUSD", market);
+    const old = someQuote("AUDUSD", ["0.64000", "0.64020"], { time: at(-300) });
+    const stale = { ...market, quotes: new Map([...market.quotes, ["AUDUSD", old]]) };
+    account.take("10.00", stale);
+    expect(account.risk().wake_at).not.toBe(decisionTime);
+    expect(isDueAtOnce(account.risk())).toBe(false);
+  });
+});
+
+describe("an account with more symbols than one transaction can watch", () => {
+  const names = Array.from({ length: 100 }, (_, place) => `S${String(place).padStart(2, "0")}USD`);
+  const symbols = names.map((name) => someSymbol(name, { base_currency: "EUR", quote_currency: "USD" }));
+  /** All prices so many points above the first ones, and a part of them one more. */
+  const marketAt = (points: readonly number[]): Market => {
+    const shown = (value: number) => (value / 100_000).toFixed(5);
+    const price = (place: number) => 110_000 + (points[place] ?? 0);
+    const quoted = names.map((name, place) => [name, [shown(price(place)), shown(price(place) + 10)]] as const);
+    return someMarket(Object.fromEntries(quoted), symbols);
+  };
+  const still = marketAt([]);
+
+  function holderOfAll() {
+    const account = watchedDesk("90000.00");
+    for (const name of names) account.open(name, still, "internal", "0.01");
+    for (let more = true; more; ) more = account.evaluate(still).again;
+    return account;
+  }
+
+  it("is handed over by the commit that leaves it so, and carried on by the evaluator alone", () => {
+    const account = holderOfAll();
+    account.take("1000.00", marketAt(names.map(() => 50)));
+    expect(isDueAtOnce(account.risk())).toBe(true);
+    const risen = marketAt(names.map(() => 100));
+    const steps = [account.evaluate(risen).again];
+    expect(account.risk().wake_at).toBe(at(30));
+    expect(isDueAtOnce(account.risk())).toBe(false);
+    while (steps.at(-1) === true) steps.push(account.evaluate(risen).again);
+    expect(steps).toEqual([true, true, false]);
+    expect(account.risk().wake_at).toBeNull();
+  });
+
+  it("is watched after a few steps although a quarter of the prices rises at each", () => {
+    const account = holderOfAll();
+    const points = names.map(() => 0);
+    const steps: boolean[] = [];
+    while (steps.at(-1) !== false && steps.length < 50) {
+      for (let place = steps.length % 4; place < names.length; place += 4) points[place] = (points[place] ?? 0) + 100;
+      if (steps.length === 0) points.fill(100);
+      steps.push(account.evaluate(marketAt(points)).again);
+    }
+    expect(steps.length).toBeLessThan(8);
+    expect(account.entries.size).toBe(names.length);
+  });
+});
