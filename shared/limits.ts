@@ -84,7 +84,13 @@ export const limits = {
     kept_seconds: 24 * 3600,
     max_key_characters: 255,
   },
-  metadata: { max_keys: 50, max_key_characters: 40, max_value_characters: 500 },
+  metadata: {
+    max_keys: 50,
+    max_key_characters: 40,
+    max_value_characters: 500,
+    /** Keys and values together, in bytes of UTF-8: one commit may tell the whole resource several times. */
+    max_bytes: 16 * 1024,
+  },
   money: {
     /** Digits before the decimal point that a request may carry. */
     max_integer_digits: 15,

@@ -1,7 +1,11 @@
 import { limits } from "../limits.ts";
+import { metadataBytes } from "../text.ts";
 import { type Decision, refuseField } from "./decision.ts";
 
-/** Metadata after a merge patch (RFC 7396): null removes a key. Refused when more keys are left than allowed. */
+/**
+ * Metadata after a merge patch (RFC 7396): null removes a key. Refused when more keys or bytes are left than allowed;
+ * what was stored before it had a bound in bytes may become smaller step by step.
+ */
 export function mergeMetadata(
   current: Readonly<Record<string, string>>,
   patch: Readonly<Record<string, string | null>>,
@@ -18,6 +22,12 @@ export function mergeMetadata(
       `must not hold more than ${limits.metadata.max_keys} keys`,
       "too_many_keys",
     );
+  }
+  const { max_bytes } = limits.metadata;
+  const bytes = metadataBytes(merged);
+  if (bytes > max_bytes && bytes > metadataBytes(current)) {
+    const detail = `must have at most ${max_bytes} bytes, its keys and values in UTF-8 together`;
+    return refuseField("validation_failed", "metadata", detail, "too_many_bytes");
   }
   return { ok: true, result: merged, changes: [], events: [] };
 }

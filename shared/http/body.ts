@@ -19,13 +19,14 @@ const mediaTypes = {
 
 /**
  * Checks that the body is JSON of the row's media type, within bounds, and strictly well formed, before anything parses
- * it.
+ * it. `halves`: lone surrogates are let through.
  * @returns the exact text of the body, and the source text of the numbers at its top
  * @throws HttpProblem `unsupported_media_type`, `payload_too_large`, `malformed_json`, `duplicate_key`
  */
 export function readBody(
   event: APIGatewayProxyEvent,
   media: "json" | "merge_patch",
+  halves = false,
 ): { readonly text: string; readonly numbers: ReadonlyMap<string, string> } {
   const accepted: readonly string[] = mediaTypes[media];
   const [type = "", ...parameters] = (headerOf(event, "Content-Type") ?? "").toLowerCase().split(";");
@@ -42,7 +43,7 @@ export function readBody(
   }
   const text = decodeUtf8(bytes);
   if (text === "") throw new HttpProblem("malformed_json", "The body is empty.");
-  return { text, numbers: scanJson(text) };
+  return { text, numbers: scanJson(text, { halves }) };
 }
 
 function decodeUtf8(bytes: Buffer): string {

@@ -57,7 +57,8 @@ export function endpoint(
   if (row.body !== undefined && row.media !== "form_or_json") {
     stage(function scanBody(exchange) {
       if (row.body_optional === true) fillBody(exchange.event);
-      const { text, numbers } = readBody(exchange.event, row.media === "merge_patch" ? "merge_patch" : "json");
+      const media = row.media === "merge_patch" ? "merge_patch" : "json";
+      const { text, numbers } = readBody(exchange.event, media, row.cleaned);
       exchange.body_text = text;
       exchange.body_numbers = numbers;
       // The parser looks for this header in two spellings only; the type itself has just been checked.

@@ -17,7 +17,8 @@ const schemas = {
 } as const;
 
 /** Reads an item by its type. What is wrong with it is told of this item alone: it must not hold up the others. */
-export function readFeedItem(raw: FeedItem): ItemReading {
+export function readFeedItem(given: FeedItem): ItemReading {
+  const raw = wellFormed(given) as FeedItem;
   const { seq, type, at, data } = raw;
   const wrong = (refusal: Refusal): ItemReading => ({ raw, dedup: ["item", seq], ok: false, refusal });
   if (Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes) {
@@ -35,6 +36,14 @@ export function readFeedItem(raw: FeedItem): ItemReading {
   const happened = moment.value === undefined ? undefined : new Date(String(moment.value)).toISOString();
   const item = { seq, type, at: happened, data: checked.value } as ReadItem;
   return { raw, dedup: dedupOf(item), ok: true, item };
+}
+
+/** The value with U+FFFD for every half of a surrogate pair, which many readers of JSON refuse. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name.toWellFormed(), wellFormed(each)]));
 }
 
 /** What makes an item one of a kind at its source, whatever its number is. */

@@ -70,9 +70,10 @@ export function keepBy(query: Query, names: readonly string[]): Pick<PageRequest
     keep: (entry) =>
       wanted.every(({ attribute, words }) => {
         const value = entry[attribute];
-        if (Array.isArray(value)) return words.some((word) => value.includes(word));
-        // What is not there is no text: the word "null" finds nothing but itself.
-        return typeof value === "string" && words.includes(value);
+        if (Array.isArray(value)) return value.some((each) => words.includes(String(each).normalize("NFC")));
+        // What is not there is no text: the word "null" finds nothing but itself. The words are normalised; what was
+        // stored before that rule need not be.
+        return typeof value === "string" && words.includes(value.normalize("NFC"));
       }),
   };
 }

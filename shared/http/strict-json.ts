@@ -1,14 +1,16 @@
 import { limits } from "../limits.ts";
+import { clipped } from "../text.ts";
 import { HttpProblem } from "./problem.ts";
 
 /**
  * Reads a JSON text strictly before it is parsed: no duplicate member (RFC 8259 4 leaves them open and parsers differ),
  * no `__proto__`, no lone surrogate, at most 32 levels, an object at the top. Returns the source text of every number
- * that is a member of the top object, because a parsed number has lost its digits.
+ * that is a member of the top object, because a parsed number has lost its digits. With `halves` a lone surrogate is
+ * let through: RFC 8259 8.2 allows it, and text of a feed is cleaned where it is read.
  * @throws HttpProblem `malformed_json` or `duplicate_key`, naming the place
  */
-export function scanJson(text: string): ReadonlyMap<string, string> {
-  const scanner: Scanner = { text, at: 0, numbers: new Map() };
+export function scanJson(text: string, { halves = false } = {}): ReadonlyMap<string, string> {
+  const scanner: Scanner = { text, at: 0, numbers: new Map(), halves };
   space(scanner);
   if (peek(scanner) !== "{") throw malformed(scanner, "the body must be a JSON object");
   value(scanner, 1, "");
@@ -21,6 +23,7 @@ interface Scanner {
   readonly text: string;
   at: number;
   readonly numbers: Map<string, string>;
+  readonly halves: boolean;
 }
 
 const stringPattern = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
@@ -113,13 +116,13 @@ function text(scanner: Scanner): string {
   const source = take(scanner, stringPattern);
   if (source === undefined) throw malformed(scanner, "a string is not valid");
   const decoded = JSON.parse(source) as string;
-  if (!decoded.isWellFormed()) throw malformed(scanner, "a string holds half of a surrogate pair");
+  if (!scanner.halves && !decoded.isWellFormed()) throw malformed(scanner, "a string holds half of a surrogate pair");
   return decoded;
 }
 
 /** One member name as a step of a JSON Pointer (RFC 6901), cut to 100 characters. */
 export function escapePointer(name: string): string {
-  return name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1");
+  return clipped(name, 100).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function malformed(scanner: Scanner, what: string): HttpProblem {

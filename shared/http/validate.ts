@@ -2,6 +2,7 @@ import type { $ZodIssue, $ZodType } from "zod/v4/core";
 import { safeParse } from "zod/v4/core";
 import { type FieldError, failedFields } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
+import { clipped } from "../text.ts";
 import { HttpProblem, type ProblemEntry } from "./problem.ts";
 import { escapePointer } from "./strict-json.ts";
 
@@ -76,7 +77,7 @@ export function validQuery(
 }
 
 function parameterError(parameter: string, code: string, detail: string): ProblemEntry {
-  return { parameter: parameter.slice(0, 100), code, detail };
+  return { parameter: clipped(parameter, 100), code, detail };
 }
 
 function badParameters(errors: readonly ProblemEntry[]): HttpProblem {
@@ -102,6 +103,8 @@ function explain(issue: $ZodIssue): { code: string; detail: string } {
       return { code: "too_big", detail: `must ${sized(issue.origin, "at most", Number(issue.maximum))}` };
     case "invalid_key":
       return { code: "invalid_key", detail: `has a name that ${ruleText(issue.issues[0]?.message)}` };
+    case "custom":
+      return { code: String(issue.params?.["code"] ?? "invalid_format"), detail: ruleText(issue.message) };
     default:
       return { code: "invalid_format", detail: ruleText(issue.message) };
   }

@@ -43,6 +43,13 @@ Amounts are decimal strings with exactly the digits of their currency: \`"1250.0
 read them into a floating point number. Times are RFC 3339 in UTC with milliseconds. Identifiers begin with a
 prefix that tells their kind, and are opaque beyond that.
 
+Text is Unicode without control characters, tabs and line breaks included, and without halves of surrogate pairs; it
+is normalised to NFC before it is measured, compared and stored, and lengths count code points. Identifiers of your
+own, references, logins and email addresses hold no invisible characters and no marks of direction; names may hold
+U+200C, U+200D and variation selectors, but not only those. What breaks a rule answers 422 \`validation_failed\` with
+the field and the rule; in a query 400 \`invalid_parameter\`. Metadata has at most
+${limits.metadata.max_bytes / 1024} KiB, the bytes of its keys and values in UTF-8 (\`too_many_bytes\`).
+
 ## Lists
 A list comes in pages of at most ${limits.page.max_items}. Follow \`_links.next\`, or the \`Link\` header, until it
 is absent; the links carry your filters. A parameter that is not known answers 400. Lists may lag behind a write

@@ -160,10 +160,24 @@ function convert(roots: readonly $ZodType[]): Record<string, JsonObject> {
   );
 }
 
-/** Pattern of `text`, and the same in words that every language knows: `\\p` is no part of most. */
-const textPattern = String.raw`^(?!\s*$)[^\p{Cc}\p{Cs}]+$`;
 const control = String.raw`\x00-\x1f\x7f-\x9f`;
-const portableTextPattern = String.raw`^[^${control}]*[^\s${control}][^${control}]*$`;
+const portableText = String.raw`^[^${control}]*[^\s${control}][^${control}]*$`;
+
+/**
+ * Patterns with classes of Unicode by what every language knows instead: `\\p` is no part of most. That identifiers and
+ * names hold nothing invisible is said in words; a validator made from the document takes more than the service.
+ */
+const portable = new Map([
+  [patternOf(fields.text(1)), portableText],
+  [patternOf(fields.identifier(1)), portableText],
+  [patternOf(fields.name(1)), portableText],
+  [patternOf(fields.MetadataValue), `^[^${control}]*$`],
+]);
+
+/** The pattern that a schema of text asks for, as it stands there. */
+function patternOf(schema: $ZodType): unknown {
+  return (z.toJSONSchema(schema) as JsonObject)["pattern"];
+}
 
 /** What `setOf` makes of its words. */
 const setPattern = /^\^\(\?:([^()]*)\)\(\?:,\(\?:\1\)\)\{0,\d+\}\$$/;
@@ -183,7 +197,8 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
     delete json["pattern"];
     Object.assign(json, { type: "integer", minimum, maximum, default: default_items });
   }
-  if (json["pattern"] === textPattern) json["pattern"] = portableTextPattern;
+  json["pattern"] = portable.get(json["pattern"]) ?? json["pattern"];
+  if (json["pattern"] === undefined) delete json["pattern"];
   if (String(json["pattern"]).includes("\\p{")) throw new Error(`${json["pattern"]} needs a portable form here.`);
   const words = setPattern.exec(String(json["pattern"] ?? ""))?.[1];
   if (words !== undefined) {

@@ -182,7 +182,7 @@ const memberTexts: Readonly<Record<string, string>> = {
   disabled_at: "When it was disabled.",
   disabled_reason: "Why it was disabled.",
   duration_ms: "Milliseconds that it took.",
-  email: "Email address; trimmed and lower-cased, unique among the clients of the brokerage.",
+  email: "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
   endpoint_id: "The webhook endpoint.",
   environment: "Stage of the service.",
   equity: "Balance, credit and floating profit together.",
@@ -197,7 +197,7 @@ const memberTexts: Readonly<Record<string, string>> = {
   expected_next_seq: "Number that the next item must have.",
   expires_at: "When it lapses unless it is decided before.",
   expires_in: "Seconds until the access token expires.",
-  external_id: "Your own identifier; unique among resources of its kind.",
+  external_id: "Your own identifier, without invisible characters; unique among resources of its kind.",
   fee: "Part of the amount that the brokerage keeps.",
   filled_at: "When it was filled; null before.",
   first_failure_at: "When the current run of failures began.",
@@ -263,7 +263,9 @@ const memberTexts: Readonly<Record<string, string>> = {
   market_status: "Whether it can be executed now: its sessions open and close it, its feed can halt it.",
   max_leverage: "Highest leverage in this symbol; null when the account decides alone.",
   message: "Reason for people.",
-  metadata: "Your own keys and values: at most 50, keys of 40 and values of 500 characters.",
+  metadata:
+    "Your own keys and values: at most 50, keys of 40 and values of 500 characters, 16 KiB in all (bytes of keys and " +
+    "values in UTF-8).",
   method: "How the money moves.",
   metrics_as_of: "Time of the oldest price that the amounts were computed with.",
   metrics_stale: "Whether a price that they were computed with is too old.",

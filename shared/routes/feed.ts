@@ -84,6 +84,9 @@ applied is put aside (\`rejected\`, see the rejects of the source) and holds up 
 \`deferred\`: send the items after \`accepted_through\` again. A batch without items is a sign of life: send one every
 15 seconds. After 60 seconds without one the source is stale, and nothing is decided on its positions.
 
+Text is cleaned and never refused: identifiers lose control and invisible characters (such as the zero bytes that pad
+them) and are normalised to NFC, half a surrogate pair becomes U+FFFD, and a description is cut at 200 characters.
+
 Types of items and their \`data\`:
 
 - \`execution\`: a deal that opened lots (\`action: open\`, \`platform_login\`, \`deal_id\`, \`position_id\`,
@@ -111,6 +114,7 @@ Types of items and their \`data\`:
   computes: true,
   body: FeedBatch,
   named: true,
+  cleaned: true,
   reply: FeedReceipt,
   status: 200,
   example: {

@@ -80,6 +80,8 @@ export interface Route {
    * Idempotency-Key is neither taken nor needed.
    */
   readonly named?: true;
+  /** Text in the body is another system's and cleaned where it is read: nothing in it may hold up the rest. */
+  readonly cleaned?: true;
   /** It computes for seconds and gets a whole processor for it. */
   readonly computes?: true;
   /** Queues of deliveries that the function sends to. */

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
-import { Links, pageParameters, setOf, Timestamp, text } from "./fields.ts";
+import { Links, name, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
 const Status = z.enum(["active", "revoked"]);
@@ -22,14 +22,14 @@ function isAddressRange(value: string): boolean {
 
 /** `POST /applications`. Without `allowed_ips` it may call from anywhere. */
 export const CreateApplicationRequest = z.strictObject({
-  name: text(100),
+  name: name(100),
   scopes: Scopes,
   allowed_ips: z.optional(AddressRanges),
 });
 
 /** `PATCH /applications/{id}`, a merge patch: null lets it call from anywhere again. */
 export const UpdateApplicationRequest = z.strictObject({
-  name: z.optional(text(100)),
+  name: z.optional(name(100)),
   scopes: z.optional(Scopes),
   allowed_ips: z.optional(z.nullable(AddressRanges)),
 });

@@ -3,8 +3,10 @@ import {
   CalendarDate,
   Country,
   createdRange,
+  identifier,
   Metadata,
   MetadataPatch,
+  name,
   pageParameters,
   resourceFields,
   setOf,
@@ -38,21 +40,27 @@ const Address = z.strictObject({
   line2: z.optional(z.nullable(text(200))),
   city: text(100),
   region: z.optional(z.nullable(text(100))),
-  postal_code: z.optional(z.nullable(text(20))),
+  postal_code: z.optional(z.nullable(identifier(20))),
   country: Country,
 });
 
-/** Trimmed and lower-cased before it is checked and stored, so that two spellings are one address. */
+/**
+ * Trimmed, lower-cased and normalised (NFC) before it is checked and stored, so that two spellings are one address; it
+ * holds no character that is not seen.
+ */
 const Email = z.pipe(
   z.pipe(
     z.string(),
-    z.transform((value: string) => value.trim().toLowerCase()),
+    z.transform((value: string) => value.trim().toLowerCase().normalize("NFC")),
   ),
   z
     .string()
     .check(
       z.maxLength(254),
-      z.regex(/^[^\s@<>()[\],;:"\\\p{Cc}]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/u, "must be an email address"),
+      z.regex(
+        /^[^\s@<>()[\],;:"\\\p{Cc}\p{Cs}\p{Cf}\p{DI}]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/u,
+        "must be an email address without invisible characters",
+      ),
     ),
 );
 
@@ -66,17 +74,17 @@ const TimeZone = z
     z.maxLength(50),
     z.regex(/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/, "must be a time zone name (IANA)"),
   );
-const Tags = z.array(text(50)).check(z.maxLength(20));
+const Tags = z.array(name(50)).check(z.maxLength(20));
 
 const profile = {
-  external_id: z.nullable(text(64)),
-  middle_name: z.nullable(text(100)),
+  external_id: z.nullable(identifier(64)),
+  middle_name: z.nullable(name(100)),
   phone: z.nullable(Phone),
   date_of_birth: z.nullable(CalendarDate),
   nationality: z.nullable(Country),
   country: z.nullable(Country),
   address: z.nullable(Address),
-  registration_number: z.nullable(text(200)),
+  registration_number: z.nullable(identifier(200)),
 };
 
 const optionalProfile = {
@@ -100,16 +108,16 @@ const optionalProfile = {
 export const CreateClientRequest = z.strictObject({
   type: z.optional(ClientType),
   email: Email,
-  first_name: z.optional(text(100)),
-  last_name: z.optional(text(100)),
-  company_name: z.optional(text(200)),
+  first_name: z.optional(name(100)),
+  last_name: z.optional(name(100)),
+  company_name: z.optional(name(200)),
   ...optionalProfile,
 });
 
 const VerificationPatch = z.strictObject({
   level: z.optional(z.enum(["none", "basic", "full"])),
-  provider: z.optional(z.nullable(text(64))),
-  reference: z.optional(z.nullable(text(128))),
+  provider: z.optional(z.nullable(name(64))),
+  reference: z.optional(z.nullable(identifier(128))),
   expires_at: z.optional(z.nullable(TimestampInput)),
   rejection_reasons: z.optional(z.array(RejectionReason).check(z.maxLength(10))),
 });
@@ -117,9 +125,9 @@ const VerificationPatch = z.strictObject({
 /** `PATCH /clients/{id}`, a merge patch (RFC 7396). */
 export const UpdateClientRequest = z.strictObject({
   email: z.optional(Email),
-  first_name: z.optional(text(100)),
-  last_name: z.optional(text(100)),
-  company_name: z.optional(text(200)),
+  first_name: z.optional(name(100)),
+  last_name: z.optional(name(100)),
+  company_name: z.optional(name(200)),
   ...optionalProfile,
   metadata: z.optional(MetadataPatch),
   status: z.optional(Status),
@@ -136,8 +144,8 @@ export const ListClientsQuery = z.strictObject({
   verification_status: z.optional(setOf(VerificationStatus.options)),
   country: z.optional(Country),
   email: z.optional(Email),
-  external_id: z.optional(text(64)),
-  tag: z.optional(text(50)),
+  external_id: z.optional(identifier(64)),
+  tag: z.optional(name(50)),
   sort: z.optional(z.enum(["-created_at", "created_at"])),
 });
 

@@ -1,14 +1,40 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
-import { CalendarDate, id, Links, pageParameters, setOf, Timestamp, TimestampInput, text } from "./fields.ts";
+import { clipped } from "../text.ts";
+import { CalendarDate, id, Links, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
 import { platformKinds } from "./transaction.ts";
 
 /** Number of an item in its feed: a whole number from 1, without leading zeros. */
 const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
-/** What a platform calls one of its own: a deal, a position, an order, a login. */
-const PlatformId = text(64);
+/**
+ * What a platform calls one of its own: a deal, a position, an order, a login. It is cleaned as `identifier` asks for,
+ * never refused for a character: platforms pad names with zero bytes, and a deal that is put aside is money that is not
+ * booked.
+ */
+const PlatformId = z.string().check(
+  z.overwrite((value) =>
+    value
+      .toWellFormed()
+      .normalize("NFC")
+      .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu, ""),
+  ),
+  z.minLength(1),
+  z.maxLength(64),
+);
+/** Text of a feed for people: without control characters, and cut where it is too long. */
+const Description = z.string().check(
+  z.overwrite((value) =>
+    clipped(
+      value
+        .normalize("NFC")
+        .replace(/\p{Cc}+/gu, " ")
+        .trim(),
+      200,
+    ),
+  ),
+);
 /** Money that a platform booked, with the sign that it had on the account. */
 const SignedMoney = z
   .string()
@@ -152,7 +178,7 @@ export const FeedBalanceOperation = z.strictObject({
 /** A symbol with its terms. `market_status` halts it whatever its sessions say; without it they decide. */
 export const FeedSymbol = z.strictObject({
   symbol: SymbolName,
-  description: text(200),
+  description: Description,
   ...symbolTerms,
   max_leverage: z.optional(z.nullable(z.int().check(z.minimum(1), z.maximum(1000)))),
   margin_factor: z.optional(Decimal),

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
+import { metadataBytes } from "../text.ts";
 
 /** RFC 3339 in UTC with milliseconds: `2026-11-21T06:30:00.123Z`. */
 export const Timestamp = z
@@ -55,33 +56,68 @@ export const Country = z
   .string()
   .check(z.regex(/^[A-Z]{2}$/, "must be a country code of two capital letters (ISO 3166-1)"));
 
-/** Text without control characters, not blank, at most `max` characters. */
+// Normalised first (Unicode Annex 15, NFC): what is measured is what is compared and stored.
 // @__NO_SIDE_EFFECTS__
-export function text(max: number) {
-  return z
-    .string()
-    .check(
-      z.minLength(1),
-      z.maxLength(max),
-      z.regex(/^(?!\s*$)[^\p{Cc}\p{Cs}]+$/u, "must be text without control characters and not blank"),
-    );
+function normalised(max: number, pattern: RegExp, rule: string) {
+  return z.string().check(z.normalize("NFC"), z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
 }
 
-/** What the caller keeps with a resource: at most 50 keys of 40 characters, values of at most 500. */
-export const Metadata = z
-  .record(
-    z
-      .string()
-      .check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "must be 1 to 40 letters, digits, dots, hyphens or underscores")),
-    z.string().check(z.maxLength(limits.metadata.max_value_characters)),
-  )
-  .check(z.refine((value) => Object.keys(value).length <= limits.metadata.max_keys, "must not hold more than 50 keys"));
+/** Text for people, at most `max` characters: no control character, no half of a surrogate pair, not blank. */
+// @__NO_SIDE_EFFECTS__
+export function text(max: number) {
+  const pattern = /^(?![\s\p{DI}]*$)[^\p{Cc}\p{Cs}]+$/u;
+  return normalised(max, pattern, "must be text without control characters and not blank");
+}
 
-/** Metadata in a merge patch: null removes a key. */
-export const MetadataPatch = z.record(
-  z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "must be 1 to 40 letters, digits, dots, hyphens or underscores")),
-  z.nullable(z.string().check(z.maxLength(limits.metadata.max_value_characters))),
+/**
+ * Text that identifies: two that look the same are the same. So it holds nothing that is not seen either: no format
+ * character (Cf, marks of direction among them), no separator of lines, nothing that is ignored by default (DI).
+ */
+// @__NO_SIDE_EFFECTS__
+export function identifier(max: number) {
+  const pattern = /^(?!\s*$)[^\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{DI}]+$/u;
+  return normalised(max, pattern, "must be text without control or invisible characters and not blank");
+}
+
+/**
+ * A name of a person or a thing: as {@link identifier}, but U+200C and U+200D join the letters of Persian and of Indic
+ * scripts, and variation selectors (VS) choose the form of a Han character.
+ */
+// @__NO_SIDE_EFFECTS__
+export function name(max: number) {
+  const pattern = /^(?![\s\p{DI}]*$)(?:[^\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|\u200c|\u200d|\p{VS})+$/u;
+  const but = "other than U+200C, U+200D and variation selectors";
+  return normalised(max, pattern, `must be text without control characters or invisible ones ${but}, and not blank`);
+}
+
+const { max_keys, max_value_characters, max_bytes } = limits.metadata;
+
+const MetadataKey = z
+  .string()
+  .check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "must be 1 to 40 letters, digits, dots, hyphens or underscores"));
+/** One value of metadata. */
+export const MetadataValue = z
+  .string()
+  .check(
+    z.normalize("NFC"),
+    z.maxLength(max_value_characters),
+    z.regex(/^[^\p{Cc}\p{Cs}]*$/u, "must be text without control characters"),
+  );
+
+/** What the caller keeps with a resource: keys of 40 characters, values of 500, both bounded together in bytes. */
+export const Metadata = z.record(MetadataKey, MetadataValue).check(
+  z.refine((value) => Object.keys(value).length <= max_keys, {
+    error: `must not hold more than ${max_keys} keys`,
+    params: { code: "too_many_keys" },
+  }),
+  z.refine((value) => metadataBytes(value) <= max_bytes, {
+    error: `must have at most ${max_bytes} bytes, its keys and values in UTF-8 together`,
+    params: { code: "too_many_bytes" },
+  }),
 );
+
+/** Metadata in a merge patch: null removes a key. The bounds of the whole are those of what the merge comes to. */
+export const MetadataPatch = z.record(MetadataKey, z.nullable(MetadataValue));
 
 /** Pattern of a ULID in capitals, as identifiers hold it. */
 export const ulid = "[0-9A-HJKMNP-TV-Z]{26}";

@@ -4,8 +4,10 @@ import {
   Currency,
   createdRange,
   id,
+  identifier,
   Metadata,
   Money,
+  name,
   pageParameters,
   resourceFields,
   setOf,
@@ -49,7 +51,7 @@ const Endpoint = z.strictObject({
   iban: z.optional(z.string().check(z.regex(/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/, "must be an IBAN without spaces"))),
   wallet: z.optional(z.string().check(z.regex(/^[A-Za-z0-9:_-]{8,128}$/, "must be a wallet address"))),
   card_last4: z.optional(z.string().check(z.regex(/^\d{4}$/, "must be 4 digits"))),
-  holder: z.optional(text(200)),
+  holder: z.optional(name(200)),
 });
 
 const request = {
@@ -58,9 +60,9 @@ const request = {
   currency: z.optional(Currency),
   fee: z.optional(MoneyInput),
   method: z.optional(Method),
-  provider: z.optional(z.nullable(text(64))),
-  provider_reference: z.optional(z.nullable(text(128))),
-  external_id: z.optional(z.nullable(text(64))),
+  provider: z.optional(z.nullable(name(64))),
+  provider_reference: z.optional(z.nullable(identifier(128))),
+  external_id: z.optional(z.nullable(identifier(64))),
   description: z.optional(z.nullable(text(500))),
   expires_at: z.optional(TimestampInput),
   status: z.optional(z.enum(["pending", "completed"])),
@@ -94,8 +96,8 @@ const ofAccount = {
   kind: z.optional(setOf(TransactionKind.options)),
   status: z.optional(setOf(TransactionStatus.options)),
   method: z.optional(setOf(Method.options)),
-  external_id: z.optional(text(64)),
-  provider_reference: z.optional(text(128)),
+  external_id: z.optional(identifier(64)),
+  provider_reference: z.optional(identifier(128)),
 };
 
 /** Query of `GET /accounts/{id}/transactions`. */

@@ -4,6 +4,7 @@ import { eventTypes, optInEventTypes } from "./event-types.ts";
 import {
   createdRange,
   id,
+  identifier,
   Metadata,
   MetadataPatch,
   pageParameters,
@@ -46,7 +47,7 @@ const subscription = {
   description: z.nullable(text(500)),
   event_types: z.array(Subscription).check(z.minLength(1), z.maxLength(bounds.max_event_types)),
   account_ids: z.nullable(z.array(id("acc")).check(z.maxLength(bounds.max_filter_entries))),
-  group_ids: z.nullable(z.array(text(64)).check(z.maxLength(bounds.max_filter_entries))),
+  group_ids: z.nullable(z.array(identifier(64)).check(z.maxLength(bounds.max_filter_entries))),
 };
 
 const optionalSubscription = {

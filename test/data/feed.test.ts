@@ -24,6 +24,20 @@ const call = (method: string, address: string, body?: unknown) =>
 
 const { newSource, trader, unusedLogin } = bridge(api, caller);
 
+describe("text of a platform", () => {
+  it("is cleaned: names padded with zero bytes are booked, and are the same names without them", async () => {
+    const [source, { id, login }] = [await newSource(), await trader()];
+    const [opened] = await source.send(
+      opening(`${login}\u0000`, "t-1\u0000\u0000", "tp-1\u0000", { order_id: "\ud800" }),
+    );
+    expect(opened).toMatchObject({ status: "applied" });
+    const [again, closed] = await source.send(opening(login, "t-1", "tp-1"), closing("t-2\u200b", "tp-1"));
+    expect([again, closed]).toMatchObject([{ status: "duplicate" }, { status: "applied", trade_id: opened.trade_id }]);
+    expect((await broker.get(`/trades/${opened.trade_id}`)).account_id).toBe(id);
+    expect(await source.rejects()).toEqual([]);
+  });
+});
+
 describe("a source", () => {
   it.each([
     [{ name: "internal", platform: "mt5" }, "#/name"],

@@ -56,13 +56,14 @@ interface Layer {
 /** The layers; the first that matches a file is its layer. Files of one layer import each other freely. */
 const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
+  { path: "shared/text.ts", values: [] },
   { path: "shared/runtime/", values: [] },
-  { path: "shared/schema/", values: ["shared/limits.ts"] },
-  { path: "shared/domain/", values: ["shared/limits.ts"], types: ["shared/schema/"] },
+  { path: "shared/schema/", values: ["shared/limits.ts", "shared/text.ts"] },
+  { path: "shared/domain/", values: ["shared/limits.ts", "shared/text.ts"], types: ["shared/schema/"] },
   { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },
   {
     path: "shared/data/",
-    values: ["shared/schema/", "shared/domain/", "shared/runtime/", "shared/limits.ts"],
+    values: ["shared/schema/", "shared/domain/", "shared/runtime/", "shared/limits.ts", "shared/text.ts"],
   },
   {
     path: "shared/http/",
@@ -73,6 +74,7 @@ const layers: readonly Layer[] = [
       "shared/routes/",
       "shared/runtime/",
       "shared/limits.ts",
+      "shared/text.ts",
     ],
   },
   {
