@@ -119,6 +119,13 @@ export const limits = {
   events: {
     /** Events that one publishing transaction numbers (DynamoDB: 100 items in one transaction). */
     max_per_commit: 40,
+    /** Bytes of events in one outbox item; an item of DynamoDB has 400 KiB, and the rest is its keys. */
+    max_item_bytes: 384 * 1024,
+    /**
+     * Bytes of events that one publishing transaction takes out of outbox items and puts as events: twice as much and
+     * their keys are below the 4 MB of a transaction (DynamoDB).
+     */
+    max_published_bytes: 1536 * 1024,
     kept_seconds: 90 * 24 * 3600,
     /** An outbox item that is still there after this time is found by the sweep. */
     unpublished_after_seconds: 60,

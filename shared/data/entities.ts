@@ -21,7 +21,7 @@ import type { UnjoinedLeg } from "../domain/transaction-legs.ts";
 import type { Replay, SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { applicationType, outboxType, pulseType, quoteType, riskType } from "./table-shape.ts";
+import { applicationType, outboxPartType, outboxType, pulseType, quoteType, riskType } from "./table-shape.ts";
 
 /** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
 export interface Key {
@@ -507,8 +507,10 @@ export interface Outbox {
   readonly root_id: string;
   /** Version of that resource in the first event: the order of the commits of one resource, whatever the clocks say. */
   readonly root_version: number;
-  /** JSON of each event without id and sequence. */
+  /** JSON of each event without id and sequence; of the first ones, where there are parts. */
   readonly events: readonly string[];
+  /** How many parts hold the events that do not fit; absent when all do. */
+  readonly parts?: number;
   readonly created_at: string;
   /** When the sweep looks for it, RFC 3339. */
   readonly wake_at: string;
@@ -520,6 +522,25 @@ export const outboxes = {
   keyOf: (item: Outbox): Key => ({ pk: `${item.tenant_id}#${item.root_id}`, sk: `OUTBOX#${ulidOf(item.id)}` }),
   indexesOf: (item: Outbox): IndexKeys => dueKeys("OUTBOX", item.id, item.wake_at),
 } satisfies Entity<Outbox> & Record<string, unknown>;
+
+/** Events of a commit that its outbox item has no room for. Inserted and deleted together with it. */
+export interface OutboxPart {
+  readonly tenant_id: string;
+  readonly root_id: string;
+  readonly outbox_id: string;
+  /** From 1: the order of the parts. */
+  readonly number: number;
+  readonly events: readonly string[];
+}
+
+/** Parts of outbox items, each beside its own. */
+export const outboxParts = {
+  et: outboxPartType,
+  keyOf: ({ tenant_id, root_id, outbox_id, number }: Omit<OutboxPart, "events">): Key => ({
+    pk: `${tenant_id}#${root_id}`,
+    sk: `OUTBOX#${ulidOf(outbox_id)}#${String(number).padStart(2, "0")}`,
+  }),
+} satisfies Entity<OutboxPart> & Record<string, unknown>;
 
 /** A published event: its number and the bytes that everyone is shown. */
 export interface PublishedEvent {

@@ -1,29 +1,58 @@
 import type { Context, DomainEvent } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
-import type { Outbox } from "./entities.ts";
+import { type Key, type Outbox, outboxes, outboxParts } from "./entities.ts";
+import { putNew, type TransactItem } from "./write.ts";
 
 /**
- * The one outbox item of a commit: its events in order, complete but for id and sequence, which they get when they are
- * published. `delayMs` turns a business delay into real time.
+ * The outbox item of a commit: its events in order, complete but for id and sequence, which they get when they are
+ * published. What does not fit it goes into parts beside it, written in the same transaction: how large a resource may
+ * be is a rule of requests, and one that was stored before the rule must still be told of. `delayMs` turns a business
+ * delay into real time.
  */
-export function outboxOf(
+export function putOutbox(
   events: readonly [DomainEvent, ...DomainEvent[]],
   context: Context,
   delayMs: (seconds: number) => number,
-): Outbox {
+): TransactItem[] {
   if (events.length > limits.events.max_per_commit) {
     throw new Error(`A commit may write ${limits.events.max_per_commit} events, not ${events.length}.`);
   }
   const wake = Date.parse(context.now) + delayMs(limits.events.unpublished_after_seconds);
-  return {
+  const [own = [], ...more] = portions(events.map((event) => JSON.stringify(eventBody(event, context))));
+  const outbox: Outbox = {
     id: context.newId("obx"),
     tenant_id: context.tenant_id,
     root_id: events[0].resource.id,
     root_version: events[0].resource.version,
-    events: events.map((event) => JSON.stringify(eventBody(event, context))),
+    events: own,
+    ...(more.length === 0 ? {} : { parts: more.length }),
     created_at: context.now,
     wake_at: new Date(wake).toISOString(),
   };
+  const { id: outbox_id, tenant_id, root_id } = outbox;
+  const parts = more.map((texts, at) => ({ tenant_id, root_id, outbox_id, number: at + 1, events: texts }));
+  return [putNew(outboxes, outbox), ...parts.map((part) => putNew(outboxParts, part))];
+}
+
+/** Texts in their order, as many to an item as it holds. */
+function portions(texts: readonly string[]): string[][] {
+  const items: string[][] = [];
+  let left = 0;
+  for (const text of texts) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > left) {
+      items.push([]);
+      left = limits.events.max_item_bytes;
+    }
+    items.at(-1)?.push(text);
+    left -= bytes;
+  }
+  return items;
+}
+
+/** Keys of the parts of an outbox item; none for nearly all. */
+export function partKeys({ id: outbox_id, tenant_id, root_id, parts = 0 }: Outbox): Key[] {
+  return Array.from({ length: parts }, (_, at) => outboxParts.keyOf({ tenant_id, root_id, outbox_id, number: at + 1 }));
 }
 
 /** An event as it waits in the outbox: `client_id` and `account_id` are for the indexes and are not shown. */

@@ -6,9 +6,9 @@ import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { overdue, type Swept } from "./due.ts";
-import { eventId, events, type Outbox, outboxes, type PublishedEvent, sequences } from "./entities.ts";
+import { eventId, events, type Outbox, type OutboxPart, outboxes, type PublishedEvent, sequences } from "./entities.ts";
 import { addressees, fanOut, fanOutAgain } from "./fan-out.ts";
-import type { WaitingEvent } from "./outbox.ts";
+import { partKeys, type WaitingEvent } from "./outbox.ts";
 import { lastSequence } from "./sequences.ts";
 import { backoffMs, isThrottle, readKeys } from "./store.ts";
 import { table } from "./table.ts";
@@ -51,8 +51,21 @@ async function publishIsolated(tenant: string, batch: readonly Outbox[]): Promis
   }
 }
 
+/**
+ * An outbox item with the events of its parts. One that is gone has been published, and is left as it came.
+ * @throws when a part is not seen yet: DynamoDB may show a transaction on one item before it shows it on another
+ */
+async function inFull(item: Outbox): Promise<Outbox> {
+  if (item.parts === undefined) return item;
+  const [stored, ...found] = await readKeys([outboxes.keyOf(item), ...partKeys(item)]);
+  if (stored === undefined) return item;
+  const parts = found.filter((part) => part !== undefined) as OutboxPart[];
+  if (parts.length < item.parts) throw new Error("A part of an outbox item is not there yet.");
+  return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };
+}
+
 async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<void> {
-  let waiting = batch;
+  let waiting: readonly Outbox[] = await Promise.all(batch.map(inFull));
   const gone: Outbox[] = [];
   let published: readonly PublishedEvent[] = [];
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
@@ -92,6 +105,7 @@ async function tryPublish(
       Delete: { TableName: env.tableName, Key: outboxes.keyOf(item), ConditionExpression: "attribute_exists(pk)" },
     })),
     ...published.map((event) => putNew(events, event)),
+    ...batch.flatMap(partKeys).map((Key) => ({ Delete: { TableName: env.tableName, Key } })),
   ];
   try {
     await table.send(new TransactWriteCommand({ TransactItems: items }));
@@ -183,16 +197,20 @@ function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
   return timed.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)).map(({ item }) => item);
 }
 
-/** Runs of items whose events fit one transaction. */
+/** Runs of items whose events fit one transaction by number and by size; one that has parts is a run of its own. */
 function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
+  const { max_per_commit, max_published_bytes } = limits.events;
   const runs: Outbox[][] = [];
-  let count = Number.POSITIVE_INFINITY;
+  let [count, bytes] = [Number.POSITIVE_INFINITY, 0];
   for (const item of items) {
-    if (count + item.events.length > limits.events.max_per_commit) {
+    const size = item.events.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    const full = count + item.events.length > max_per_commit || bytes + size > max_published_bytes;
+    if (full || item.parts !== undefined) {
       runs.push([]);
-      count = 0;
+      [count, bytes] = [0, 0];
     }
-    count += item.events.length;
+    count = item.parts === undefined ? count + item.events.length : Number.POSITIVE_INFINITY;
+    bytes += size;
     runs.at(-1)?.push(item);
   }
   return runs;

@@ -26,6 +26,7 @@ import {
   ledgers,
   orders,
   outboxes,
+  outboxParts,
   priceWalks,
   pulses,
   quotes,
@@ -108,6 +109,9 @@ async function removeAccounts(walk: Walk): Promise<void> {
   }
 }
 
+/** What the walk through an account's partition leaves: the account and its risk have steps of their own. */
+const kept: ReadonlySet<string> = new Set([accounts.et, outboxes.et, outboxParts.et, risks.et]);
+
 /**
  * The money first: every posting, hold and trade writes it, so none can come after. The account itself comes last,
  * because the rest is found by it.
@@ -119,7 +123,7 @@ async function removeAccount(walk: Walk, id: string): Promise<void> {
   const account = accounts.key(tenant, id);
   for await (const page of walk.pages(account.pk)) {
     // Events that are not published yet are: the log of events stays, and ends with them.
-    const others = page.filter(({ et }) => et !== accounts.et && et !== outboxes.et && et !== risks.et);
+    const others = page.filter(({ et }) => !kept.has(String(et)));
     await walk.remove("other_items", others.map(keyIn));
   }
   for (const partition of [ledgers.partition(tenant, id), unjoinedLegs.partition(tenant, id)]) {

@@ -20,7 +20,6 @@ import {
   eventKeyOf,
   events,
   type Key,
-  outboxes,
   type PublishedEvent,
   type StoredReply,
   storedReplies,
@@ -30,9 +29,9 @@ import {
   webhookHealths,
   webhooks,
 } from "./entities.ts";
-import { outboxOf } from "./outbox.ts";
+import { putOutbox } from "./outbox.ts";
 import { readItem, readRawItem, table } from "./table.ts";
-import { putNew, putReply, type TransactItem, writeOf } from "./write.ts";
+import { putReply, type TransactItem, writeOf } from "./write.ts";
 
 /**
  * A stored item that a handler asks for, typed by its kind. The tenant is filled in from the token, never from the
@@ -268,7 +267,7 @@ async function commit<R>(
   const [first, ...more] = decision.events;
   const items: TransactItem[] = [
     ...decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant))),
-    ...(first === undefined ? [] : [putNew(outboxes, outboxOf([first, ...more], context, delayMs))]),
+    ...(first === undefined ? [] : putOutbox([first, ...more], context, delayMs)),
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
   ];
   try {

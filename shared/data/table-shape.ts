@@ -66,6 +66,9 @@ export const outboxType = "OUTBOX";
 /** Item type of the risk of an account; the same filter matches those that carry `wake_at` as text. */
 export const riskType = "RISK";
 
+/** Item type of what does not fit an outbox item; it is found by that item alone. */
+export const outboxPartType = "OUTBOXPART";
+
 /** Item type of an application; those that wait for the gateway carry `wake_at` as text. */
 export const applicationType = "APP";
 

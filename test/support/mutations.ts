@@ -46,7 +46,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       [
         '    await table.send(new TransactWriteCommand({ TransactItems: items }));\n    return { kind: "fresh"',
-        `    const told = items.filter(({ Put: put }) => put?.Item?.["et"] === outboxes.et);
+        `    const told = items.filter(({ Put: put }) => put?.Item?.["et"] === "OUTBOX");
     await table.send(new TransactWriteCommand({ TransactItems: items.filter((item) => !told.includes(item)) }));
     for (const { Put: put } of told) await table.send(new PutCommand(put));
     return { kind: "fresh"`,
