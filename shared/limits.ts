@@ -76,6 +76,11 @@ export const limits = {
     max_reads: 3,
     entries_per_read: 250,
     max_filter_words: 20,
+    /**
+     * Bytes of a page as Lambda counts an answer, whose body is a text inside JSON and so escaped once more. Lambda
+     * takes 6 MB (AWS docs: Lambda quotas, synchronous response); the rest is headers, links and slack.
+     */
+    max_bytes: 4 * 1024 * 1024,
     /** Partitions of accounts that one page asks for positions side by side. */
     queries_at_once: 25,
   },

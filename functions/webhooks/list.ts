@@ -1,5 +1,5 @@
 import { webhooks } from "../../shared/data/entities.ts";
-import { pageOfPartition } from "../../shared/data/list.ts";
+import { pageOfPartition, pageWith } from "../../shared/data/list.ts";
 import { endpointsWithHealth } from "../../shared/data/webhook-reads.ts";
 import { endpointBody, isThere, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
 import { keepBy } from "../../shared/http/filters.ts";
@@ -18,6 +18,6 @@ export const handler = await list(listWebhookEndpoints, async ({ caller: { tenan
       return own !== undefined && isThere(own.endpoint) && (keep?.({ ...endpointBody(own) }) ?? true);
     },
   });
-  const items = page.items.flatMap(({ id }) => all.get(id) ?? []);
-  return pageReply(place, { ...page, items }, endpointBody);
+  const found = page.items.map(({ id }) => all.get(id));
+  return pageReply(place, pageWith(page, found), endpointBody);
 });

@@ -26,8 +26,28 @@ export interface PageRequest {
 /** One page: its items in the order of the list, and where to go on from; undefined at an end. */
 export interface Page<T> {
   readonly items: readonly T[];
+  /** Sort key of each item: where a page that ends with it goes on. */
+  readonly sorts: readonly string[];
+  /** Which way its cursor went. */
+  readonly direction: Cursor["direction"];
   readonly next: Cursor | undefined;
   readonly prev: Cursor | undefined;
+}
+
+/** A page with what was found for each of its items; what is gone, or not wanted, is left out. */
+export function pageWith<U>(page: Page<unknown>, found: readonly (U | undefined)[]): Page<U> {
+  const kept = found.flatMap((item, place) => (item === undefined ? [] : [{ item, sort: page.sorts[place] ?? "" }]));
+  return { ...page, items: kept.map(({ item }) => item), sorts: kept.map(({ sort }) => sort) };
+}
+
+/** The items of a page that come first on its way, so many of them; the page after it goes on where they end. */
+export function shortened<T>(page: Page<T>, count: number): Page<T> {
+  const { direction, items, sorts } = page;
+  const part = direction === "next" ? ([0, count] as const) : ([items.length - count, items.length] as const);
+  const left = sorts.slice(...part);
+  const position = left.at(direction === "next" ? -1 : 0);
+  if (count >= items.length || position === undefined) return page;
+  return { ...page, items: items.slice(...part), sorts: left, [direction]: { direction, position, inclusive: false } };
 }
 
 /** An entry of an index: the item that it is of, its place, and what the index carries of it. */
@@ -65,7 +85,7 @@ export async function pageOfIndex<T>(
     page.items.map(({ key }) => key),
     false,
   );
-  return { ...page, items: items.filter((item) => item !== undefined) as T[] };
+  return pageWith(page, items as (T | undefined)[]);
 }
 
 /**
@@ -171,13 +191,13 @@ function shownOf(
 
 /** Cuts the page out of what may be shown, and tells where its neighbours begin. */
 function cut(shown: readonly Entry[], frontier: string | undefined, { limit, cursor }: PageRequest): Page<Entry> {
-  const backward = cursor?.direction === "prev";
+  const direction = cursor?.direction ?? "next";
+  const backward = direction === "prev";
   const kept = shown.slice(0, limit);
   const end = shown.length > limit ? kept.at(-1)?.sort : frontier;
   const items = backward ? kept.toReversed() : kept;
   const back = backward ? "next" : "prev";
-  const onward: Cursor | undefined =
-    end === undefined ? undefined : { direction: backward ? "prev" : "next", position: end, inclusive: false };
+  const onward: Cursor | undefined = end === undefined ? undefined : { direction, position: end, inclusive: false };
   const nearest = kept[0]?.sort;
   // An empty page turns round at its own starting point and takes it along: the item there was on the page before.
   const returning: Cursor | undefined =
@@ -186,7 +206,8 @@ function cut(shown: readonly Entry[], frontier: string | undefined, { limit, cur
       : nearest === undefined
         ? { direction: back, position: cursor.position, inclusive: !cursor.inclusive }
         : { direction: back, position: nearest, inclusive: false };
-  return backward ? { items, next: returning, prev: onward } : { items, next: onward, prev: returning };
+  const page = { items, sorts: items.map(({ sort }) => sort), direction };
+  return backward ? { ...page, next: returning, prev: onward } : { ...page, next: onward, prev: returning };
 }
 
 async function advance(

@@ -1,6 +1,6 @@
 import { accounts, balances, risks } from "../data/entities.ts";
 import { type Held, withPositions } from "../data/holdings.ts";
-import { type Page, type PageRequest, pageOfEntries } from "../data/list.ts";
+import { type Page, type PageRequest, pageOfEntries, pageWith } from "../data/list.ts";
 import { readMarket } from "../data/market.ts";
 import { readKeys } from "../data/store.ts";
 import type { Account, Balance } from "../domain/account.ts";
@@ -35,13 +35,14 @@ export async function pageOfAccounts(tenant: string, place: ListPlace, source: A
   const moment = await momentOf(tenant, holdings);
   const isWanted = (each: Holdings) =>
     wanted?.includes(metricsAt(moment.market, each, moment.now).margin_status) ?? true;
-  return { page: { ...page, items: holdings.filter(isWanted) }, ...moment };
+  const found = holdings.map((each) => (isWanted(each) ? each : undefined));
+  return { page: pageWith(page, found), ...moment };
 }
 
 async function profiles(tenant: string, { index, partition }: AccountSource, request: PageRequest) {
   const page = await pageOfEntries(index, [partition], request, ["id"]);
   const ids = page.items.map(({ item }) => String(item["id"]));
-  return { ...page, items: await readHeld(tenant, ids) };
+  return pageWith(page, await readHeld(tenant, ids));
 }
 
 /** Accounts in these states by what is remembered of them; their own attributes are looked at once they are read. */
@@ -50,18 +51,22 @@ async function notNormal(tenant: string, states: readonly string[], { keep, ...r
   const page = await pageOfEntries("state", partitions, request, ["account_id"]);
   const ids = page.items.map(({ item }) => String(item["account_id"]));
   const held = await readHeld(tenant, ids);
-  return { ...page, items: held.filter(([account]) => keep?.({ ...account }) ?? true) };
+  const kept = (each: Held | undefined) => each !== undefined && (keep?.({ ...each[0] }) ?? true);
+  return pageWith(
+    page,
+    held.map((each) => (kept(each) ? each : undefined)),
+  );
 }
 
-async function readHeld(tenant: string, ids: readonly string[]): Promise<readonly Held[]> {
+async function readHeld(tenant: string, ids: readonly string[]): Promise<readonly (Held | undefined)[]> {
   const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
   return whole<[Account, Balance]>(await readKeys(keys, false), 2);
 }
 
-/** What was read in groups of so many items; a group that lacks one is left out. */
-function whole<G extends readonly unknown[]>(found: readonly unknown[], size: number): G[] {
+/** What was read in groups of so many items; a group that lacks one is undefined. */
+function whole<G extends readonly unknown[]>(found: readonly unknown[], size: number): (G | undefined)[] {
   const groups = Array.from({ length: found.length / size }, (_, at) => found.slice(at * size, (at + 1) * size));
-  return groups.filter((group) => !group.includes(undefined)) as unknown as G[];
+  return groups.map((group) => (group.includes(undefined) ? undefined : (group as unknown as G)));
 }
 
 async function momentOf(tenant: string, holdings: readonly Holdings[]): Promise<Moment> {
@@ -82,15 +87,15 @@ export async function pageOfWatched(tenant: string, place: ListPlace): Promise<W
     const id = String(item["account_id"]);
     return [risks.key(tenant, id), accounts.key(tenant, id), balances.key(tenant, id)];
   });
-  const found = whole<[StoredRisk, Account, Balance]>(await readKeys(keys, false), 3);
+  const found = pageWith(page, whole<[StoredRisk, Account, Balance]>(await readKeys(keys, false), 3));
   const holdings = await withPositions(
     tenant,
-    found.map(([, account, balance]) => [account, balance] as const),
+    found.items.map(([, account, balance]) => [account, balance] as const),
   );
   const moment = await momentOf(tenant, holdings);
-  const items = found.flatMap(([risk], at) => {
+  const items = found.items.map(([risk], at) => {
     const each = holdings[at];
-    return each === undefined ? [] : [{ holdings: each, risk }];
+    return each && { holdings: each, risk };
   });
-  return { page: { ...page, items }, ...moment };
+  return { page: pageWith(found, items), ...moment };
 }

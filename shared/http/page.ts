@@ -1,5 +1,5 @@
 import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../data/cursor.ts";
-import type { Page, PageRequest } from "../data/list.ts";
+import { type Page, type PageRequest, shortened } from "../data/list.ts";
 import type { Reply } from "../data/store.ts";
 import { limits } from "../limits.ts";
 import { inOrder, type MemberOrder } from "../schema/member-order.ts";
@@ -38,8 +38,34 @@ function knownCursor(text: string, fingerprint: string): Cursor {
 
 /**
  * A page as the API shows it: the items, links that carry every filter, and the same links in a Link header (RFC 8288).
+ * One that is larger than an answer may be ends earlier, and its link goes on from there.
  */
-export function pageReply<T>({ path, query, order }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
+export function pageReply<T>(place: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
+  const reply = wholeReply(place, page, show);
+  const { max_bytes } = limits.page;
+  // A unit of text is at most three bytes, escaped or in UTF-8: nearly every page is known to fit without a look.
+  if (reply.body.length * 3 <= max_bytes || payloadBytes(reply.body) <= max_bytes) return reply;
+  const { data } = JSON.parse(reply.body) as { readonly data: readonly unknown[] };
+  const sizes = data.map((each) => payloadBytes(JSON.stringify(each)));
+  return wholeReply(place, shortened(page, fitting(page.direction === "next" ? sizes : sizes.toReversed())), show);
+}
+
+/** Bytes of a body in the answer of a function: a text inside JSON. */
+function payloadBytes(body: string): number {
+  return Buffer.byteLength(JSON.stringify(body));
+}
+
+/** How many of the first items fit, at least one: no item of the table is larger than an answer may be. */
+function fitting(sizes: readonly number[]): number {
+  let bytes = 0;
+  const tooMany = sizes.findIndex((size) => {
+    bytes += size;
+    return bytes > limits.page.max_bytes;
+  });
+  return tooMany === -1 ? sizes.length : Math.max(1, tooMany);
+}
+
+function wholeReply<T>({ path, query, order }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
   const fingerprint = listFingerprint(path, query);
   const { cursor: _cursor, ...filters } = query;
   const address = (cursor?: Cursor) => {

@@ -1,5 +1,5 @@
 import { accounts, orders, positions, trades } from "../data/entities.ts";
-import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex } from "../data/list.ts";
+import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../data/list.ts";
 import { readMarket } from "../data/market.ts";
 import { readKeys } from "../data/store.ts";
 import type { Moment } from "../domain/trading/live.ts";
@@ -102,8 +102,7 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
   }));
   const keys = page.items.map(({ key }) => key);
   const [found, market] = await Promise.all([readKeys(keys, false), readMarket(tenant, needs)]);
-  const items = found.filter((item) => item !== undefined) as Position[];
-  return { page: { ...page, items }, market, now: nowIso() };
+  return { page: pageWith(page, found as (Position | undefined)[]), market, now: nowIso() };
 }
 
 /** A page of the orders of a tenant, or of one account of it: pending ones unless another status is asked for. */

@@ -51,9 +51,10 @@ the field and the rule; in a query 400 \`invalid_parameter\`. Metadata has at mo
 ${limits.metadata.max_bytes / 1024} KiB, the bytes of its keys and values in UTF-8 (\`too_many_bytes\`).
 
 ## Lists
-A list comes in pages of at most ${limits.page.max_items}. Follow \`_links.next\`, or the \`Link\` header, until it
-is absent; the links carry your filters. A parameter that is not known answers 400. Lists may lag behind a write
-for a moment, a read by identifier never does.
+A list comes in pages of at most ${limits.page.max_items}. A page holds fewer than you asked for when the whole would be
+larger than ${limits.page.max_bytes / 1024 / 1024} MB, or when a filter had to look at many items. Follow
+\`_links.next\`, or the \`Link\` header, until it is absent; the links carry your filters. A parameter that is not
+known answers 400. Lists may lag behind a write for a moment, a read by identifier never does.
 
 ## Repeating a request safely
 Send an \`Idempotency-Key\` of your own with everything that changes something, above all with money. Within

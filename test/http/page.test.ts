@@ -18,7 +18,10 @@ function place(query: Record<string, string> = {}) {
   return { path: "/v2/clients", query, order: memberOrder(reply) };
 }
 
-const nothing: Page<{ id: string }> = { items: [], next: undefined, prev: undefined };
+const nothing: Page<{ id: string }> = {
+  ...{ items: [], sorts: [], direction: "next" },
+  ...{ next: undefined, prev: undefined },
+};
 const onward = { direction: "next", position: "01B", inclusive: false } as const;
 const back = { direction: "prev", position: "01A", inclusive: true } as const;
 

@@ -6,6 +6,7 @@ import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { Handler } from "../../shared/http/endpoint.ts";
 import { judge } from "./description.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "./emulator.ts";
+import { answerBytes, quotas } from "./item-size.ts";
 import { type QueueEndpoint, startQueueEndpoint } from "./queue-endpoint.ts";
 import { lambdaContext, proxyEvent, type RequestParts, type TestCaller } from "./request.ts";
 import { type SecretsManager, startSecretsManager } from "./secrets-manager.ts";
@@ -72,6 +73,8 @@ export async function startApi(withStream = true): Promise<TestApi> {
       const handler = await handlerOf(row.file);
       const sent = seenRequest(method, address, event);
       const result = await handler(event, lambdaContext(parts?.timeoutMs));
+      const bytes = answerBytes(result);
+      if (bytes > quotas.answer_bytes) throw new Error(`${method} ${address}: an answer of ${bytes} bytes`);
       const faults = judge({ ...sent, ...seenAnswer(result) });
       if (faults.length > 0) throw new Error(`The document does not allow what was answered:\n${faults.join("\n")}`);
       return answerOf(result);

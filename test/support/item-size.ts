@@ -79,3 +79,8 @@ export function watchSizes(api: TestApi): SizeWatch {
   };
   return watch;
 }
+
+/** Bytes of a function's answer as Lambda counts it: the body is a text inside JSON, so it is escaped once more. */
+export function answerBytes(result: object): number {
+  return Buffer.byteLength(JSON.stringify(result));
+}
