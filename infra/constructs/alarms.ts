@@ -211,7 +211,7 @@ export class Alarms extends Construct {
       },
       {
         id: "iterator-age",
-        description: "Commits wait in the table's stream: events are published late.",
+        description: "Commits wait in the table's stream: events are published and stop-outs begin late.",
         metric: this.lambdaMetric(publisherId, "IteratorAge", "Maximum"),
         threshold: config.alarms.iteratorAgeMs,
         evaluationPeriods: 2,

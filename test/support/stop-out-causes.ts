@@ -129,6 +129,8 @@ export const stopOutCauses: readonly StopOutCause[] = [
     name: "an opening deal of a platform",
     prepare: async (ground) => {
       const { id, send, buy } = await platformAccount(ground, "700.00");
+      // A source that is heard of for the first time would wake the account too.
+      await send();
       return { account_id: id, act: () => send(buy("EURUSD", "1.10010", { commission: "-200.00" })) };
     },
   },
