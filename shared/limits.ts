@@ -276,6 +276,10 @@ export const limits = {
     parallel: 16,
     /** Tries to write a price that others write too. */
     quote_tries: 5,
+    /** A price whose time is further ahead of our clock is refused. */
+    clock_ahead_ms: 5000,
+    /** A price that is older than this loses to one of another source that was received within this time. */
+    backlog_ms: 5000,
     /** What is left of the function's time when nothing new is begun; the rest of a batch is sent again. */
     reserve_ms: 3000,
   },

@@ -1,13 +1,14 @@
 import { writeQuotes } from "../../shared/data/quotes.ts";
 import { tradingRef } from "../../shared/data/trading-items.ts";
+import { firstEpoch } from "../../shared/domain/feed/source.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { sendFeedQuotes } from "../../shared/routes/feed.ts";
 
 /** `POST /feed/sources/{id}/quotes` */
-export const handler = await ingest(sendFeedQuotes, async ({ path, body, caller, load }) => {
+export const handler = await ingest(sendFeedQuotes, async ({ path, body, load }) => {
   const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
   if (source === undefined) return undefined;
-  const results = await writeQuotes(caller.tenant_id, source.name, body.quotes);
+  const results = await writeQuotes({ source, epoch: body.epoch ?? firstEpoch }, body.quotes);
   const accepted = results.filter(({ status }) => status === "accepted").length;
   return { object: "feed_quote_receipt", accepted, results };
 });

@@ -650,7 +650,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     accepted: 1,
     results: [
       { symbol: "EURUSD", seq: "771", status: "accepted" },
-      { symbol: "GBPUSD", seq: "770", status: "ignored", code: "old_sequence" },
+      { symbol: "GBPUSD", seq: "770", status: "refused", code: "old_sequence" },
     ],
   },
   FeedReceipt: {
@@ -697,6 +697,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     authoritative: "platform",
     expected_next_seq: "920",
     accepted_through: "919",
+    quote_epoch: 1,
     last_batch_at: completed_at,
     lag_ms: 1200,
     stale: false,

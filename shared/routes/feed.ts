@@ -150,9 +150,20 @@ export const sendFeedQuotes = route({
   path: "/feed/sources/{id}/quotes",
   tag: "Feed",
   summary: "Send prices",
-  description:
-    "Up to 200. The last one of a symbol wins; one that is numbered lower than the one before is ignored, a crossed " +
-    "or impossible one refused. Prices are no sign of life of the items.",
+  description: `Up to 200, of which the last acceptable price of a symbol becomes its quote. Number the prices of a
+symbol so that \`seq\` rises. A price is refused with its reason as \`code\`:
+
+- \`old_sequence\`: this source has sent a price of the symbol with the same or a higher number before, whichever
+  source has sent prices since.
+- \`old_epoch\`, \`unknown_epoch\`: its \`epoch\` is not the current one of the source. A bridge that restarts and
+  numbers from 1 again first calls \`POST /feed/sources/{id}/epochs\`. Without \`epoch\` the first one is meant.
+- \`time_ahead\`: its \`time\` is more than 5 seconds ahead of the clock of the service.
+- \`superseded\`: it is more than 5 seconds old, and a price of another source was received within 5 seconds.
+- \`time_too_old\`: it is more than 60 seconds old while the price of another source stands.
+- \`crossed\`, \`invalid_price\`, \`symbol_not_found\`.
+
+Otherwise the price that arrives last wins. \`ignored\` with \`overtaken\`: too many others wrote the price of this
+symbol at the same time. Prices are no sign of life of the items.`,
   file: "feed/send-quotes",
   auth: "token",
   scope: "feed:write",
@@ -165,6 +176,30 @@ export const sendFeedQuotes = route({
   example: {
     quotes: [{ symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time: "2026-11-21T06:30:00.120Z", seq: "771" }],
   },
+  refusals: [],
+  emits: [],
+  stages: ["sandbox", "production"],
+});
+
+/** `POST /feed/sources/{id}/epochs` */
+export const beginFeedEpoch = route({
+  id: "begin_feed_epoch",
+  method: "POST",
+  path: "/feed/sources/{id}/epochs",
+  tag: "Feed",
+  summary: "Begin a new epoch of prices",
+  description:
+    "For a bridge that has restarted and does not know the last numbers of its prices. The answer shows the new " +
+    "epoch as `quote_epoch`; prices that are sent with it may be numbered from 1 again. Prices of earlier epochs are " +
+    "refused from then on, so a process that was not ended cannot bring old prices back. Items are not concerned: " +
+    "their numbers go on.",
+  file: "feed/begin-epoch",
+  auth: "token",
+  scope: "feed:write",
+  rate: "standard",
+  grants: ["read", "put", "update", "read:quotes"],
+  reply: FeedSource,
+  status: 200,
   refusals: [],
   emits: [],
   stages: ["sandbox", "production"],
@@ -226,6 +261,7 @@ export const feedRoutes = [
   getFeedSource,
   sendFeedBatch,
   sendFeedQuotes,
+  beginFeedEpoch,
   listFeedRejects,
   retryFeedReject,
 ] as const;

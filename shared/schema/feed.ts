@@ -71,6 +71,7 @@ export const FeedSource = z.object({
   authoritative: Authority,
   expected_next_seq: z.string(),
   accepted_through: z.nullable(z.string()),
+  quote_epoch: z.int(),
   last_batch_at: z.nullable(Timestamp),
   lag_ms: z.nullable(z.int()),
   stale: z.boolean(),
@@ -213,6 +214,7 @@ export const FeedReceipt = z.object({
 
 /** `POST /feed/sources/{id}/quotes` */
 export const FeedQuotes = z.strictObject({
+  epoch: z.optional(z.int().check(z.minimum(1))),
   quotes: z
     .array(z.strictObject({ symbol: SymbolName, bid: Decimal, ask: Decimal, time: TimestampInput, seq: Sequence }))
     .check(z.minLength(1), z.maxLength(limits.feed.max_quotes)),
@@ -223,7 +225,20 @@ export const FeedQuoteResult = z.object({
   symbol: z.string(),
   seq: z.string(),
   status: z.enum(["accepted", "ignored", "refused"]),
-  code: z.optional(z.enum(["old_sequence", "overtaken", "crossed", "invalid_price", "symbol_not_found"])),
+  code: z.optional(
+    z.enum([
+      "old_sequence",
+      "old_epoch",
+      "unknown_epoch",
+      "time_ahead",
+      "time_too_old",
+      "superseded",
+      "overtaken",
+      "crossed",
+      "invalid_price",
+      "symbol_not_found",
+    ]),
+  ),
 });
 
 /** What became of prices. */

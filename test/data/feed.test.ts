@@ -360,7 +360,7 @@ describe("prices", () => {
       results: [
         { status: "refused", code: "crossed" },
         { status: "refused", code: "invalid_price" },
-        { status: "ignored", code: "old_sequence" },
+        { status: "refused", code: "old_sequence" },
         { status: "refused", code: "symbol_not_found" },
       ],
     });

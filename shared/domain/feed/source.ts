@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { CreateFeedSource, FeedSourceBody } from "../../schema/feed.ts";
-import { type Context, refuse } from "../decision.ts";
+import { type Context, later, refuse } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { isSilent, type SourcePulse } from "../trading/source.ts";
 
@@ -17,6 +17,8 @@ export interface FeedSource {
   readonly first_seq: string;
   /** The number that its next item must have. */
   readonly next_seq: string;
+  /** The epoch that the numbers of its prices belong to, from 1. Absent in sources stored before there were epochs. */
+  readonly quote_epoch?: number;
   readonly created_at: string;
   readonly updated_at: string;
   readonly version: number;
@@ -40,6 +42,7 @@ export function registerSource(
     authoritative: request.authoritative ?? "platform",
     first_seq: first,
     next_seq: first,
+    quote_epoch: firstEpoch,
     created_at: context.now,
     updated_at: context.now,
     version: 1,
@@ -62,6 +65,41 @@ export function registerSource(
   };
 }
 
+/** A source with its last sign of life. */
+interface Seen {
+  readonly source: FeedSource;
+  readonly pulse: SourcePulse | undefined;
+}
+
+/** The epoch of a source that never asked for another one, and of prices that name none. */
+export const firstEpoch = 1;
+
+/**
+ * Decides the next epoch of a source: the numbers of its prices begin again, and prices of an earlier epoch, from a
+ * process that was not ended, are refused from now on.
+ */
+export function beginEpoch({ source: before, pulse }: Seen, { now }: Context): TradingDecision<Seen> {
+  const after: FeedSource = {
+    ...before,
+    quote_epoch: epochOf(before) + 1,
+    updated_at: later(before.updated_at, now),
+    version: before.version + 1,
+  };
+  const changes = [{ op: "update", entity: "feed_source", before, after }] as const;
+  return { ok: true, result: { source: after, pulse }, changes, events: [] };
+}
+
+function epochOf({ quote_epoch = firstEpoch }: Pick<FeedSource, "quote_epoch">): number {
+  return quote_epoch;
+}
+
+/** Why prices of an epoch are refused: another one was issued since, or it was never issued. */
+export function epochFault(source: FeedSource, epoch: number): "old_epoch" | "unknown_epoch" | undefined {
+  const current = epochOf(source);
+  if (epoch === current) return undefined;
+  return epoch < current ? "old_epoch" : "unknown_epoch";
+}
+
 /** The source as the API shows it, with its last sign of life. */
 export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
   const { tenant_id: _tenant, first_seq, next_seq, ...fields } = source;
@@ -71,6 +109,7 @@ export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, n
     object: "feed_source",
     expected_next_seq: next_seq,
     accepted_through: next_seq === first_seq ? null : String(BigInt(next_seq) - 1n),
+    quote_epoch: epochOf(source),
     last_batch_at: pulse?.heartbeat_at ?? null,
     lag_ms: lag,
     stale: isSilent(pulse, now),

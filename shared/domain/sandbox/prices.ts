@@ -1,8 +1,9 @@
 import type { SandboxPriceBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
 import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
-import { acceptTick, type Market, type Quote } from "../trading/quote.ts";
+import type { Market, Quote } from "../trading/quote.ts";
 import { unitsText } from "../trading/rational.ts";
 import { isMarketOpen, priceText, type TradingSymbol } from "../trading/symbol.ts";
+import { acceptTick, markOf } from "../trading/tick.ts";
 import { sandboxSource } from "./seed.ts";
 
 /** A price as it is asked for. */
@@ -24,9 +25,9 @@ export function heldQuote(
   now: string,
   side: "/bid" | "/ask" = "/bid",
 ): Outcome {
-  const own = before?.source === sandboxSource;
-  const sequence = String((own ? BigInt(before.sequence) : 0n) + 1n);
-  const tick = { ...price, time: now, sequence, source: sandboxSource, held: true } as const;
+  const [epoch, last] = markOf(before, sandboxSource) ?? [1, "0"];
+  const sequence = String(BigInt(last) + 1n);
+  const tick = { ...price, time: now, sequence, source: sandboxSource, epoch, held: true } as const;
   const outcome = acceptTick(symbol, before, tick, now);
   if (outcome.ok) return outcome;
   const detail =

@@ -3,7 +3,7 @@ import type { QuoteBody, QuoteSetBody } from "../../schema/quote.ts";
 import type { SideName } from "../../schema/trade.ts";
 import { decimalText, type Rational, rational, roundHalfAway } from "./rational.ts";
 import type { SourcePulse } from "./source.ts";
-import { isMarketOpen, marketStatus, priceText, type TradingSymbol } from "./symbol.ts";
+import { isMarketOpen, marketStatus, type TradingSymbol } from "./symbol.ts";
 
 /** The newest price of a symbol as it is stored. `sequence` is a decimal number of its source that only rises. */
 export interface Quote {
@@ -21,7 +21,14 @@ export interface Quote {
   readonly session_open: string | null;
   readonly day_high: string | null;
   readonly day_low: string | null;
+  /** The last number of each source that quoted the symbol, by its name; absent in quotes stored before it was kept. */
+  readonly marks?: Readonly<Record<string, SourceMark>>;
+  /** Rises with every write of the item. Absent in quotes stored before it was kept. */
+  readonly version?: number;
 }
+
+/** The last number that a source sent for a symbol, whatever became of it, and the epoch that it belongs to. */
+export type SourceMark = readonly [epoch: number, sequence: string];
 
 /**
  * Symbols and newest prices that a decision may use, and the pulse of every source that one of its positions is of. A
@@ -31,49 +38,6 @@ export interface Market {
   readonly symbols: ReadonlyMap<string, TradingSymbol>;
   readonly quotes: ReadonlyMap<string, Quote>;
   readonly sources?: ReadonlyMap<string, SourcePulse>;
-}
-
-/** What a source sends of a price. */
-export interface Tick {
-  readonly bid: string;
-  readonly ask: string;
-  readonly time: string;
-  readonly sequence: string;
-  readonly source: string;
-  readonly held?: true;
-}
-
-/** What became of a tick: the quote it makes, or why it makes none. */
-export type TickOutcome =
-  | { readonly ok: true; readonly quote: Quote }
-  | { readonly ok: false; readonly reason: "crossed" | "invalid_price" | "old_sequence" };
-
-/** Decides what a tick does. A later one of the same source wins; a crossed, zero or repeated one changes nothing. */
-export function acceptTick(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, now: string): TickOutcome {
-  const bid = priceText(symbol, tick.bid);
-  const ask = priceText(symbol, tick.ask);
-  if (bid === undefined || ask === undefined) return { ok: false, reason: "invalid_price" };
-  if (rational(bid).gt(rational(ask))) return { ok: false, reason: "crossed" };
-  if (before !== undefined && before.source === tick.source && BigInt(tick.sequence) <= BigInt(before.sequence)) {
-    return { ok: false, reason: "old_sequence" };
-  }
-  const today = before !== undefined && before.received_at.slice(0, 10) === now.slice(0, 10);
-  const extreme = (known: string | null | undefined, better: (a: Rational, b: Rational) => boolean) =>
-    today && known !== null && known !== undefined && !better(rational(bid), rational(known)) ? known : bid;
-  const quote: Quote = {
-    symbol: symbol.symbol,
-    bid,
-    ask,
-    time: tick.time,
-    received_at: now,
-    sequence: tick.sequence,
-    source: tick.source,
-    ...(tick.held === true && { held: true }),
-    session_open: today ? before.session_open : bid,
-    day_high: extreme(before?.day_high, (a, b) => a.gt(b)),
-    day_low: extreme(before?.day_low, (a, b) => a.lt(b)),
-  };
-  return { ok: true, quote };
 }
 
 /** The price between bid and ask. */
@@ -112,7 +76,7 @@ function isOlder(quote: Quote, ms: number, now: string): boolean {
 /** The quote as the API shows it. */
 export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): QuoteBody {
   const market_status = marketStatus(symbol, now);
-  const { held: _held, ...shown } = quote;
+  const { held: _held, marks: _marks, version: _version, ...shown } = quote;
   const spread = rational(quote.ask).sub(rational(quote.bid));
   return {
     ...shown,

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { setSymbol } from "../../../shared/domain/feed/symbol-terms.ts";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
 import { conversion } from "../../../shared/domain/trading/convert.ts";
-import { acceptTick, isTooOld, quoteBody } from "../../../shared/domain/trading/quote.ts";
+import { isTooOld, quoteBody } from "../../../shared/domain/trading/quote.ts";
 import { isMarketOpen, symbolBody } from "../../../shared/domain/trading/symbol.ts";
+import { acceptTick } from "../../../shared/domain/trading/tick.ts";
 import { FeedSymbol } from "../../../shared/schema/feed.ts";
 import { Currency } from "../../../shared/schema/fields.ts";
 import { Quote } from "../../../shared/schema/quote.ts";
@@ -54,7 +55,7 @@ describe.each(symbols)("$symbol", (symbol) => {
   });
 
   it("has a price of its own digits, which is held however old it is", () => {
-    const tick = { bid: quote.bid, ask: quote.ask, time: decisionTime, sequence: "2", source: "mt5:live-1" };
+    const tick = { bid: quote.bid, ask: quote.ask, time: decisionTime, sequence: "2", source: "mt5:live-1", epoch: 1 };
     const accepted = acceptTick(symbol, quote, tick, decisionTime);
     expect(accepted).toMatchObject({ ok: true, quote: { bid: quote.bid, ask: quote.ask } });
     expect(isTooOld(symbol, quote, later)).toBe(false);
@@ -64,7 +65,7 @@ describe.each(symbols)("$symbol", (symbol) => {
   });
 
   it("has a price that a feed's own replaces, which then grows old", () => {
-    const tick = { bid: quote.bid, ask: quote.ask, time: decisionTime, sequence: "1", source: "mt5:live-1" };
+    const tick = { bid: quote.bid, ask: quote.ask, time: decisionTime, sequence: "1", source: "mt5:live-1", epoch: 1 };
     const outcome = acceptTick(symbol, quote, tick, decisionTime);
     if (!outcome.ok) throw new Error(outcome.reason);
     const open = "2026-11-23T15:00:00.000Z";

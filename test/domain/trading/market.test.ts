@@ -1,15 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { acceptTick, ageMs, quoteBody } from "../../../shared/domain/trading/quote.ts";
+import { ageMs, quoteBody } from "../../../shared/domain/trading/quote.ts";
 import { decimalText, quotient } from "../../../shared/domain/trading/rational.ts";
 import { isMarketOpen, marketClock, symbolBody } from "../../../shared/domain/trading/symbol.ts";
+import { acceptTick } from "../../../shared/domain/trading/tick.ts";
 import { Quote as QuoteSchema } from "../../../shared/schema/quote.ts";
 import { TradingSymbol as SymbolSchema } from "../../../shared/schema/symbol.ts";
 import { decisionTime } from "../../support/decisions.ts";
 import { someQuote, someSymbol } from "../../support/trading.ts";
 
 const euro = someSymbol("EURUSD");
-const tick = { bid: "1.10000", ask: "1.10010", time: decisionTime, sequence: "771", source: "mt5:live-1" };
+const tick = { bid: "1.10000", ask: "1.10010", time: decisionTime, sequence: "771", source: "mt5:live-1", epoch: 1 };
 const day = (name: "monday" | "friday" | "sunday", open: string, close: string) => ({ day: name, open, close });
 
 describe("a tick is refused", () => {
@@ -22,7 +23,7 @@ describe("a tick is refused", () => {
     ["of an older sequence", { sequence: "99" }, "old_sequence"],
   ])("%s", (_, fields, reason) => {
     const before = someQuote("EURUSD", ["1.09990", "1.10000"], { sequence: "770", source: "mt5:live-1" });
-    expect(acceptTick(euro, before, { ...tick, ...fields }, decisionTime)).toEqual({ ok: false, reason });
+    expect(acceptTick(euro, before, { ...tick, ...fields }, decisionTime)).toMatchObject({ ok: false, reason });
   });
 });
 

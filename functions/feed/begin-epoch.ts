@@ -1,0 +1,19 @@
+import { prepared } from "../../shared/data/trading.ts";
+import { tradingRef } from "../../shared/data/trading-items.ts";
+import { refuse } from "../../shared/domain/decision.ts";
+import { beginEpoch, sourceBody } from "../../shared/domain/feed/source.ts";
+import { command } from "../../shared/http/operations.ts";
+import { beginFeedEpoch } from "../../shared/routes/feed.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+
+/** `POST /feed/sources/{id}/epochs` */
+export const handler = await command(
+  beginFeedEpoch,
+  async ({ path, load, context }) => {
+    const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
+    if (source === undefined) return refuse("not_found", "There is nothing here.");
+    const { pulse } = await load({ pulse: tradingRef.pulse(source.name) });
+    return prepared(beginEpoch({ source, pulse }, context), context);
+  },
+  ({ source, pulse }) => sourceBody(source, pulse, nowIso()),
+);

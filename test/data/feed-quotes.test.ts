@@ -1,0 +1,157 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { quotes } from "../../shared/data/entities.ts";
+import { startApi } from "../support/api.ts";
+import { atOnce } from "../support/brokerage.ts";
+import { type RawItem, scanTable } from "../support/raw-table.ts";
+import { newCaller } from "../support/request.ts";
+import { putMarket, putQuote } from "../support/trading-data.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+
+const caller = newCaller();
+await putMarket(api, caller.tenant_id);
+/** What a test does that nothing has quoted yet. */
+const longAgo = new Date(Date.now() - 3_600_000).toISOString();
+
+const call = (method: string, address: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  api.call(caller, method, address, { ...(body === undefined ? {} : { body }), headers });
+
+let names = 0;
+
+/** A source of its own that sends prices; each answer is the list of status or code of its prices. */
+async function newSource() {
+  names += 1;
+  const { body: source } = await call("POST", "/feed/sources", { name: `mt5:quotes-${names}`, platform: "mt5" });
+  const path = `/feed/sources/${source.id}`;
+  return {
+    path,
+    name: source.name as string,
+    send: async (given: readonly ReturnType<typeof price>[], epoch?: number): Promise<string[]> => {
+      const body = { quotes: given, ...(epoch === undefined ? {} : { epoch }) };
+      const answer = await call("POST", `${path}/quotes`, body);
+      if (answer.status !== 200) throw new Error(answer.text);
+      return answer.body.results.map(({ status, code }: { status: string; code?: string }) => code ?? status);
+    },
+    begin: async (headers: Readonly<Record<string, string>> = {}) =>
+      (await call("POST", `${path}/epochs`, undefined, headers)).body.quote_epoch as number,
+  };
+}
+
+function price(symbol: string, bid: string, seq: number, agoMs = 0) {
+  const time = new Date(Date.now() - agoMs).toISOString();
+  return { symbol, bid, ask: `${bid.slice(0, -2)}99`, time, seq: String(seq) };
+}
+
+const quoteOf = async (symbol: string) => (await call("GET", `/quotes/${symbol}`)).body;
+const storedQuote = async (symbol: string) => {
+  const { pk } = quotes.key(caller.tenant_id, symbol);
+  const found = (await scanTable(api.emulator, api.emulator.volatileTableName)).find((item) => item["pk"] === pk);
+  return found as RawItem;
+};
+
+describe("numbers of a source", () => {
+  it("are remembered while another source quotes the symbol", async () => {
+    const [a, b] = [await newSource(), await newSource()];
+    expect(await a.send([price("EURUSD", "1.30000", 100)])).toEqual(["accepted"]);
+    expect(await b.send([price("EURUSD", "1.30010", 1)])).toEqual(["accepted"]);
+    expect(await a.send([price("EURUSD", "1.00000", 99, 30_000)])).toEqual(["old_sequence"]);
+    expect(await a.send([price("EURUSD", "1.30020", 101, 30_000)])).toEqual(["superseded"]);
+    expect(await a.send([price("EURUSD", "1.30020", 101)])).toEqual(["old_sequence"]);
+    expect(await quoteOf("EURUSD")).toMatchObject({ bid: "1.30010", source: b.name, sequence: "1" });
+    expect(await quoteOf("EURUSD")).not.toHaveProperty("marks");
+  });
+
+  it("outlive prices that the sandbox's market sets", async () => {
+    const a = await newSource();
+    await a.send([price("GBPUSD", "1.27000", 100)]);
+    const set = await call("POST", "/sandbox/prices", { prices: [{ symbol: "GBPUSD", bid: "1.50000" }] });
+    expect(set.status).toBe(200);
+    expect(await a.send([price("GBPUSD", "1.00000", 100)])).toEqual(["old_sequence"]);
+    expect(await a.send([price("GBPUSD", "1.27000", 101)])).toEqual(["accepted"]);
+  });
+
+  it("are lost in no race: each source's last number is kept, however many sources send at once", async () => {
+    await putQuote(api, caller.tenant_id, "USDJPY", ["150.000", "150.010"], { received_at: longAgo });
+    const sources = await atOnce(3, () => newSource());
+    const sent = await atOnce(9, (place) => {
+      const sequence = Math.floor(place / 3) + 1;
+      return sources[place % 3]?.send([price("USDJPY", "150.000", sequence)]) ?? Promise.resolve([]);
+    });
+    const known = new Map<string, number>();
+    for (const [place, [result]] of sent.entries()) {
+      const name = sources[place % 3]?.name ?? "";
+      const sequence = Math.floor(place / 3) + 1;
+      if (result === "accepted") known.set(name, Math.max(known.get(name) ?? 0, sequence));
+    }
+    for (const source of sources) {
+      const sequence = known.get(source.name);
+      if (sequence === undefined) continue;
+      expect(await source.send([price("USDJPY", "140.000", sequence)])).toEqual(["old_sequence"]);
+    }
+    expect(known.size).toBeGreaterThan(0);
+    expect((await quoteOf("USDJPY")).bid).toBe("150.000");
+  });
+
+  it("cost no call more than a price that is written did", async () => {
+    const a = await newSource();
+    await a.send([price("AUDUSD", "0.66000", 1)]);
+    api.watched.takeCalls();
+    await a.send([price("AUDUSD", "0.66010", 2), price("EURGBP", "0.86200", 3), price("AUDUSD", "0.60000", 1)]);
+    const calls = api.watched.takeCalls().map(({ operation }) => operation);
+    expect(calls.toSorted()).toEqual(["BatchGetItem", "BatchGetItem", "PutItem", "PutItem", "UpdateItem"]);
+  });
+
+  it("of fifty sources with the longest names stay within an item that one read unit or two bring", async () => {
+    const longest = Object.fromEntries(
+      Array.from({ length: 50 }, (_, place) => {
+        const name = `${"a".repeat(16)}:${String(place).padEnd(47, "b")}`;
+        return [name, [2 ** 31, "9".repeat(15)] as const];
+      }),
+    );
+    await putQuote(api, caller.tenant_id, "NZDUSD", ["0.60000", "0.60099"], { marks: longest });
+    const a = await newSource();
+    expect(await a.send([price("NZDUSD", "0.60000", 1)])).toEqual(["accepted"]);
+    const stored = await storedQuote("NZDUSD");
+    expect(Object.keys((stored["marks"] as { readonly map: RawItem }).map).length).toBe(51);
+    expect(Buffer.byteLength(JSON.stringify(stored))).toBeLessThan(8192);
+  });
+});
+
+describe("an epoch", () => {
+  it("lets a restarted bridge number from 1 again, and ends the prices of the one before", async () => {
+    const source = await newSource();
+    const symbol = "EURJPY";
+    expect(await source.send([price(symbol, "165.000", 771)])).toEqual(["accepted"]);
+    expect(await source.send([price(symbol, "165.100", 1)])).toEqual(["old_sequence"]);
+    expect(await source.send([price(symbol, "165.100", 1)], 2)).toEqual(["unknown_epoch"]);
+    expect(await source.begin()).toBe(2);
+    expect(await source.send([price(symbol, "165.200", 1)], 2)).toEqual(["accepted"]);
+    expect(await source.send([price(symbol, "165.300", 772)])).toEqual(["old_epoch"]);
+    expect(await source.send([price(symbol, "165.300", 1)], 2)).toEqual(["old_sequence"]);
+    expect(await quoteOf(symbol)).toMatchObject({ bid: "165.200", sequence: "1" });
+  });
+
+  it("is issued once for one Idempotency-Key, and one after the other to those who ask at once", async () => {
+    const source = await newSource();
+    const keyed = await atOnce(3, () => source.begin({ "Idempotency-Key": "restart-1" }));
+    expect(keyed).toEqual([2, 2, 2]);
+    const issued = await atOnce(4, () => source.begin());
+    expect(issued.toSorted()).toEqual([3, 4, 5, 6]);
+    expect((await call("GET", source.path)).body).toMatchObject({ quote_epoch: 6, expected_next_seq: "1" });
+  });
+
+  it("survives batches, whose numbers go on", async () => {
+    const source = await newSource();
+    await source.begin();
+    const items = [{ seq: "1", type: "swap", data: { position_id: "P-1", amount: "-1.00", for_date: "2026-11-20" } }];
+    const answer = await call("POST", `${source.path}/batches`, { first_seq: "1", items });
+    expect(answer.body).toMatchObject({ expected_next_seq: "2" });
+    expect((await call("GET", source.path)).body).toMatchObject({ quote_epoch: 2, accepted_through: "1" });
+  });
+
+  it("of a source that is not there is not found", async () => {
+    const answer = await call("POST", "/feed/sources/src_01JD000000000000000000000Z/epochs");
+    expect(answer.status).toBe(404);
+  });
+});
