@@ -280,6 +280,10 @@ export const limits = {
     clock_ahead_ms: 5000,
     /** A price that is older than this loses to one of another source that was received within this time. */
     backlog_ms: 5000,
+    /** A price that deviates too far is confirmed by a second one near it within this time. */
+    confirmation_ms: 10_000,
+    /** Largest bound of deviation that a symbol may set, in percent. */
+    max_deviation_percent: 100,
     /** What is left of the function's time when nothing new is begun; the rest of a batch is sent again. */
     reserve_ms: 3000,
   },

@@ -52,7 +52,9 @@ async function writeSymbol(sender: Sender, symbol: string, prices: readonly Pric
     if (quote === undefined || quote === before || (await replaceQuote(tenant, before, quote))) return results;
     if (attempt === limits.feed.quote_tries) {
       return results.map((each) =>
-        each.status === "accepted" ? { ...each, status: "ignored", code: "overtaken" } : each,
+        each.status === "accepted" || each.status === "put_aside"
+          ? { ...each, status: "ignored", code: "overtaken" }
+          : each,
       );
     }
     market = await readQuoted(tenant, [symbol]);
@@ -68,7 +70,9 @@ function decided(market: Market, { source, epoch }: Sender, symbol: string, pric
     const tick = { bid, ask, time: new Date(time).toISOString(), sequence: seq, source: source.name, epoch };
     const outcome = acceptTick(terms, quote, tick, nowIso());
     quote = outcome.ok ? outcome.quote : (outcome.memory ?? quote);
-    return outcome.ok ? { symbol, seq, status: "accepted" } : { symbol, seq, status: "refused", code: outcome.reason };
+    if (outcome.ok) return { symbol, seq, status: "accepted" };
+    const { reason: code } = outcome;
+    return { symbol, seq, status: code === "deviation_unconfirmed" ? "put_aside" : "refused", code };
   });
   return { quote, results };
 }

@@ -248,6 +248,7 @@ const tradingSymbol = {
   commission: { type: "per_lot", amount: "3.50", currency: "USD" },
   swap: { type: "points", long: "-6.20", short: "1.10", triple_day: "wednesday", rollover_time: "22:00" },
   stops_level: 0,
+  max_deviation_percent: null,
   trading_mode: "enabled",
   sessions: [{ day: "monday", open: "00:00", close: "24:00" }],
   holidays: ["2026-12-25"],

@@ -261,6 +261,9 @@ const memberTexts: Readonly<Record<string, string>> = {
   margin_rearm_level: `Margin level above which a margin call may come again. ${percentLevel}`,
   margin_status: "Whether the account is in a margin call or a stop-out.",
   market_status: "Whether it can be executed now: its sessions open and close it, its feed can halt it.",
+  max_deviation_percent:
+    "How far a price of the feed may differ from the one before, in percent; one that differs more is put aside " +
+    "until a second one within 10 seconds confirms it. Null turns the filter off.",
   max_leverage: "Highest leverage in this symbol; null when the account decides alone.",
   message: "Reason for people.",
   metadata:

@@ -162,8 +162,10 @@ symbol so that \`seq\` rises. A price is refused with its reason as \`code\`:
 - \`time_too_old\`: it is more than 60 seconds old while the price of another source stands.
 - \`crossed\`, \`invalid_price\`, \`symbol_not_found\`.
 
-Otherwise the price that arrives last wins. \`ignored\` with \`overtaken\`: too many others wrote the price of this
-symbol at the same time. Prices are no sign of life of the items.`,
+A price that differs from the one before by more than \`max_deviation_percent\` of its symbol is \`put_aside\` with
+\`deviation_unconfirmed\`. A second one within 10 seconds, no further than that from the first, becomes the quote; one
+near the price before discards it. Otherwise the price that arrives last wins. \`ignored\` with \`overtaken\`: too
+many others wrote the price of this symbol at the same time. Prices are no sign of life of the items.`,
   file: "feed/send-quotes",
   auth: "token",
   scope: "feed:write",

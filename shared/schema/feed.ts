@@ -184,6 +184,7 @@ export const FeedSymbol = z.strictObject({
   max_leverage: z.optional(z.nullable(z.int().check(z.minimum(1), z.maximum(1000)))),
   margin_factor: z.optional(Decimal),
   stops_level: z.optional(z.int().check(z.minimum(0), z.maximum(1_000_000))),
+  max_deviation_percent: nullable(Decimal),
   trading_mode: z.optional(symbolTerms.trading_mode),
   holidays: z.optional(z.array(CalendarDate).check(z.maxLength(366))),
   market_status: z.optional(z.enum(["open", "halted"])),
@@ -224,7 +225,7 @@ export const FeedQuotes = z.strictObject({
 export const FeedQuoteResult = z.object({
   symbol: z.string(),
   seq: z.string(),
-  status: z.enum(["accepted", "ignored", "refused"]),
+  status: z.enum(["accepted", "put_aside", "ignored", "refused"]),
   code: z.optional(
     z.enum([
       "old_sequence",
@@ -233,6 +234,7 @@ export const FeedQuoteResult = z.object({
       "time_ahead",
       "time_too_old",
       "superseded",
+      "deviation_unconfirmed",
       "overtaken",
       "crossed",
       "invalid_price",

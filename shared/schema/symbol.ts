@@ -64,6 +64,7 @@ export const symbolTerms = {
     rollover_time: TimeOfDay,
   }),
   stops_level: z.int(),
+  max_deviation_percent: z.nullable(Decimal),
   trading_mode: z.enum(tradingModes),
   sessions: z.array(z.object({ day: Weekday, open: TimeOfDay, close: TimeOfDay })),
   holidays: z.array(z.string()),

@@ -155,3 +155,42 @@ describe("an epoch", () => {
     expect(answer.status).toBe(404);
   });
 });
+
+describe("a symbol with a filter of outliers", () => {
+  const terms = {
+    ...{ symbol: "CHFJPY", description: "Swiss Franc vs Yen", asset_class: "forex", calc_mode: "forex" },
+    ...{ base_currency: "CHF", quote_currency: "JPY", margin_currency: "CHF", digits: 3, point: "0.001" },
+    ...{ pip_size: "0.01", contract_size: "100000", lot_min: "0.01", lot_max: "100.00", lot_step: "0.01" },
+    commission: { type: "none", amount: "0", currency: "USD" },
+    swap: { type: "none", long: "0", short: "0", triple_day: null, rollover_time: "22:00" },
+    sessions: [],
+  };
+
+  it("is taken from the feed with a bound of more than 0 and at most 100 percent, and shows it", async () => {
+    const { path } = await newSource();
+    const bounds = ["0", "0.00", "100.01", "100", "0.5"];
+    const items = bounds.map((max_deviation_percent, place) => {
+      return { seq: String(place + 1), type: "symbol", data: { ...terms, max_deviation_percent } };
+    });
+    const { body } = await call("POST", `${path}/batches`, { first_seq: "1", items });
+    const statuses = body.results.map(({ status, code }: { status: string; code?: string }) => code ?? status);
+    const wrong = "validation_failed";
+    expect(statuses).toEqual([wrong, wrong, wrong, "applied", "applied"]);
+    expect((await call("GET", "/symbols/CHFJPY")).body.max_deviation_percent).toBe("0.5");
+    const shown = (await call("GET", "/symbols?limit=100")).body.data as { symbol: string }[];
+    expect(shown.find(({ symbol }) => symbol === "CHFJPY")).toMatchObject({ max_deviation_percent: "0.5" });
+    expect(shown.find(({ symbol }) => symbol === "EURUSD")).toMatchObject({ max_deviation_percent: null });
+  });
+
+  it("puts a price that is far off aside until another one confirms it, and then moves", async () => {
+    const [a, b] = [await newSource(), await newSource()];
+    expect(await a.send([price("CHFJPY", "170.000", 1)])).toEqual(["accepted"]);
+    expect(await a.send([price("CHFJPY", "117.000", 2)])).toEqual(["deviation_unconfirmed"]);
+    expect(await quoteOf("CHFJPY")).toMatchObject({ bid: "170.000", sequence: "1" });
+    expect(await quoteOf("CHFJPY")).not.toHaveProperty("aside");
+    expect(await b.send([price("CHFJPY", "170.100", 1)])).toEqual(["accepted"]);
+    expect(await a.send([price("CHFJPY", "117.000", 3)])).toEqual(["deviation_unconfirmed"]);
+    expect(await b.send([price("CHFJPY", "117.100", 2)])).toEqual(["accepted"]);
+    expect(await quoteOf("CHFJPY")).toMatchObject({ bid: "117.100", source: b.name });
+  });
+});

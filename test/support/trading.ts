@@ -41,6 +41,7 @@ export function someSymbol(name: string, fields: Partial<TradingSymbol> = {}): T
     commission: { type: "none", amount: "0", currency: "USD" },
     swap: { type: "none", long: "0", short: "0", triple_day: "wednesday", rollover_time: "22:00" },
     stops_level: 0,
+    max_deviation_percent: null,
     trading_mode: "enabled",
     sessions: always,
     holidays: [],

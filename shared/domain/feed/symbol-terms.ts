@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { FeedData } from "../../schema/feed.ts";
 import { type Context, type FieldError, later, refuse, refuseFields, unchanged } from "../decision.ts";
 import { sameValue } from "../equality.ts";
@@ -25,6 +26,7 @@ export function setSymbol(
     max_leverage: terms.max_leverage ?? null,
     margin_factor: terms.margin_factor ?? "1",
     stops_level: terms.stops_level ?? 0,
+    max_deviation_percent: terms.max_deviation_percent ?? null,
     trading_mode: terms.trading_mode ?? "enabled",
     holidays: terms.holidays ?? [],
     halted: market_status === "halted",
@@ -72,6 +74,11 @@ function faultsOf(terms: FeedData["symbol"]): FieldError[] {
   if (!rational(terms.point).equals(point)) faults.push(fault("point", `must be 10^-${terms.digits}`));
   if (terms.margin_factor !== undefined && rational(terms.margin_factor).lte(0n)) {
     faults.push(fault("margin_factor", "must be above 0"));
+  }
+  const deviation = terms.max_deviation_percent ?? null;
+  const most = limits.feed.max_deviation_percent;
+  if (deviation !== null && (rational(deviation).lte(0n) || rational(deviation).gt(BigInt(most)))) {
+    faults.push(fault("max_deviation_percent", `must be above 0 and at most ${most}`));
   }
   if (rational(terms.lot_max).lt(rational(terms.lot_min))) faults.push(fault("lot_max", "must not be below lot_min"));
   if (positive.length === 0) {

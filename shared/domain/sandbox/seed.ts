@@ -18,7 +18,8 @@ const always = ([...weekdays, "saturday", "sunday"] as const).map((day) => ({ da
 /** The hours of the New York exchange in winter, in UTC, so that a closed market can be tried too. */
 const exchangeHours = weekdays.map((day) => ({ day, open: "14:30", close: "21:00" }));
 
-type Terms = Omit<Instrument, "point" | "margin_currency" | "trading_mode" | "holidays" | "halted" | "margin_factor">;
+type Preset = "max_deviation_percent" | "trading_mode" | "holidays" | "halted" | "margin_factor";
+type Terms = Omit<Instrument, "point" | "margin_currency" | Preset>;
 
 function instrument(terms: Terms): Instrument {
   const { calc_mode, digits, base_currency, quote_currency } = terms;
@@ -27,6 +28,7 @@ function instrument(terms: Terms): Instrument {
     point: digits === 0 ? "1" : `0.${"1".padStart(digits, "0")}`,
     margin_currency: calc_mode === "forex" ? base_currency : quote_currency,
     margin_factor: "1",
+    max_deviation_percent: null,
     trading_mode: "enabled",
     holidays: [],
     halted: false,

@@ -94,6 +94,8 @@ export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
   return {
     ...fields,
     object: "symbol",
+    // Symbols stored before there was a filter have none.
+    max_deviation_percent: symbol.max_deviation_percent ?? null,
     ...marketClock(symbol, now),
     _links: { self: { href: self }, quote: { href: `/v2/quotes/${symbol.symbol}` } },
   };

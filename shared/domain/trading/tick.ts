@@ -24,7 +24,8 @@ export type TickFault =
   | "old_sequence"
   | "time_ahead"
   | "time_too_old"
-  | "superseded";
+  | "superseded"
+  | "deviation_unconfirmed";
 
 /**
  * What became of a tick: the quote it makes, or why it makes none. `memory` is the quote before it with what has to be
@@ -48,6 +49,10 @@ export function acceptTick(symbol: TradingSymbol, before: Quote | undefined, tic
   if (fault !== undefined || typeof prices === "string") {
     return { ok: false, reason: fault as TickFault, ...(before !== undefined && { memory: { ...before, marks } }) };
   }
+  if (before !== undefined && tick.held !== true && isOutlier(symbol, before, prices, now)) {
+    const memory = { ...before, marks, aside: { ...prices, received_at: now } };
+    return { ok: false, reason: "deviation_unconfirmed", memory };
+  }
   return { ok: true, quote: { ...quoteOf(symbol, before, { ...tick, ...prices }, now), marks } };
 }
 
@@ -67,8 +72,13 @@ function replacedFault(mark: SourceMark | undefined, { epoch, sequence }: Tick):
   return BigInt(sequence) <= BigInt(mark[1]) ? "old_sequence" : undefined;
 }
 
+interface Prices {
+  readonly bid: string;
+  readonly ask: string;
+}
+
 /** Bid and ask in the symbol's digits, or why they are none. */
-function pricesOf(symbol: TradingSymbol, tick: Tick): { readonly bid: string; readonly ask: string } | TickFault {
+function pricesOf(symbol: TradingSymbol, tick: Tick): Prices | TickFault {
   const bid = priceText(symbol, tick.bid);
   const ask = priceText(symbol, tick.ask);
   if (bid === undefined || ask === undefined) return "invalid_price";
@@ -87,6 +97,23 @@ function timeFault(before: Quote | undefined, { time, source }: Tick, now: strin
   if (age > limits.trading.metrics_stale_ms) return "time_too_old";
   const standing = Date.parse(now) - Date.parse(before.received_at);
   return age > backlog_ms && standing <= backlog_ms ? "superseded" : undefined;
+}
+
+/** Whether a price is too far from the one that stands, and none near it was put aside just before. */
+function isOutlier({ max_deviation_percent: most }: TradingSymbol, before: Quote, prices: Prices, now: string) {
+  if (most === null || most === undefined || !deviates(before, prices, most)) return false;
+  const { aside } = before;
+  if (aside === undefined) return true;
+  const waited = Date.parse(now) - Date.parse(aside.received_at);
+  return waited > limits.feed.confirmation_ms || deviates(aside, prices, most);
+}
+
+/** Whether a side of a price differs by more than so many percent from that of another one. */
+function deviates(from: Prices, to: Prices, percent: string): boolean {
+  return (["bid", "ask"] as const).some((side) => {
+    const distance = rational(to[side]).sub(rational(from[side])).abs();
+    return distance.mul(100n).gt(rational(from[side]).mul(rational(percent)));
+  });
 }
 
 /** The quote of a tick that is taken. */

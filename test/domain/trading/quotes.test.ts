@@ -155,3 +155,101 @@ describe("a quote", () => {
     expect(Object.keys(quoteBody(euro, quote, decisionTime))).not.toEqual(expect.arrayContaining(["marks"]));
   });
 });
+
+describe("a filter of outliers", () => {
+  const filtered = someSymbol("EURUSD", { max_deviation_percent: "1" });
+  const stands = someQuote("EURUSD", ["1.00000", "1.00010"], { source: a, sequence: "1" });
+
+  /** Offers bids with a spread of one pip, each so many milliseconds after the one before. */
+  function asides(bids: readonly (readonly [bid: string, afterMs?: number, source?: string, fields?: object])[]) {
+    let quote = stands;
+    let [now, sequence] = [0, 1];
+    const outcomes = bids.map(([bid, afterMs = 1000, source = a, fields = {}]) => {
+      now += afterMs;
+      sequence += 1;
+      const ask = (Number(bid) + 0.0001).toFixed(5);
+      const next = tick(source, sequence, { bid, ask, time: at(now), ...fields });
+      const outcome = acceptTick(filtered, quote, next, at(now));
+      quote = outcome.ok ? outcome.quote : (outcome.memory ?? quote);
+      return outcome.ok ? "accepted" : outcome.reason;
+    });
+    return { outcomes, bid: quote.bid, aside: quote.aside?.bid };
+  }
+
+  const put = "deviation_unconfirmed";
+  it.each([
+    ["within the bound passes", [["1.01000"]], ["accepted"], "1.01000", undefined],
+    ["beyond it waits", [["1.01001"]], [put], "1.00000", "1.01001"],
+    ["below it waits too", [["0.98999"]], [put], "1.00000", "0.98999"],
+    ["is confirmed by a second one near it", [["1.20000"], ["1.20500"]], [put, "accepted"], "1.20500", undefined],
+    ["is confirmed by another source", [["1.20000"], ["1.20000", 1, b]], [put, "accepted"], "1.20000", undefined],
+    ["is confirmed after 10 s", [["1.20000"], ["1.20000", 10_000]], [put, "accepted"], "1.20000", undefined],
+    ["is not confirmed later", [["1.20000"], ["1.20000", 10_001]], [put, put], "1.00000", "1.20000"],
+    ["is not confirmed by one elsewhere", [["1.20000"], ["1.30000"]], [put, put], "1.00000", "1.30000"],
+    [
+      "is forgotten when one comes where the price was",
+      [["1.20000"], ["1.00010"], ["1.20000"]],
+      [put, "accepted", put],
+      "1.00010",
+      "1.20000",
+    ],
+    [
+      "is confirmed by no repetition of its own number",
+      [["1.20000"], ["1.20000", 1000, a, { sequence: "2" }]],
+      [put, "old_sequence"],
+      "1.00000",
+      "1.20000",
+    ],
+    [
+      "is confirmed by none that is refused, and outlasts it",
+      [["1.20000"], ["1.20000", 1000, a, { ask: "1.10000" }], ["1.20000"]],
+      [put, "crossed", "accepted"],
+      "1.20000",
+      undefined,
+    ],
+  ] as const)("a price that %s", (_, bids, outcomes, bid, aside) => {
+    expect(asides(bids)).toEqual({ outcomes, bid, aside });
+  });
+
+  it("asks each side: an ask that is far off waits though the middle is not", () => {
+    const outcome = acceptTick(filtered, stands, tick(a, 2, { bid: "1.00000", ask: "1.01100" }), decisionTime);
+    expect(outcome).toMatchObject({ ok: false, reason: put });
+  });
+
+  it("does nothing where it is off, to the first price, and to what the sandbox's market is told", () => {
+    const far = tick(a, 2, { bid: "9.00000", ask: "9.00010" });
+    expect(acceptTick(euro, stands, far, decisionTime).ok).toBe(true);
+    expect(acceptTick(filtered, undefined, far, decisionTime).ok).toBe(true);
+    expect(heldQuote(filtered, stands, { bid: "9.00000", ask: "9.00010" }, decisionTime).ok).toBe(true);
+  });
+
+  it("lets no price stand that is further off than the bound, unless one within the bound came just before", () => {
+    const step = fc.record({
+      bid: fc.integer({ min: 90_000, max: 110_000 }),
+      after: fc.constantFrom(1, 4000, 10_000, 10_001),
+      source: fc.constantFrom(a, b),
+    });
+    const near = (one: string, other: string) => Math.abs(Number(one) - Number(other)) * 100 <= Number(other) + 1e-9;
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        let [now, quote] = [0, stands];
+        let last: { readonly bid: string; readonly now: number } | undefined;
+        for (const [place, { bid: points, after, source }] of steps.entries()) {
+          now += after;
+          const bid = (points / 100_000).toFixed(5);
+          const outcome = acceptTick(
+            filtered,
+            quote,
+            tick(source, place + 2, { bid, ask: bid, time: at(now) }),
+            at(now),
+          );
+          const far = !near(bid, quote.bid) || !near(bid, quote.ask);
+          const confirmed = last !== undefined && now - last.now <= 10_000 && near(bid, last.bid);
+          expect(outcome.ok).toBe(!far || confirmed);
+          last = outcome.ok ? undefined : { bid, now };
+          quote = outcome.ok ? outcome.quote : (outcome.memory ?? quote);
+        }
+      }),
+    );
+  });
+});
