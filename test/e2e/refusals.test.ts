@@ -137,7 +137,8 @@ describe("every endpoint with a body", () => {
     ["__proto__", '{"__proto__":{"admin":true}}', "malformed_json"],
     ["depth 33", `{"a":${"[".repeat(32)}${"]".repeat(32)}}`, "malformed_json"],
   ];
-  it.each(withBody.flatMap((row) => bad.map(([what, body, code]) => ({ ...row, what, sent: body, code }))))(
+  const faults = withBody.flatMap((row) => bad.map(([what, body, code]) => ({ ...row, what, sent: body, code })));
+  it.each(faults.filter(({ body_optional, sent }) => body_optional !== true || sent !== ""))(
     "$method $path answers 400 to $what",
     async ({ method, path, sent, code }) => {
       const reply = await raw(method, pathOf({ path }), json(), sent);
