@@ -364,3 +364,121 @@ describe("the markers of unjoined legs", () => {
     expect(returned.result.updated_at >= decisionTime).toBe(true);
   });
 });
+
+/** The book of a platform beside ours: transactions of the API, and operations that the platform reports of them. */
+class TwoBooks {
+  around = platformAccount({}, { balance_minor: 0n, available_minor: 0n });
+  readonly own = new Map<string, Transaction>();
+  /** What the platform's operations came to. */
+  theirs = 0n;
+  private operations = 0;
+
+  /** What is booked here and not reported by the platform yet. */
+  get unreported(): bigint {
+    const booked = [...this.own.values()].flatMap((transaction) =>
+      unjoinedLegsOf(transaction).filter(({ name }) => name === "reverse" || isBooked(transaction)),
+    );
+    return booked.reduce((sum, { minor }) => sum + minor, 0n);
+  }
+
+  create(kind: "deposit" | "withdrawal", minor: number, fee: number): void {
+    const body = { account_id: this.around.account.id, amount: text(minor), fee: text(fee) };
+    const decision =
+      kind === "deposit"
+        ? requestDeposit(this.around, body, context)
+        : requestWithdrawal(someClient(), this.around, body, context);
+    this.take(decision);
+  }
+
+  move(nth: number, request: UpdateTransaction): void {
+    const transaction = this.pick(nth);
+    if (transaction !== undefined) this.take(moveTransaction(transaction, this.around, request, context));
+  }
+
+  /** The platform reports money: a leg of a transaction, or what it names and is not the money of. */
+  report(nth: number, leg: number, off: number): void {
+    const named = this.pick(nth);
+    const legs = named === undefined ? [] : unjoinedLegsOf(named);
+    const minor = (legs[leg % Math.max(1, legs.length)]?.minor ?? 7n) + BigInt(off);
+    if (minor === 0n) return;
+    this.operations += 1;
+    const what = operation("adjustment", formatAmount(minor, "USD"), { operation_id: `B-${this.operations}` });
+    const links = { ...nothingKnown(this.around.tenant), named };
+    this.theirs += minor;
+    const decision = applyOperation(this.around, what, links, origin, context);
+    if (!decision.ok) throw new Error(decision.refusal.detail);
+    this.store(decision.changes as readonly Change[]);
+  }
+
+  private pick(nth: number): Transaction | undefined {
+    return [...this.own.values()][nth % Math.max(1, this.own.size)];
+  }
+
+  private take(decision: Decision<Transaction>): void {
+    if (decision.ok) this.store(decision.changes);
+  }
+
+  private store(changes: readonly Change[]): void {
+    const { balance, transaction } = outcome(this.around, changes);
+    this.around = { ...this.around, balance };
+    if (transaction !== undefined) this.own.set(transaction.id, transaction);
+  }
+}
+
+/** Whether the forward leg of a transaction was booked here. */
+function isBooked({ kind, status, reverse_minor }: Transaction): boolean {
+  if (reverse_minor !== undefined || status === "completed") return true;
+  return kind === "withdrawal" && status === "processing";
+}
+
+/** Hundredths as an amount. */
+function text(minor: number): string {
+  return formatAmount(BigInt(minor), "USD");
+}
+
+describe("two books of one balance", () => {
+  const place = fc.nat(5);
+  const reason = { code: "by_test" };
+  const request = fc.constantFrom<UpdateTransaction>(
+    { status: "approved" },
+    { status: "processing" },
+    { status: "completed" },
+    { status: "cancelled" },
+    { status: "failed", reason },
+    { status: "returned", reason },
+    { status: "returned", reason, keep_fee: true },
+    { status: "returned", reason, force: true },
+  );
+  const step = fc.oneof(
+    fc.record({
+      kind: fc.constantFrom("deposit", "withdrawal"),
+      minor: fc.integer({ min: 2, max: 999 }),
+      fee: fc.nat(1),
+    }),
+    fc.record({ place, request }),
+    fc.record({ place, leg: fc.nat(1), off: fc.constantFrom(0, 0, 0, 1) }),
+  );
+
+  it("differ by what is booked here and not reported yet, and by nothing once all of it is", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const books = new TwoBooks();
+        for (const one of steps) {
+          if ("kind" in one) books.create(one.kind as "deposit", one.minor, one.fee);
+          else if ("request" in one) books.move(one.place, one.request);
+          else books.report(one.place, one.leg, one.off);
+          expect(books.around.balance.balance_minor).toBe(books.theirs + books.unreported);
+          const { balance_minor, held_minor, available_minor } = books.around.balance;
+          expect(available_minor).toBe(balance_minor - held_minor);
+        }
+        for (let nth = 0; nth < books.own.size; nth += 1) {
+          for (const { name } of unjoinedLegsOf([...books.own.values()][nth] as Transaction)) {
+            books.report(nth, name === "forward" ? 0 : 1, 0);
+          }
+        }
+        expect([books.around.balance.balance_minor, books.unreported]).toEqual([books.theirs, 0n]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
