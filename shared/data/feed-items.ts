@@ -142,8 +142,8 @@ function tryOperation(
 }
 
 /**
- * Tells of money that names a transaction and is not its money. It is told when it is decided, so that a process that
- * dies after its commit has told it; one that is decided again tells it again.
+ * Logs and counts money that names a transaction and is not its money. This happens at the decision: a process that dies
+ * after its commit has logged it, and one that decides again logs it again.
  */
 function unexpected({ source }: FeedRun, { raw }: ItemReading, made: Made): void {
   log.warn("An operation of a platform is not the money of its transaction.", {

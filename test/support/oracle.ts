@@ -236,7 +236,7 @@ function judgeLegs(items: readonly RawItem[]): string[] {
   const all = new Set(wanted);
   return [
     ...wanted.filter((name) => linked.has(name.slice(0, 30)) && !found.has(name)).map((name) => `${name} is not found`),
-    ...[...found].filter((name) => !all.has(name)).map((name) => `${name} is found and joined, or nobody's`),
+    ...[...found].filter((name) => !all.has(name)).map((name) => `${name} is found and is not unjoined`),
   ];
 }
 
