@@ -140,11 +140,12 @@ const publish: BackgroundFunction = {
   timeoutSeconds: 60,
   queues: ["deliver"],
   sendsAccounts: true,
-  statements: ({ table, stream, publishFailures }) => [
+  statements: ({ table, volatile, stream, publishFailures }) => [
     ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
       tableArn: table,
       keys: tenantKeys,
     }),
+    ...quoteStatements(["read:quotes"], volatile),
     readStream(stream),
     allow("ReportFailure", ["sqs:SendMessage"], [publishFailures]),
   ],

@@ -235,8 +235,8 @@ export class ServiceStack extends Stack {
 
   /**
    * The two readers of the main stream, as many as AWS allows. The publisher wakes for new outbox items, and for the
-   * risk of accounts that wait for something. It changes neither, so it cannot wake itself. A filter cannot compare two
-   * attributes: which of these accounts are due at once it decides itself; most accounts have no `wake_at`.
+   * risk of accounts that a commit left to be watched, most of which come in one batch with the events of that commit.
+   * It changes neither, so it cannot wake itself, and what an evaluation writes does not wake it.
    * Provisioning wakes for applications that wait for the gateway, and what it writes takes the
    * waiting away, or puts it off to a time that the schedule finds; a record that it fails on needs no other place,
    * since the schedule finds the application too.
@@ -245,7 +245,7 @@ export class ServiceStack extends Stack {
     const stream = streamOf(this.tables.main);
     this.addStreamReader(publish, {
       stream,
-      images: [{ et: { S: [outboxType] } }, { et: { S: [riskType] }, wake_at: { S: [{ exists: true }] } }],
+      images: [{ et: { S: [outboxType] } }, { et: { S: [riskType] }, left_by: { S: ["commit"] } }],
       batchSize: 25,
       maximumRetryAttempts: 5,
       onFailure: this.publishFailures,

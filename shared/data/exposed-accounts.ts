@@ -1,4 +1,5 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { pricePoints } from "../domain/trading/quote.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import { type Direction, exposures, type StoredQuote } from "./entities.ts";
@@ -25,8 +26,8 @@ export async function* exposedTo({
   ask,
 }: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask">): AsyncGenerator<readonly string[]> {
   yield* accountsIn([
-    ...shardsOf(tenant_id, symbol, "dn", { condition: ">=", edge: pointsOf(bid) }),
-    ...shardsOf(tenant_id, symbol, "up", { condition: "<", edge: pointsOf(ask) + 1n }),
+    ...shardsOf(tenant_id, symbol, "dn", { condition: ">=", edge: pricePoints(bid) }),
+    ...shardsOf(tenant_id, symbol, "up", { condition: "<", edge: pricePoints(ask) + 1n }),
   ]);
 }
 
@@ -47,11 +48,6 @@ function shardsOf(
     ...met,
     from: undefined,
   }));
-}
-
-/** A stored price has exactly the decimals of its symbol, so without its point it is a number of points. */
-function pointsOf(price: string): bigint {
-  return BigInt(price.replace(".", ""));
 }
 
 async function* accountsIn(parts: readonly Passed[]): AsyncGenerator<readonly string[]> {

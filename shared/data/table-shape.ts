@@ -63,7 +63,7 @@ export const facetsAttribute = "facets";
 /** Item type of an outbox item, which the publisher's stream filter matches. */
 export const outboxType = "OUTBOX";
 
-/** Item type of the risk of an account; the same filter matches those that carry `wake_at` as text. */
+/** Item type of the risk of an account; the same filter matches those that a commit left. */
 export const riskType = "RISK";
 
 /** Item type of what does not fit an outbox item; it is found by that item alone. */

@@ -177,6 +177,44 @@ describe("the hand-over", () => {
     expect(await closeReasons(account_id)).toEqual(["stop_out"]);
   });
 
+  it.each([
+    ["falls", true],
+    ["stays", false],
+  ])("follows a price that %s between the reading of a commit and its end: %s", async (_, falls) => {
+    const { broker, floor, price } = await groundOf();
+    const account = await broker.account("1650.00", { type: "demo", leverage: 100 });
+    process.env["TIME_SCALE"] = "1000000";
+    await settle();
+    api.watched.interfere = async ({ operation }) => {
+      if (operation !== "TransactWriteItems") return undefined;
+      api.watched.interfere = () => undefined;
+      await price("EURUSD", falls ? ["1.08000", "1.08010"] : ["1.10000", "1.10010"]);
+      // The watch looks before the commit has said at which price it wants to be woken.
+      await work.deliver();
+      return undefined;
+    };
+    await floor.open(account.id, { symbol: "EURUSD", side: "buy", lots: "1.00" });
+    await settle();
+    expect(await closeReasons(account.id)).toEqual(falls ? ["stop_out"] : []);
+  });
+
+  it("of an account that no price has reached reads the quotes of its symbols once, and sends nothing", async () => {
+    const { broker, floor } = await groundOf();
+    const account = await broker.account("5000.00", { type: "demo", leverage: 100 });
+    await settle();
+    for (const side of ["buy", "sell"] as const) await floor.open(account.id, { symbol: "EURGBP", side, lots: "1.00" });
+    const records = await work.published();
+    api.watched.takeCalls();
+    expect(await work.publish(records)).toEqual([]);
+    const { volatileTableName: name } = api.emulator;
+    const reads = api.watched.takeCalls().filter(({ tables }) => tables.includes(name));
+    const keys = reads.flatMap(
+      ({ input }) => (input["RequestItems"] as Record<string, { Keys: unknown[] }>)[name]?.Keys,
+    );
+    expect(keys).toHaveLength(2);
+    expect(market.sentFor()).toEqual([]);
+  });
+
   it("leaves alone what cannot be closed now, however often it is evaluated", async () => {
     const { account_id, tenant, act, call } = await readyFor(forced);
     const halted = { ...someSymbol("EURUSD", { halted: true }), tenant_id: tenant };

@@ -107,7 +107,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the publisher reads its stream, reports failures, sends to two queues and changes items of tenants", () => {
+  test("the publisher reads its stream and quotes, sends to three queues and changes items of tenants", () => {
     const stream = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
     const rights = rightsOf("production", "publish");
     const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*publishfailures/.test(line)));
@@ -119,6 +119,7 @@ describe("rights of the functions", () => {
         "Allow dynamodb:Query main/index/state brk_*",
         ...ledgerDenial,
         ...stream.map((action) => `Allow dynamodb:${action} stream`),
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
         "Allow sqs:SendMessage queue deliver",
         "Allow sqs:SendMessage queue margin",
       ].sort(),
@@ -375,7 +376,7 @@ describe("functions", () => {
       FilterCriteria: {
         Filters: [
           { Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' },
-          { Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["RISK"]},"wake_at":{"S":[{"exists":true}]}}}}' },
+          { Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["RISK"]},"left_by":{"S":["commit"]}}}}' },
         ],
       },
     });

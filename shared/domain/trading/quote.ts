@@ -107,3 +107,8 @@ export function quoteSetBody(market: Market, names: readonly string[], now: stri
   }
   return { object: "quote_set", data, missing, _links: { self: { href: `/v2/quotes?symbols=${names.join(",")}` } } };
 }
+
+/** A stored price has exactly the decimals of its symbol, so without its point it is a number of points. */
+export function pricePoints(price: string): bigint {
+  return BigInt(price.replace(".", ""));
+}

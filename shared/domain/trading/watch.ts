@@ -7,7 +7,7 @@ import type { TradingChange, TradingDecision } from "./changes.ts";
 import { type Trigger, triggersOf } from "./exposure.ts";
 import { type Holdings, valuePositions } from "./margin.ts";
 import type { Position } from "./position.ts";
-import type { Market } from "./quote.ts";
+import { type Market, pricePoints, type Quote } from "./quote.ts";
 import { metricsBody, type Risk } from "./risk.ts";
 import { liquidatorOf } from "./source.ts";
 import { type Evaluation, evaluateMargin } from "./stop-out.ts";
@@ -27,6 +27,8 @@ export interface StoredRisk extends Risk {
   readonly triggers: readonly StoredTrigger[];
   /** The sum of the versions of its positions: who read another sum read positions of two moments. */
   readonly positions_sum: number;
+  /** What wrote it last: a commit that changed what margin depends on, or an evaluation at the newest prices. */
+  readonly left_by?: "commit" | "evaluation";
 }
 
 /**
@@ -35,6 +37,20 @@ export interface StoredRisk extends Risk {
  */
 export function isDueAtOnce({ wake_at, updated_at }: StoredRisk): boolean {
   return wake_at !== null && wake_at <= updated_at;
+}
+
+/**
+ * Whether the newest price of its symbol meets a trigger that a risk was left with. The price may have come while the
+ * decision was made, when it was compared with the triggers of before. Where every quote is a trigger, those that came
+ * after the decision meet it.
+ */
+export function isMetBy(
+  { down, up }: StoredTrigger,
+  { bid, ask, received_at }: Quote,
+  { updated_at }: StoredRisk,
+): boolean {
+  if (down === String(highest)) return received_at > updated_at;
+  return (down !== null && pricePoints(bid) <= BigInt(down)) || (up !== null && pricePoints(ask) >= BigInt(up));
 }
 
 /** One entry of the exposure index: evaluate this account when the symbol's price meets the trigger. */
@@ -202,6 +218,7 @@ function watched<R>(
     ...risk,
     triggers: plan.triggers,
     positions_sum: positionsSum(after.positions),
+    left_by: outcome.mayLiquidate ? "commit" : "evaluation",
     wake_at: plan.complete
       ? wakeAt(after, outcome, state.risk, market, context.now)
       : leftAt(outcome.mayLiquidate, context.now),
@@ -227,8 +244,8 @@ function riskChange(
   now: string,
 ): readonly TradingChange[] {
   if (before === undefined) return [{ op: "create", entity: "risk", item: { ...stored, version: 1 } }];
-  const { updated_at, version } = before;
-  if (!always && sameValue({ ...stored, updated_at, version }, before)) return [];
+  const { updated_at, version, left_by } = before;
+  if (!always && sameValue({ ...stored, updated_at, version, left_by }, before)) return [];
   const after: StoredRisk = { ...stored, updated_at: later(updated_at, now), version: version + 1 };
   return [{ op: "update", entity: "risk", before, after }];
 }
