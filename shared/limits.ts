@@ -101,6 +101,11 @@ export const limits = {
     max_integer_digits: 15,
     /** No stored amount is larger than this many minor units. */
     max_minor: 10n ** 18n,
+    /**
+     * The balance of an account with open positions is raised by deposits up to this many minor units, and nothing is
+     * opened above it: the other half of the bound is for what its positions can still gain.
+     */
+    max_traded_minor: 5n * 10n ** 17n,
   },
   client: {
     /** Youngest client in years. */
@@ -221,6 +226,22 @@ export const limits = {
     max_quotes: 50,
     /** Open positions of one account. */
     max_positions: 500,
+    /** No price is above this: bitcoin costs 10^9 to 10^10 in the weakest currencies. In points at most 10^18. */
+    max_price: 10n ** 10n,
+    /** A price is at most so many times the first one of its day. */
+    max_daily_factor: 100n,
+    /** The same for a currency pair, which is also at least this part of the first one of its day. */
+    max_daily_pair_factor: 20n,
+    /** After so long without a price of a symbol the next one is measured from none: a wrong one must not stay. */
+    reference_kept_ms: 3_600_000,
+    /**
+     * What the open positions of one account, 500 or fewer, may be worth together in minor units of its currency when
+     * one of them is opened, at the first prices of the day: 10^11 USD, 10^13 JPY. The bound of a balance follows. A
+     * profit or a loss is at most lots x contract size x price x rate; within the day the price is at most 100 times
+     * the first one, and a rate is made of two pairs at most, each within 20 times: 10^13 x 100 x 20 x 20 = 4 x 10^17,
+     * which with a balance of at most 5 x 10^17 stays below 10^18. A pair that is traded itself has 20 x 20 x 20.
+     */
+    max_worth_minor: 10n ** 13n,
     /** No price in points of its symbol is above this: a trigger here is met by every quote. */
     highest_points: 10n ** 18n,
     /** Decimals of a rate or an average price. */

@@ -142,8 +142,8 @@ function tryOperation(
 }
 
 /**
- * Logs and counts money that names a transaction and is not its money. This happens at the decision: a process that dies
- * after its commit has logged it, and one that decides again logs it again.
+ * Logs and counts money that names a transaction and is not its money. This happens at the decision: a process that
+ * dies after its commit has logged it, and one that decides again logs it again.
  */
 function unexpected({ source }: FeedRun, { raw }: ItemReading, made: Made): void {
   log.warn("An operation of a platform is not the money of its transaction.", {

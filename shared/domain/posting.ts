@@ -84,7 +84,8 @@ export function post(
   const { customer_minor: change, captured_minor: captured } = booking;
   const before = balance.balance_minor;
   const after = before + change;
-  if (after > limits.money.max_minor) {
+  const most = booking.kind === "deposit" && balance.positions > 0 ? "max_traded_minor" : "max_minor";
+  if (change > 0n && after > limits.money[most]) {
     return refuse("amount_too_large", "The balance would be larger than the service can hold.");
   }
   if (booking.kind === "withdrawal" && change < 0n && booking.happened !== true) {

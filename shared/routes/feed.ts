@@ -160,6 +160,8 @@ symbol so that \`seq\` rises. A price is refused with its reason as \`code\`:
 - \`time_ahead\`: its \`time\` is more than 5 seconds ahead of the clock of the service.
 - \`superseded\`: it is more than 5 seconds old, and a price of another source was received within 5 seconds.
 - \`time_too_old\`: it is more than 60 seconds old while the price of another source stands.
+- \`price_out_of_bounds\`: it is above 10,000,000,000, more than 100 times the first price of the UTC day, or for a
+  currency pair more than 20 times it or less than a twentieth.
 - \`crossed\`, \`invalid_price\`, \`symbol_not_found\`.
 
 A price that differs from the one before by more than \`max_deviation_percent\` of its symbol is \`put_aside\` with

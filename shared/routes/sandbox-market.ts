@@ -106,6 +106,7 @@ export const openSandboxTrade = route({
     "invalid_price",
     "insufficient_margin",
     "too_many_positions",
+    "exposure_too_large",
     "no_conversion_path",
     "liquidation_in_progress",
   ],

@@ -238,6 +238,7 @@ export const FeedQuoteResult = z.object({
       "overtaken",
       "crossed",
       "invalid_price",
+      "price_out_of_bounds",
       "symbol_not_found",
     ]),
   ),

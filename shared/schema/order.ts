@@ -15,6 +15,7 @@ export const RejectReason = z.enum([
   "account_disabled",
   "invalid_price",
   "too_many_positions",
+  "exposure_too_large",
 ]);
 
 const filters = {

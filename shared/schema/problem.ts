@@ -59,6 +59,7 @@ const titles = {
     possible_duplicate: "The money may be that of a known transaction.",
     transaction_mismatch: "The money is not that of this transaction.",
     too_many_positions: "The account has as many open positions as an account may have.",
+    exposure_too_large: "The positions or the balance of the account would be larger than the service can hold.",
   },
   412: {
     precondition_failed: "The resource has changed.",

@@ -1,16 +1,20 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { quotes } from "../../shared/data/entities.ts";
 import { startApi } from "../support/api.ts";
-import { atOnce } from "../support/brokerage.ts";
+import { atOnce, brokerage } from "../support/brokerage.ts";
 import { type RawItem, scanTable } from "../support/raw-table.ts";
 import { newCaller } from "../support/request.ts";
+import { someSymbol } from "../support/trading.ts";
 import { putMarket, putQuote } from "../support/trading-data.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 
 const caller = newCaller();
-await putMarket(api, caller.tenant_id);
+const broker = brokerage(api, caller);
+await putMarket(api, caller.tenant_id, { USDCAD: ["1.35000", "1.35010"] }, [
+  someSymbol("USDCAD", { lot_max: "100000000.00" }),
+]);
 /** What a test does that nothing has quoted yet. */
 const longAgo = new Date(Date.now() - 3_600_000).toISOString();
 
@@ -192,5 +196,60 @@ describe("a symbol with a filter of outliers", () => {
     expect(await a.send([price("CHFJPY", "117.000", 3)])).toEqual(["deviation_unconfirmed"]);
     expect(await b.send([price("CHFJPY", "117.100", 2)])).toEqual(["accepted"]);
     expect(await quoteOf("CHFJPY")).toMatchObject({ bid: "117.100", source: b.name });
+  });
+});
+
+describe("the bounds of prices and positions", () => {
+  const impossible = "999999999999999.00000";
+
+  it("refuse a price that no market has, of a feed and of the sandbox, each naming the rule", async () => {
+    const source = await newSource();
+    const sent = { ...price("USDCAD", "1.35000", 1), bid: impossible, ask: impossible };
+    expect(await source.send([sent])).toEqual(["price_out_of_bounds"]);
+    const set = await call("POST", "/sandbox/prices", { prices: [{ symbol: "USDCAD", bid: impossible }] });
+    expect(set).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: "#/prices/0/bid", code: "invalid_price" }] },
+    });
+    expect(set.body.errors[0].detail).toMatch(/^must be between 0\.06750 and 27\.00000 today$/);
+    expect(await quoteOf("USDCAD")).toMatchObject({ bid: "1.35000" });
+  });
+
+  it("refuse an opening that could take the balance beyond its own", async () => {
+    const account = await broker.account("1000.00");
+    const body = { account_id: account.id, symbol: "USDCAD", side: "buy", lots: "1000000.01" };
+    expect(await call("POST", "/sandbox/trades", body)).toMatchObject({
+      status: 409,
+      body: { code: "exposure_too_large", detail: /be worth 100000000000\.00 USD/ },
+    });
+    expect(await call("POST", "/sandbox/trades", { ...body, lots: "1000000.00" })).toMatchObject({
+      body: { code: "insufficient_margin" },
+    });
+  });
+
+  it("refuse no close of a platform, and its money can leave even from beyond the bound", async () => {
+    const { path } = await newSource();
+    const account = await broker.account("1000.00", { type: "demo", platform: "mt5", platform_login: "71000001" });
+    const both = (place: number) => [
+      {
+        ...{ action: "open", platform_login: "71000001", deal_id: `O-${place}`, position_id: `P-${place}` },
+        ...{ symbol: "EURGBP", side: "buy", lots: "0.01", price: "0.86270" },
+      },
+      {
+        ...{ action: "close", deal_id: `C-${place}`, position_id: `P-${place}` },
+        ...{ price: impossible, profit: "999999999999999.00" },
+      },
+    ];
+    const deals = Array.from({ length: 11 }, (_, place) => both(place));
+    const data = [...deals.map(([opening]) => opening), ...deals.map(([, closing]) => closing)];
+    for (const [place, each] of data.entries()) {
+      const item = { seq: String(place + 1), type: "execution", data: each };
+      const { body } = await call("POST", `${path}/batches`, { first_seq: item.seq, items: [item] });
+      expect(body.results).toMatchObject([{ status: "applied" }]);
+    }
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ balance: "11000000000000989.00" });
+    const withdrawal = { account_id: account.id, amount: "100.00", status: "completed" };
+    expect(await call("POST", "/transactions/withdrawal", withdrawal)).toMatchObject({ status: 201 });
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ balance: "11000000000000889.00" });
   });
 });

@@ -1,10 +1,11 @@
 import type { Refusal } from "../decision.ts";
+import { greatest, least } from "../money.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import { type Holdings, levelHundredths, metricsAt } from "../trading/margin.ts";
 import type { Market } from "../trading/quote.ts";
 import { internalSource } from "../trading/source.ts";
 import { isMarketOpen, type TradingSymbol } from "../trading/symbol.ts";
-import { type Price, pointsOf, priceAt } from "./prices.ts";
+import { type Price, pointBounds, pointsOf, priceAt } from "./prices.ts";
 
 /** Where an account is to be driven, by the price of which symbol. */
 export interface Destination {
@@ -23,9 +24,6 @@ export interface Drive {
 }
 
 type Refused = { readonly ok: false; readonly refusal: Refusal };
-
-/** No price is looked for beyond so many times the one before. */
-const widest = 1000n;
 
 /**
  * Finds the price of one symbol, nearest to the newest, at which an account has a margin level. Prices are whole
@@ -60,7 +58,8 @@ export function driveTo(holdings: Holdings, market: Market, destination: Destina
   const first = above(start);
   if (first.used === 0n) return unreachable("The account uses no margin, so it has no margin level.");
   const met = first.over > 0n ? (p: bigint) => above(p).over <= 0n : (p: bigint) => above(p).over >= 0n;
-  const points = first.over === 0n ? start : nearestPoint(start, met);
+  const { lowest, highest } = pointBounds(symbol, quote, now);
+  const points = first.over === 0n ? start : nearestPoint(start, [lowest, highest - spread], met);
   if (points === undefined) return unreachable(`No price of ${symbol.symbol} takes the account to this level.`);
   const { price, metrics } = at(points);
   return { ok: true, symbol: name, price, margin_level: metrics.margin_level };
@@ -75,14 +74,19 @@ function largestSymbol({ positions }: Holdings): TradingSymbol["symbol"] | undef
   return largest?.symbol;
 }
 
-/** The nearest number of points at which it is met, looked for in doubling steps on both sides and then by halves. */
-function nearestPoint(start: bigint, met: (points: bigint) => boolean): bigint | undefined {
-  for (let step = 1n; step <= start * widest; step *= 2n) {
-    const [below, above] = [start - step, start + step];
-    const inner = step / 2n;
-    if (below >= 1n && met(below)) return boundary(start - inner, below, met);
-    if (below < 1n && start - inner > 1n && met(1n)) return boundary(start - inner, 1n, met);
-    if (met(above)) return boundary(start + inner, above, met);
+/**
+ * The nearest number of points within bounds at which it is met, looked for in doubling steps on both sides and then by
+ * halves.
+ */
+function nearestPoint(
+  start: bigint,
+  [lowest, highest]: readonly [bigint, bigint],
+  met: (points: bigint) => boolean,
+): bigint | undefined {
+  for (let inner = 0n, step = 1n; start - inner > lowest || start + inner < highest; inner = step, step *= 2n) {
+    const [below, above] = [greatest(start - step, lowest), least(start + step, highest)];
+    if (below < start - inner && met(below)) return boundary(start - inner, below, met);
+    if (above > start + inner && met(above)) return boundary(start + inner, above, met);
   }
   return undefined;
 }

@@ -1,7 +1,8 @@
 import type { SandboxPriceBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
 import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
+import { priceBounds } from "../trading/bounds.ts";
 import type { Market, Quote } from "../trading/quote.ts";
-import { unitsText } from "../trading/rational.ts";
+import { roundToward, unitsText } from "../trading/rational.ts";
 import { isMarketOpen, priceText, type TradingSymbol } from "../trading/symbol.ts";
 import { acceptTick, markOf } from "../trading/tick.ts";
 import { sandboxSource } from "./seed.ts";
@@ -30,9 +31,24 @@ export function heldQuote(
   const tick = { ...price, time: now, sequence, source: sandboxSource, epoch, held: true } as const;
   const outcome = acceptTick(symbol, before, tick, now);
   if (outcome.ok) return outcome;
-  const detail =
-    outcome.reason === "crossed" ? "must not be above the ask" : `must be a price of ${symbol.symbol} above 0`;
-  return { ok: false, errors: [{ pointer: side, code: "invalid_price", detail }] };
+  const detail = {
+    crossed: () => "must not be above the ask",
+    price_out_of_bounds: () => `must be ${boundsText(symbol, before, now)}`,
+  }[outcome.reason as string];
+  const otherwise = `must be a price of ${symbol.symbol} above 0`;
+  return { ok: false, errors: [{ pointer: side, code: "invalid_price", detail: detail?.() ?? otherwise }] };
+}
+
+function boundsText(symbol: TradingSymbol, before: Quote | undefined, now: string): string {
+  const { lowest, highest } = pointBounds(symbol, before, now);
+  return `between ${unitsText(lowest, symbol.digits)} and ${unitsText(highest, symbol.digits)} today`;
+}
+
+/** The lowest and the highest price that may follow a quote, in points. */
+export function pointBounds(symbol: TradingSymbol, before: Quote | undefined, now: string) {
+  const { lowest, highest } = priceBounds(symbol, before, now);
+  const least = roundToward(lowest, symbol.digits, "up");
+  return { lowest: least < 1n ? 1n : least, highest: roundToward(highest, symbol.digits, "down") };
 }
 
 /** The price that a change asks for: a side that it does not name follows with the spread of the price before. */

@@ -3,6 +3,7 @@ import type { SideName } from "../../schema/trade.ts";
 import type { Account } from "../account.ts";
 import { type Context, later, type Refusal } from "../decision.ts";
 import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, withPositions } from "./book.ts";
+import { priceBounds, refuseExposure } from "./bounds.ts";
 import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
 import { commissionMinor } from "./commission.ts";
@@ -11,7 +12,7 @@ import { type Holdings, marginRatio, marginRequirement, positionMargin } from ".
 import type { Position } from "./position.ts";
 import { averagePrice, shareOf, weightedMean } from "./profit.ts";
 import type { Market } from "./quote.ts";
-import { decimalText, rational, ratioText } from "./rational.ts";
+import { decimalText, rational, ratioText, shortDecimalText } from "./rational.ts";
 import type { Risk } from "./risk.ts";
 import { liquidatorOf } from "./source.ts";
 import { lotDigits, lotsFault, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
@@ -72,7 +73,7 @@ export function executeTrade(
 ): TradingDecision<Executed> {
   // What a platform did has happened, whatever this service does with the account meanwhile.
   if (gated && state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
-  const terms = termsOf(market, execution);
+  const terms = termsOf(market, execution, context.now);
   if (!terms.ok) return terms;
   const { symbol, deal } = terms;
   const held = state.positions.find((position) => position.symbol === symbol.symbol);
@@ -82,6 +83,8 @@ export function executeTrade(
       ? opened(book, market, symbol, deal, context)
       : netted(state, book, held, market, symbol, deal, context);
   if (!step.ok) return step;
+  const exposure = step.trade && refuseExposure(market, state, step.book.positions, context.now);
+  if (exposure !== undefined) return exposure;
   const settled = settleBook(step.book, liquidatorOf(market, [...state.positions, deal]), context);
   const { trade, position, closed } = step;
   const result = { trade, position, closed, holdings: holdingsOf(state.balance, settled) };
@@ -89,11 +92,16 @@ export function executeTrade(
 }
 
 /** The symbol of an execution, its lots and prices in the symbol's decimals, or why they are none. */
-function termsOf(market: Market, execution: Execution) {
+function termsOf(market: Market, execution: Execution, now: string) {
   const symbol = market.symbols.get(execution.symbol);
   if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${execution.symbol}.`);
   const price = priceText(symbol, execution.price);
   if (price === undefined) return refuseTrading("invalid_price", `is no price of ${symbol.symbol}`, "price");
+  const { highest } = priceBounds(symbol, market.quotes.get(symbol.symbol), now);
+  if (rational(price).gt(highest)) {
+    const most = shortDecimalText(highest, 0, symbol.digits);
+    return refuseTrading("invalid_price", `must not be above ${most}`, "price");
+  }
   const lots = lotsText(symbol, execution.lots);
   const fault = lots === undefined ? `must be a multiple of ${symbol.lot_step}` : lotsFault(symbol, lots);
   if (lots === undefined || fault !== undefined) return refuseTrading("validation_failed", fault ?? "", "lots");

@@ -215,6 +215,7 @@ const rejections: Partial<Record<Refusal["code"], RejectReasonName>> = {
   invalid_price: "invalid_price",
   validation_failed: "invalid_price",
   too_many_positions: "too_many_positions",
+  exposure_too_large: "exposure_too_large",
 };
 
 /** Whether the account was disabled since an order was placed: it is about to be cancelled and fills no more. */

@@ -23,6 +23,8 @@ export interface Quote {
   readonly day_low: string | null;
   /** The last number of each source that quoted the symbol, by its name; absent in quotes stored before it was kept. */
   readonly marks?: Readonly<Record<string, SourceMark>>;
+  /** The price that the bounds of the day are measured from. Absent in quotes stored before there were any. */
+  readonly reference?: string;
   /** The last price, when it was too far from this one and nothing has confirmed it yet, and when it came. */
   readonly aside?: { readonly bid: string; readonly ask: string; readonly received_at: string };
   /** Rises with every write of the item. Absent in quotes stored before it was kept. */
@@ -78,7 +80,7 @@ function isOlder(quote: Quote, ms: number, now: string): boolean {
 /** The quote as the API shows it. */
 export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): QuoteBody {
   const market_status = marketStatus(symbol, now);
-  const { held: _held, marks: _marks, aside: _aside, version: _version, ...shown } = quote;
+  const { held: _held, marks: _marks, aside: _aside, reference: _reference, version: _version, ...shown } = quote;
   const spread = rational(quote.ask).sub(rational(quote.bid));
   return {
     ...shown,

@@ -1,4 +1,5 @@
 import { limits } from "../../limits.ts";
+import { isOutOfBounds, nextReference, priceBounds } from "./bounds.ts";
 import type { Quote, SourceMark } from "./quote.ts";
 import { type Rational, rational } from "./rational.ts";
 import { priceText, type TradingSymbol } from "./symbol.ts";
@@ -20,6 +21,7 @@ export interface Tick {
 export type TickFault =
   | "crossed"
   | "invalid_price"
+  | "price_out_of_bounds"
   | "old_epoch"
   | "old_sequence"
   | "time_ahead"
@@ -44,7 +46,7 @@ export function acceptTick(symbol: TradingSymbol, before: Quote | undefined, tic
   const replaced = replacedFault(markOf(before, tick.source), tick);
   if (replaced !== undefined) return { ok: false, reason: replaced };
   const marks = { ...marksOf(before), [tick.source]: [tick.epoch, tick.sequence] as const };
-  const prices = pricesOf(symbol, tick);
+  const prices = pricesOf(symbol, before, tick, now);
   const fault = typeof prices === "string" ? prices : timeFault(before, tick, now);
   if (fault !== undefined || typeof prices === "string") {
     return { ok: false, reason: fault as TickFault, ...(before !== undefined && { memory: { ...before, marks } }) };
@@ -78,11 +80,12 @@ interface Prices {
 }
 
 /** Bid and ask in the symbol's digits, or why they are none. */
-function pricesOf(symbol: TradingSymbol, tick: Tick): Prices | TickFault {
+function pricesOf(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, now: string): Prices | TickFault {
   const bid = priceText(symbol, tick.bid);
   const ask = priceText(symbol, tick.ask);
   if (bid === undefined || ask === undefined) return "invalid_price";
-  return rational(bid).gt(rational(ask)) ? "crossed" : { bid, ask };
+  if (rational(bid).gt(rational(ask))) return "crossed";
+  return isOutOfBounds(priceBounds(symbol, before, now), bid, ask) ? "price_out_of_bounds" : { bid, ask };
 }
 
 /**
@@ -131,6 +134,7 @@ function quoteOf(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, n
     sequence,
     source,
     ...(tick.held === true && { held: true }),
+    reference: nextReference(before, bid, now),
     session_open: today ? before.session_open : bid,
     day_high: extreme(before?.day_high, (a, b) => a.gt(b)),
     day_low: extreme(before?.day_low, (a, b) => a.lt(b)),
