@@ -20,7 +20,7 @@ export const quotas = {
  * Bytes of an item as DynamoDB counts them (developer guide, "DynamoDB item sizes and formats"): names and texts in
  * UTF-8, a number one byte for two digits and one more, null and boolean 1, lists and maps 3 and one for each entry.
  */
-function itemBytes(item: WireItem): number {
+export function itemBytes(item: WireItem): number {
   return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
 }
 
@@ -37,6 +37,8 @@ function valueBytes(value: AttributeValue): number {
 export interface SizeWatch {
   readonly largest: { item: number; transaction: number; members: number };
   readonly faults: string[];
+  /** Outbox items that a transaction was to write, since they were last taken. */
+  readonly takeOutboxes: () => WireItem[];
 }
 
 interface Write {
@@ -51,7 +53,9 @@ interface Write {
  * and what it sets, a removal and a check what is stored: the most that can be counted.
  */
 export function watchSizes(api: TestApi): SizeWatch {
-  const watch: SizeWatch = { largest: { item: 0, transaction: 0, members: 0 }, faults: [] };
+  const outboxes: WireItem[] = [];
+  const takeOutboxes = () => outboxes.splice(0);
+  const watch: SizeWatch = { largest: { item: 0, transaction: 0, members: 0 }, faults: [], takeOutboxes };
   const { largest, faults } = watch;
   const stored = async ({ TableName, Key }: Write) => {
     if (Key === undefined) return {};
@@ -71,6 +75,7 @@ export function watchSizes(api: TestApi): SizeWatch {
     const members = (input["TransactItems"] as Record<string, Write>[]).flatMap((member) => Object.values(member));
     let bytes = 0;
     for (const write of members) bytes += await measured(write);
+    outboxes.push(...members.flatMap(({ Item: item }) => (item?.["et"]?.S === "OUTBOX" ? [item] : [])));
     if (bytes > quotas.transaction_bytes) faults.push(`a transaction of ${bytes} bytes`);
     if (members.length > quotas.transaction_items) faults.push(`a transaction of ${members.length} items`);
     largest.transaction = Math.max(largest.transaction, bytes);

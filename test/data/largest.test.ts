@@ -1,0 +1,215 @@
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { accounts, risks, symbols } from "../../shared/data/entities.ts";
+import { itemOf } from "../../shared/data/write.ts";
+import type { StoredRisk } from "../../shared/domain/trading/watch.ts";
+import { limits } from "../../shared/limits.ts";
+import { collectionOf, exampleIds } from "../../shared/openapi/examples.ts";
+import { routes } from "../../shared/routes/index.ts";
+import type { Route } from "../../shared/routes/route.ts";
+import { newId } from "../../shared/runtime/ids.ts";
+import { startApi } from "../support/api.ts";
+import { brokerage } from "../support/brokerage.ts";
+import { itemBytes, quotas, type SizeWatch, watchSizes } from "../support/item-size.ts";
+import { largestBody, largestMetadata, mostEscaped, widest } from "../support/largest.ts";
+import { newCaller, type TestCaller } from "../support/request.ts";
+import { someSymbol } from "../support/trading.ts";
+import { putItem, putMarket, putQuote } from "../support/trading-data.ts";
+
+// What is announced is taken from its transactions: a stream would be looked through with every write.
+const api = await startApi(false);
+afterAll(api.stop);
+afterEach(() => {
+  api.watched.interfere = () => undefined;
+});
+const { handler: publish } = await import("../../functions/events/publish.ts");
+const { tradingFloor } = await import("../support/trading-floor.ts");
+
+/** Number of the first item of a source that its example makes. */
+const firstSequence = "918";
+
+/** Publishes what was announced since the last time, in one call. */
+async function publishAll(sizes: SizeWatch): Promise<void> {
+  const Records = sizes.takeOutboxes().map((NewImage, at) => ({
+    eventName: "INSERT",
+    dynamodb: { SequenceNumber: String(at), NewImage },
+  }));
+  const answer: DynamoDBBatchResponse = await publish({ Records } as unknown as DynamoDBStreamEvent);
+  expect(answer).toEqual({ batchItemFailures: [] });
+}
+
+// What a retry of a delivery writes is the delivery: identifiers and times, and no text of anybody.
+const commands = routes.filter((row) => row.auth === "token" && row.method !== "GET" && row.id !== "retry_delivery");
+
+describe("the largest resources", () => {
+  /** A resource of a collection, as large as it can be. */
+  async function made(caller: TestCaller, collection: string): Promise<string> {
+    const broker = brokerage(api, caller);
+    if (collection === "accounts") {
+      const client = await made(caller, "clients");
+      const row = commands.find(({ id }) => id === "create_account") as Route;
+      const body = { ...(largestBody(row, row.example) as object), client_id: client, type: "demo" };
+      const account = await api.call(caller, "POST", "/accounts", { body });
+      if (account.status !== 201) throw new Error(account.text);
+      await broker.deposit(account.body, "100000.00", { status: "completed" });
+      return account.body.id;
+    }
+    const creators = commands.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
+    const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
+    if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
+    const answer = await api.call(caller, "POST", creator.path, { body: await bodyOf(caller, creator) });
+    if (answer.status !== 201) throw new Error(`${creator.path} ${answer.text}`);
+    return answer.body.id;
+  }
+
+  async function bodyOf(caller: TestCaller, row: Route): Promise<unknown> {
+    let text = JSON.stringify(row.example ?? {});
+    for (const [collection, invented] of Object.entries(exampleIds)) {
+      if (text.includes(invented)) text = text.replaceAll(invented, await made(caller, collection));
+    }
+    return largestBody(row, JSON.parse(text));
+  }
+
+  /** What must be so before a command, by its row; returns what its body has beside the largest of its example. */
+  const before: Readonly<Record<string, (caller: TestCaller, id: string) => Promise<object | undefined>>> = {
+    update_client: async () => ({ status: "suspended" }),
+    update_transaction: async () => ({ reason: { code: "by_test", message: widest.repeat(500) } }),
+    drive_sandbox_account: async (caller, account_id) => {
+      await sent(caller, "POST", "/sandbox/trades", { account_id, symbol: "EURUSD", side: "buy", lots: "1.00" });
+      return undefined;
+    },
+    sandbox_reject_client: async (caller, id) => {
+      await sent(caller, "PATCH", `/clients/${id}`, { date_of_birth: "1990-01-01", verification_status: "pending" });
+      return undefined;
+    },
+    sandbox_return_transaction: async (caller, id) => {
+      await sent(caller, "POST", `/sandbox/transactions/${id}/settle`);
+      return undefined;
+    },
+    retry_feed_reject: async (caller, id) => {
+      const first_seq = (await brokerage(api, caller).get(`/feed/sources/${id}`)).expected_next_seq;
+      const data = { position_id: widest.repeat(64), amount: "1", for_date: "2026-11-20" };
+      const items = [{ seq: first_seq, type: "swap", data }];
+      await sent(caller, "POST", `/feed/sources/${id}/batches`, { first_seq, items });
+      return undefined;
+    },
+  };
+
+  async function sent(caller: TestCaller, method: string, address: string, body?: object): Promise<void> {
+    const answer = await api.call(caller, method, address, body === undefined ? {} : { body });
+    if (answer.status >= 300) throw new Error(`${address}: ${answer.text}`);
+  }
+
+  it.each(commands.map((row) => [`${row.method} ${row.path}`, row] as const))(
+    "pass through %s and the publisher within every bound",
+    async (_, row) => {
+      const caller = newCaller();
+      await putMarket(api, caller.tenant_id);
+      const sizes = watchSizes(api);
+      const id = row.path.includes("{id}") ? await made(caller, collectionOf(row.path)) : "";
+      const path = row.path.replace("{id}", id).replace("{seq}", firstSequence);
+      const more = await before[row.id]?.(caller, id);
+      const body = row.body === undefined ? undefined : { ...((await bodyOf(caller, row)) as object), ...more };
+      const headers = row.named === true ? {} : { "Idempotency-Key": newId("key") };
+      const answer = await api.call(caller, row.method, path, body === undefined ? { headers } : { body, headers });
+      expect([answer.status, answer.text]).toEqual([row.status, answer.text]);
+      await publishAll(sizes);
+      expect(sizes.faults).toEqual([]);
+      for (const message of api.queues.takeMessages()) {
+        expect(Buffer.byteLength(JSON.stringify(message.body))).toBeLessThan(quotas.message_bytes / 100);
+      }
+    },
+  );
+});
+
+/** The largest metadata that was taken before its bound in bytes: 50 values of 500 characters of six bytes each. */
+const oldest = Object.fromEntries([...Array(50)].map((_, at) => [`key-${at}`.padEnd(40, "k"), "\u0001".repeat(500)]));
+
+describe("a stop-out", () => {
+  it.each([largestMetadata(mostEscaped), oldest].map((metadata, at) => [at, metadata] as const))(
+    "of many positions closes step by step within every bound: metadata %i",
+    async (_, metadata) => {
+      const caller = newCaller();
+      const tenant = caller.tenant_id;
+      await putMarket(api, tenant);
+      const account = await brokerage(api, caller).account("2400.00", { type: "demo", leverage: 100 });
+      for (let count = 0; count < 18; count += 1) {
+        const opened = await tradingFloor(tenant).open(account.id, { symbol: "EURUSD", side: "buy", lots: "0.10" });
+        expect(opened.kind).toBe("done");
+      }
+      await api.emulator.client.send(
+        new UpdateItemCommand({
+          TableName: api.emulator.tableName,
+          Key: marshall(accounts.key(tenant, account.id)),
+          UpdateExpression: "SET metadata = :metadata",
+          ExpressionAttributeValues: marshall({ ":metadata": metadata }),
+        }),
+      );
+      const sizes = watchSizes(api);
+      await putQuote(api, tenant, "EURUSD", ["1.08000", "1.08010"]);
+      await tradingFloor(tenant).evaluate(account.id);
+      expect((await brokerage(api, caller).get(`/accounts/${account.id}/positions`)).data).toEqual([]);
+      await publishAll(sizes);
+      expect(sizes.faults).toEqual([]);
+      // Eight trades are closed in one step, each with several items.
+      expect(sizes.largest.members).toBeGreaterThan(30);
+      const [last] = (await brokerage(api, caller).get("/events?type=stop.out&sort=-sequence")).data;
+      expect(last.data.object.stop_out.closed_trade_ids).toHaveLength(18);
+      expect(last.data.object.metadata).toEqual(metadata);
+    },
+  );
+
+  it("of as many positions as an account may have is remembered and told within an item", () => {
+    const { max_positions } = limits.trading;
+    const tenant_id = newId("brk");
+    const money = Object.fromEntries([...Array(13)].map((_, at) => [`member_of_money_${at}`, "-9".padEnd(20, "9")]));
+    const closed_trade_ids = Array.from({ length: max_positions }, () => newId("trd"));
+    const risk = {
+      ...{ account_id: newId("acc"), tenant_id, client_id: newId("cli"), margin_status: "stop_out", armed: false },
+      ...{
+        margin_level: "49.99",
+        equity_minor: 10n ** 18n,
+        episode: 1e15,
+        created_at: "",
+        updated_at: "",
+        version: 1e15,
+      },
+      wake_at: new Date().toISOString(),
+      run: { started_at: new Date().toISOString(), before: money, closed_trade_ids, steps: 1e6 },
+      triggers: Array.from({ length: max_positions }, () => ({
+        ...{ symbol: "S".repeat(20), down: "9".repeat(19), up: "9".repeat(19) },
+      })),
+      positions_sum: 1e15,
+    } as unknown as StoredRisk;
+    const bytes = itemBytes(marshall(itemOf(risks, risk)));
+    expect(bytes).toBeLessThan(quotas.item_bytes / 4);
+    // The event holds the list once, and the account at most as it was before its bound.
+    expect(Buffer.byteLength(JSON.stringify({ closed_trade_ids, metadata: oldest }))).toBeLessThan(
+      limits.events.max_item_bytes / 2,
+    );
+  });
+});
+
+describe("an answer that is no page", () => {
+  it("fits with as many symbols as a brokerage may have", async () => {
+    const caller = newCaller();
+    const letters = [..."ABCDEFGHIJ"];
+    const names = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => `${a}${b}${c}USD`)));
+    expect(names).toHaveLength(limits.trading.max_symbols);
+    for (let at = 0; at < names.length; at += 50) {
+      await Promise.all(
+        names.slice(at, at + 50).map(async (name) => {
+          await putItem(api, symbols, { ...someSymbol(name), tenant_id: caller.tenant_id });
+          await putQuote(api, caller.tenant_id, name, ["1.123456789012", "1.123456789013"]);
+        }),
+      );
+    }
+    const rates = await api.call(caller, "GET", "/conversion_rates");
+    expect([rates.status, rates.body.data.length > 900]).toEqual([200, true]);
+    const many = names.slice(0, limits.trading.max_quotes);
+    expect((await api.call(caller, "GET", `/quotes?symbols=${many.join()}`)).body.data).toHaveLength(many.length);
+    expect((await api.call(caller, "GET", "/event_types")).status).toBe(200);
+  });
+});
