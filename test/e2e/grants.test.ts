@@ -321,6 +321,7 @@ async function tellOfFeed({ api }: Stack): Promise<string> {
   const time = new Date().toISOString();
   const quotes = [{ symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time, seq: "9" }];
   await api.call("POST", `${path}/quotes`, { body: { quotes } });
+  expect((await api.call("POST", `${path}/epochs`, { headers: { "Idempotency-Key": "epoch" } })).status).toBe(200);
   const retried = await api.call<{ status: string }>("POST", `${path}/rejects/2/retry`);
   expect(retried.body.status, retried.text).toBe("applied");
   return source.id;
