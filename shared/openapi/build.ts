@@ -47,7 +47,8 @@ Text is Unicode without control characters, tabs and line breaks included, and w
 is normalised to NFC before it is measured, compared and stored, and lengths count code points. Identifiers of your
 own, references, logins and email addresses hold no invisible characters and no marks of direction; names may hold
 U+200C, U+200D and variation selectors, but not only those. What breaks a rule answers 422 \`validation_failed\` with
-the field and the rule; in a query 400 \`invalid_parameter\`. Metadata has at most
+the field and the rule; in a query 400 \`invalid_parameter\`; half a surrogate pair is no JSON that all readers take
+and answers 400 \`malformed_json\`. Metadata has at most
 ${limits.metadata.max_bytes / 1024} KiB, the bytes of its keys and values in UTF-8 (\`too_many_bytes\`).
 
 ## Lists
