@@ -14,7 +14,7 @@ import type { TradingDecision } from "./changes.ts";
 import { commissionMinor } from "./commission.ts";
 import { conversionBody } from "./convert.ts";
 import { settleBook } from "./correction.ts";
-import { type Holdings, positionMargin } from "./margin.ts";
+import { type Holdings, positionMargin, requirementOf } from "./margin.ts";
 import type { Position } from "./position.ts";
 import { grossProfit, shareOf } from "./profit.ts";
 import type { Market } from "./quote.ts";
@@ -238,11 +238,13 @@ function remainder(
   sums: Sums,
   context: Context,
 ): Position {
+  const margin_requirement = requirementOf(symbol, position);
   return {
     ...position,
     lots,
     swap_minor: sums.swapLeft,
-    margin_minor: positionMargin(book.account, symbol, { ...position, lots }),
+    margin_requirement,
+    margin_minor: positionMargin(book.account, symbol, { ...position, lots, margin_requirement }),
     updated_at: later(position.updated_at, context.now),
     version: position.version + 1,
   };

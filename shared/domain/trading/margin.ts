@@ -4,7 +4,7 @@ import { conversion } from "./convert.ts";
 import type { Position } from "./position.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
 import type { Market } from "./quote.ts";
-import { type Rational, rational, ratioText, roundHalfAway, zero } from "./rational.ts";
+import { decimalText, type Rational, rational, ratioText, roundHalfAway, zero } from "./rational.ts";
 import type { TradingSymbol } from "./symbol.ts";
 
 /** What an account's own terms say about margin. */
@@ -39,6 +39,46 @@ export function marginRequirement(account: Pick<Account, "leverage">, symbol: Tr
   return ratioText(rational(symbol.margin_factor).div(BigInt(effectiveLeverage(account, symbol))));
 }
 
+/** The notional of lots in the account's currency, exact: the base of their margin. */
+function notionalOf(
+  symbol: TradingSymbol,
+  { lots, open_price, margin_ratio }: Pick<Position, "lots" | "open_price" | "margin_ratio">,
+): Rational {
+  const size = rational(lots).mul(rational(symbol.contract_size));
+  const notional = symbol.calc_mode === "forex" ? size : size.mul(rational(open_price));
+  return notional.mul(rational(margin_ratio));
+}
+
+/**
+ * The requirement that a position was opened under. One that was stored before it was kept follows from its margin.
+ */
+export function requirementOf(symbol: TradingSymbol, position: Position): string {
+  if (position.margin_requirement !== undefined) return position.margin_requirement;
+  const margin = rational(position.margin_minor).div(10n ** BigInt(minorDigits[position.currency]));
+  return ratioText(margin.div(notionalOf(symbol, position)));
+}
+
+/**
+ * The requirement of lots that were opened under different ones, so that their margin together is the sum of both: it
+ * is weighted by notional, since a mean weighted by lots times a mean price is not that sum.
+ */
+export function joinedRequirement(
+  symbol: TradingSymbol,
+  parts: readonly Pick<Position, "lots" | "open_price" | "margin_ratio">[],
+  requirements: readonly string[],
+  whole: Pick<Position, "lots" | "open_price" | "margin_ratio">,
+): string {
+  const margin = parts.reduce(
+    (sum, part, place) => sum.add(notionalOf(symbol, part).mul(rational(requirements[place] ?? "0"))),
+    zero,
+  );
+  const exact = margin.div(notionalOf(symbol, whole));
+  return ratioText(rational(decimalText(exact, requirementDigits)));
+}
+
+/** Decimals of a joined requirement: a notional of 10^15 minor units loses less than a thousandth of one. */
+const requirementDigits = 18;
+
 /**
  * The margin of one position by itself in minor units, from lots, its frozen requirement and its frozen rate, rounded
  * once. Without a requirement, as for lots that are not open yet, the terms of now count.
@@ -48,10 +88,8 @@ export function positionMargin(
   symbol: TradingSymbol,
   position: Pick<Position, "lots" | "open_price" | "margin_ratio"> & { readonly margin_requirement?: string },
 ): bigint {
-  const size = rational(position.lots).mul(rational(symbol.contract_size));
-  const notional = symbol.calc_mode === "forex" ? size : size.mul(rational(position.open_price));
-  const raw = notional.mul(rational(position.margin_requirement ?? marginRequirement(account, symbol)));
-  return roundHalfAway(raw.mul(rational(position.margin_ratio)), minorDigits[account.currency]);
+  const requirement = position.margin_requirement ?? marginRequirement(account, symbol);
+  return roundHalfAway(notionalOf(symbol, position).mul(rational(requirement)), minorDigits[account.currency]);
 }
 
 interface Legs {

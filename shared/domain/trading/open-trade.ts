@@ -1,6 +1,5 @@
 import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
-import type { Account } from "../account.ts";
 import { type Context, later, type Refusal } from "../decision.ts";
 import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, withPositions } from "./book.ts";
 import { priceBounds, refuseExposure } from "./bounds.ts";
@@ -8,7 +7,14 @@ import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
 import { commissionMinor } from "./commission.ts";
 import { settleBook } from "./correction.ts";
-import { type Holdings, marginRatio, marginRequirement, positionMargin } from "./margin.ts";
+import {
+  type Holdings,
+  joinedRequirement,
+  marginRatio,
+  marginRequirement,
+  positionMargin,
+  requirementOf,
+} from "./margin.ts";
 import type { Position } from "./position.ts";
 import { averagePrice, shareOf, weightedMean } from "./profit.ts";
 import type { Market } from "./quote.ts";
@@ -238,21 +244,6 @@ function netted(
 }
 
 /**
- * The requirement of a netting position with more lots: those that are open keep theirs, the added ones get that of
- * now.
- */
-function meanRequirement(account: Account, symbol: TradingSymbol, position: Position, added: string): string {
-  const now = marginRequirement(account, symbol);
-  const kept = position.margin_requirement ?? now;
-  if (rational(kept).equals(rational(now))) return now;
-  const parts = [
-    { lots: position.lots, value: rational(kept) },
-    { lots: added, value: rational(now) },
-  ];
-  return ratioText(rational(decimalText(weightedMean(parts), limits.trading.rate_digits)));
-}
-
-/**
  * The money of a deal that closes a position and opens the rest on the other side. Profit and swap belong to what is
  * closed, the margin rate to what is opened. The commission is shared by lots: the closed trade takes its rounded share
  * and the opened one what is left, so that the sum is what the platform charged.
@@ -284,7 +275,6 @@ function raised(
   const draft = draftTrade(book, market, symbol, deal, context);
   if (!draft.ok) return draft;
   const added = draft.trade;
-  const margin_requirement = meanRequirement(book.account, symbol, position, added.lots);
   const sum = (a: string, b: string) => decimalText(rational(a).add(rational(b)), lotDigits(symbol));
   const parts = [position, { lots: added.lots, open_price: added.open_price }];
   const rates = [position, added].map(({ lots, margin_ratio }) => ({ lots, value: rational(margin_ratio) }));
@@ -295,6 +285,12 @@ function raised(
     stop_loss: deal.stop_loss ?? position.stop_loss,
     take_profit: deal.take_profit ?? position.take_profit,
   };
+  // Lots that are open keep their requirement, the added ones get that of now.
+  const requirements = [requirementOf(symbol, position), draft.position.margin_requirement ?? "0"];
+  const same = rational(requirements[0] ?? "0").equals(rational(requirements[1] ?? "0"));
+  const margin_requirement = same
+    ? (requirements[0] ?? "0")
+    : joinedRequirement(symbol, [position, added], requirements, changed);
   const updated_at = later(position.updated_at, context.now);
   const next: Position = {
     ...position,

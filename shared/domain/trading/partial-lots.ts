@@ -1,6 +1,6 @@
 import { type Book, replaced } from "./book.ts";
 import { commissionMinor } from "./commission.ts";
-import { isAbove, positionMargin, usedMargin } from "./margin.ts";
+import { isAbove, positionMargin, requirementOf, usedMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
 import { grossProfit, shareOf, type Valuation } from "./profit.ts";
 import type { Market } from "./quote.ts";
@@ -54,7 +54,8 @@ function firstCount({ account, positions }: Book, symbol: TradingSymbol, positio
     .mul(100n)
     .div(level);
   const excess = rational(usedMargin(account.margin_calculation, positions) - roundingSlack).sub(covered);
-  const oneLot = positionMargin(account, symbol, { ...position, lots: "1" });
+  const margin_requirement = requirementOf(symbol, position);
+  const oneLot = positionMargin(account, symbol, { ...position, lots: "1", margin_requirement });
   if (oneLot === 0n || excess.lte(0n)) return 1n;
   // The margin of one lot is rounded: half a unit more is never less than the exact one.
   const perLot = rational(oneLot).add(rational("0.5"));
@@ -81,7 +82,7 @@ function isEnough(book: Book, attempt: Attempt, lots: string, rest: string): boo
   if (closed === undefined || open === undefined || commission === undefined) return false;
   const swap = shareOf(position.swap_minor, lots, position.lots);
   const after = equity - victim.floating_minor + closed + swap + commission + open + (position.swap_minor - swap);
-  const left = { ...position, lots: rest };
+  const left = { ...position, lots: rest, margin_requirement: requirementOf(symbol, position) };
   const kept = { ...left, margin_minor: positionMargin(book.account, symbol, left) };
   const used = usedMargin(book.account.margin_calculation, replaced(book.positions, kept));
   return isAbove(after, used, book.account.stop_out_level);

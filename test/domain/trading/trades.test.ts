@@ -114,14 +114,6 @@ describe("a position keeps the margin terms that it was opened under", () => {
     closePart(account, "0.50", strict);
     expect(account.balance.used_margin_minor).toBe(usd("597.16"));
   });
-
-  it("as the terms of now when it was stored before they were kept", () => {
-    const account = opened();
-    const { margin_requirement: _kept, ...old } = account.open().position;
-    account.positions.set(old.id, old);
-    closePart(account, "0.40", someMarket());
-    expect(account.balance.used_margin_minor).toBe(usd("660.06"));
-  });
 });
 
 describe("V11: a partial close", () => {
@@ -565,5 +557,36 @@ describe("after any program of executions, closes and swaps", () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe("a netting position that is raised under other terms takes the margin of both parts", () => {
+  const gold = (margin_factor: string) =>
+    someMarket({}, [someSymbol("XAUUSD", { calc_mode: "cfd", contract_size: "100", digits: 2, margin_factor })]);
+  it.each([
+    ["1", "100.00", "10", "200.00", "2100.00"],
+    ["1", "2000.00", "10", "1000.00", "12000.00"],
+    ["10", "2000.00", "1", "1900.00", "21900.00"],
+    ["3", "2000.00", "1", "1900.00", "7900.00"],
+  ])("factor %s at %s, then factor %s at %s: %s", (first, price, second, raise, expected) => {
+    const account = desk("1000000.00", { position_mode: "netting", margin_calculation: "net" });
+    const deal = { symbol: "XAUUSD", side: "buy", lots: "1.00", source: "internal" } as const;
+    account.apply(executeTrade(account.state, gold(first), { ...deal, price }, decisionContext()));
+    const { state } = account;
+    account.apply(executeTrade(state, gold(second), { ...deal, price: raise }, decisionContext()));
+    expect(account.balance.used_margin_minor).toBe(usd(expected));
+  });
+});
+
+describe("a position that was stored before its requirement was kept", () => {
+  it("keeps its margin per lot when a part is closed after the cap of its symbol fell", () => {
+    const account = desk("10000.00", { leverage: 500 });
+    account.apply(executeTrade(account.state, someMarket(), buyEuro, decisionContext()));
+    const { margin_requirement: _kept, ...old } = account.open().position;
+    account.positions.set(old.id, old);
+    const strict = someMarket({}, [someSymbol("EURUSD", { max_leverage: 20 })]);
+    const closing = { lots: "0.50", price: "1.10010", reason: "client" } as const;
+    account.apply(closeTrade(account.state, account.open(), strict, closing, decisionContext()));
+    expect(account.balance.used_margin_minor).toBe(usd("110.01"));
   });
 });
