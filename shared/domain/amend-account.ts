@@ -65,6 +65,11 @@ function amend(
   const merged = { ...account, ...plain, ...levels.result, ...status.result, metadata: metadata.result } as Account;
   if (sameValue(merged, account)) return unchanged({ account, balance });
   if (account.status === "closed") return refuse("account_closed", "A closed account cannot be changed.");
+  if (merged.platform_login !== account.platform_login && balance.pending > 0) {
+    const detail =
+      "The platform login cannot change while transactions are pending: their money could be booked twice.";
+    return refuse("account_not_empty", detail, { extra: { left: ["pending transactions"] } });
+  }
   const moment = later(account.updated_at, context.now);
   const after: Account = { ...merged, updated_at: moment, version: account.version + 1 };
   const gate = gateChanges(account, after, balance, moment);
@@ -191,11 +196,20 @@ function moveGate(balance: Balance, after: Account, moment: string): Balance {
   return { ...balance, accepts: gateOf(after), updated_at: later(balance.updated_at, moment) };
 }
 
-/** The gate is copied to the money, so that what arrives at the same time meets it there. */
+/** What the margin of an account and its states follow from. */
+const marginTerms = ["leverage", "margin_call_level", "stop_out_level", "margin_rearm_level"] as const;
+
+/**
+ * The gate is copied to the money, so that what arrives at the same time meets it there; so do other terms of margin
+ * and another login.
+ */
 function gateChanges(before: Account, after: Account, balance: Balance, moment: string): Change[] {
   const gate = gateOf(after);
   const closes = after.status === "closed" && before.status !== "closed";
-  if (gate === gateOf(before) && !closes) return [];
+  const moves = gate !== gateOf(before) || closes;
+  const relinks = before.platform_login !== after.platform_login;
+  const terms = marginTerms.some((name) => before[name] !== after[name]);
+  if (!moves && !relinks && !terms) return [];
   const empty: readonly Requirement[] = [
     { attribute: "positions", is: "equal", value: 0 },
     { attribute: "pending", is: "equal", value: 0 },
@@ -207,11 +221,19 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
       op: "adjust",
       entity: "balance",
       id: after.id,
-      set: { accepts: gate, updated_at: later(balance.updated_at, moment) },
-      // A posting that was decided while the account was not yet closed must be decided again.
-      ...(closes ? { add: { pos_version: 1 } } : {}),
-      // Opening is decided on the money that was read; a stop must never wait for it.
-      require: closes ? empty : gate === "none" ? [] : [{ attribute: "seq", is: "equal", value: balance.seq }],
+      set: { ...(moves ? { accepts: gate } : {}), updated_at: later(balance.updated_at, moment) },
+      // What was decided on the account as it was must be decided again: a posting while it was not yet closed or
+      // linked to another login, an opening under other terms of margin.
+      ...(closes || relinks || terms ? { add: { pos_version: 1 } } : {}),
+      require: [
+        ...(closes ? empty : []),
+        // Opening is decided on the money that was read; a stop must never wait for it.
+        ...(moves && !closes && gate !== "none"
+          ? [{ attribute: "seq", is: "equal", value: balance.seq } as const]
+          : []),
+        ...(relinks ? [{ attribute: "pending", is: "equal", value: 0 } as const] : []),
+        ...(terms ? [{ attribute: "pos_version", is: "equal", value: balance.pos_version } as const] : []),
+      ],
     },
   ];
   if (closes) {

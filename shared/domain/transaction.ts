@@ -132,12 +132,17 @@ export function requestDeposit(around: Surroundings, request: CreateDeposit, con
     result: pending,
     changes: [
       { op: "create", entity: "transaction", item: pending },
-      adjustBalance(balance, context, { add: { pending: 1 }, require: [notClosed] }),
+      adjustBalance(balance, context, { add: { pending: 1 }, require: [notClosed, ...sameLogin(around)] }),
       ...transactionMarkers(pending),
       ...legChanges(around.account, undefined, pending),
     ],
     events: [transactionEvent("transaction.created", pending)],
   };
+}
+
+/** A transaction is marked for its platform as the account is linked: another login meets it at the commit. */
+function sameLogin({ account, balance }: Surroundings) {
+  return account.platform === "internal" ? [] : [equal("pos_version", balance.pos_version)];
 }
 
 /**

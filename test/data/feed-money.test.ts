@@ -290,3 +290,55 @@ describe("an operation of a platform", () => {
     await putQuote(api, caller.tenant_id, "EURUSD", ["1.10000", "1.10010"]);
   });
 });
+
+describe("an account that is linked to a login while its money moves", () => {
+  const unlinked = () => broker.account(undefined, { type: "demo", leverage: 100, platform: "mt5" });
+  let logins = 70_000_000;
+  const link = (id: string, platform_login: string | null) =>
+    api.call(caller, "PATCH", `/accounts/${id}`, { body: { platform_login } });
+  const login = () => {
+    logins += 1;
+    return String(logins);
+  };
+
+  it("is not linked, nor unlinked, while a transaction is pending", async () => {
+    const account = await unlinked();
+    const pending = await broker.deposit(account, "100.00");
+    const name = login();
+    const refused = await link(account.id, name);
+    expect([refused.status, refused.body.code, refused.body.left]).toEqual([
+      409,
+      "account_not_empty",
+      ["pending transactions"],
+    ]);
+    await broker.move(pending, "completed");
+    expect((await link(account.id, name)).status).toBe(200);
+    const next = await broker.deposit(account, "50.00");
+    expect((await link(account.id, null)).body.code).toBe("account_not_empty");
+    await broker.move(next, "cancelled");
+    expect((await link(account.id, null)).status).toBe(200);
+  });
+
+  it.each(["pending", "completed"])(
+    "marks a %s deposit that is decided before the link and committed after it",
+    async (status) => {
+      const account = await unlinked();
+      const name = login();
+      let came = false;
+      api.watched.interfere = async ({ operation }) => {
+        if (operation === "TransactWriteItems" && !came) {
+          came = true;
+          expect((await link(account.id, name)).status).toBe(200);
+        }
+        return undefined;
+      };
+      const deposit = await broker.deposit(account, "100.00", status === "completed" ? done : {});
+      api.watched.interfere = () => undefined;
+      if (status === "pending") await broker.move(deposit, "completed");
+      const source = await newSource();
+      const [aside] = await source.send(moneyMoved(name, "B-1", "deposit", "100.00"));
+      expect(aside).toMatchObject({ status: "rejected", code: "possible_duplicate", candidates: [deposit.id] });
+      expect(await balanceOf(account)).toBe("100.00");
+    },
+  );
+});

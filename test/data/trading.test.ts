@@ -97,6 +97,48 @@ describe("a trading decision", () => {
     expect(Number((await broker.get(`/accounts/${account.id}/balance`)).free_margin)).toBeGreaterThanOrEqual(0);
   });
 
+  it.each([
+    ["another leverage", { leverage: 10 }],
+    ["other levels", { margin_call_level: "170.00", stop_out_level: "150.00", margin_rearm_level: "175.00" }],
+  ])("and %s of its account never pass each other, whichever is committed first", async (_, patch) => {
+    const amend = (id: string) => api.call(caller, "PATCH", `/accounts/${id}`, { body: patch });
+    const meet = async <T>(first: () => Promise<T>, between: () => Promise<unknown>) => {
+      let came = false;
+      api.watched.interfere = async ({ operation }) => {
+        if (operation === "TransactWriteItems" && !came) {
+          came = true;
+          await between();
+        }
+        return undefined;
+      };
+      const outcome = await first();
+      api.watched.interfere = () => undefined;
+      return outcome;
+    };
+    const half = { ...eurusd, lots: "0.50" };
+    const opening = await trader("1000.00");
+    const opened = await meet(
+      () => floor.open(opening.id, half),
+      () => amend(opening.id),
+    );
+    const amending = await trader("1000.00");
+    const amended = await meet(
+      () => amend(amending.id),
+      () => floor.open(amending.id, half),
+    );
+    if ("leverage" in patch) {
+      expect(opened).toMatchObject({ kind: "refused", refusal: { code: "insufficient_margin" } });
+      expect([amended.status, amended.body.code]).toEqual([409, "leverage_change_breaches_margin"]);
+    } else {
+      expect([opened.kind, amended.status]).toEqual(["done", 200]);
+      for (const { id } of [opening, amending]) {
+        const [entry] = await itemsOf(id, "EXPOSURE");
+        // Equity of 935.09 is 170 % of 550.05; the other levels would wait for 1.09110.
+        expect(Number(entry?.["trigger"])).toBeGreaterThan(109_860);
+      }
+    }
+  });
+
   it("leaves no trace of margin behind when its last position is closed", async () => {
     const account = await trader("2000.00");
     await floor.open(account.id, eurusd);
