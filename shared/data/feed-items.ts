@@ -9,6 +9,7 @@ import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
+import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import type { FeedResultBody, RetryFeedReject } from "../schema/feed.ts";
@@ -123,7 +124,7 @@ function tryOperation(
       candidates = asked ? await candidatesOf(tenant_id, accountId, amount.result) : [];
       return {};
     },
-    decide: (state, _market, found, context) => {
+    decide: (account, market, found, context) => {
       const { tenant, named, known } = found;
       if (tenant === undefined) throw new Error("The tenant has no policies.");
       if (known !== undefined) {
@@ -132,7 +133,8 @@ function tryOperation(
       const spoken = said?.transaction_id !== undefined ? "is_named" : said?.confirm_new ? "is_new" : undefined;
       const links = { tenant, named, candidates, said: spoken } as const;
       return once(run, reading, found, context.now, (origin) => {
-        const decision = applyOperation(state, data, links, origin, context);
+        const { floating_minor } = metricsAt(market, account, context.now);
+        const decision = applyOperation({ ...account, floating_minor }, data, links, origin, context);
         const other = name !== undefined && decision.ok && decision.result["transaction_id"] !== name;
         if (other) unexpected(run, reading, decision.result);
         return decision;

@@ -61,6 +61,8 @@ export interface Balance {
   readonly debt_minor?: bigint;
   readonly used_margin_minor: bigint;
   readonly seq: number;
+  /** Net result of trading booked since the account last had no position; absent when it is none. */
+  readonly realised_minor?: bigint;
   /** Number of the last posting that raised the debt or was corrected: a later debit has caused neither. */
   readonly below_zero_seq?: number;
   /** Rises with every change of positions: a hold decided on old positions fails. */
@@ -87,6 +89,8 @@ export interface Ledger {
   readonly trade_id?: string;
   /** Where the debt was not zero before it: how much. */
   readonly debt_before_minor?: bigint;
+  /** Where it left a debt: the part of the balance before it that open positions had lost again. */
+  readonly offset_minor?: bigint;
   /** What it leaves to be settled, or what it settles; absent for almost every entry. */
   readonly settlement?: Settlement;
   /** Number of the entry that it takes back, where it gives a payout back. */

@@ -10,42 +10,70 @@ export interface Standing {
   readonly debt_minor: bigint;
 }
 
-/** The standing of an account. Before debts were kept, only what no correction covers was left below zero. */
-export function standingOf({ balance_minor, debt_minor }: Balance): Standing {
-  return { balance_minor, debt_minor: debt_minor ?? greatest(0n, -balance_minor) };
+/**
+ * The standing of an account. Before debts were kept, an account without positions was left below zero only by what no
+ * correction covers.
+ */
+export function standingOf({ balance_minor, debt_minor, positions }: Balance): Standing {
+  return { balance_minor, debt_minor: debt_minor ?? (positions > 0 ? 0n : greatest(0n, -balance_minor)) };
 }
 
 /** Kinds of what trading books. A loss of these may be forgiven, whatever else takes a balance below zero may not. */
 const tradingKinds: ReadonlySet<Ledger["kind"]> = new Set(["realised_pnl", "commission", "swap", "dividend"]);
 
-/** The standing after an amount was posted, before anything is settled. */
-export function afterPosting(before: Standing, kind: Ledger["kind"], amount: bigint): Standing {
+/** Whether a posting of this kind is a result of trading. */
+export function isTrading(kind: Ledger["kind"]): boolean {
+  return tradingKinds.has(kind);
+}
+
+/**
+ * What of a balance only stands for the other leg of a trade: profit realised since the account had no position, as far
+ * as the open positions have lost it again (`floating`, in minor units).
+ */
+export function offsetMinor({ realised_minor = 0n }: Pick<Balance, "realised_minor">, floating: bigint): bigint {
+  return greatest(0n, least(realised_minor, -floating));
+}
+
+/**
+ * The standing after an amount was posted, before anything is settled. A debit can take what is there: the balance less
+ * its `offset_minor`, since the profit of one leg of a hedge is not the client's while the other leg has lost it. What
+ * it takes beyond that is debt.
+ */
+export function afterPosting(
+  before: Standing,
+  { kind, amount_minor: amount, offset_minor = 0n }: Pick<Ledger, "kind" | "amount_minor" | "offset_minor">,
+): Standing {
   const balance_minor = before.balance_minor + amount;
-  if (tradingKinds.has(kind)) return { ...before, balance_minor };
+  if (isTrading(kind)) return { ...before, balance_minor };
   // A credit pays the debt: what trading took below zero stays open to be settled with the last position.
-  const debt_minor =
-    amount < 0n
-      ? before.debt_minor + greatest(0n, least(-amount, -balance_minor))
-      : greatest(0n, before.debt_minor - amount);
-  return { balance_minor, debt_minor };
+  if (amount >= 0n) return { balance_minor, debt_minor: greatest(0n, before.debt_minor - amount) };
+  const there = greatest(0n, before.balance_minor - offset_minor);
+  return { balance_minor, debt_minor: before.debt_minor + greatest(0n, -amount - there) };
 }
 
 /**
  * What an entry leaves to be settled. `due`: it left no position open, and what trading took below zero is corrected.
- * `owed`: what is below zero is not for this service to forgive. `credit`, `correction` and `repayment` are the entries
- * that settle: credit that paid, the correction, and what a late credit gave back of both.
+ * `owed`: what is below zero is not for this service to forgive. `paid`: no position was open, so what is not below
+ * zero leaves no debt. `credit`, `correction` and `repayment` are the entries that settle: credit that paid, the
+ * correction, and what a late credit gave back of both.
  */
-export type Settlement = "due" | "owed" | "credit" | "correction" | "repayment";
+export type Settlement = "due" | "owed" | "paid" | "credit" | "correction" | "repayment";
+
+const leaves: ReadonlySet<Settlement> = new Set(["due", "owed", "paid"]);
 
 /** What trading took below zero: the loss that a protected account does not owe. */
 export function uncovered({ balance_minor, debt_minor }: Standing): bigint {
   return greatest(0n, -balance_minor - debt_minor);
 }
 
-/** The standing once what is uncovered was corrected: a balance that is not negative leaves no debt. */
+/** The standing when no position is open: a debt is never more than what is below zero. */
+export function settledPaid({ balance_minor, debt_minor }: Standing): Standing {
+  return { balance_minor, debt_minor: least(debt_minor, greatest(0n, -balance_minor)) };
+}
+
+/** The standing once what is uncovered was corrected. */
 export function settledDue(before: Standing): Standing {
-  const balance_minor = before.balance_minor + uncovered(before);
-  return { balance_minor, debt_minor: least(before.debt_minor, greatest(0n, -balance_minor)) };
+  return settledPaid({ ...before, balance_minor: before.balance_minor + uncovered(before) });
 }
 
 /** The standing when all that is below zero stays owed, and nothing more. */
@@ -92,14 +120,14 @@ export function replay({ entries, reversal }: Span): Replayed {
   };
   let saved = 0n;
   for (const [place, entry] of entries.entries()) {
-    const { settlement, reverses_seq, amount_minor, kind, balance_version } = entry;
+    const { settlement, reverses_seq, kind, balance_version } = entry;
     // A payout that was given back before has restored its part of the credit already.
-    if (settlement === "repayment" && kind === "credit_in") saved += amount_minor;
-    const settles = settlement !== undefined && settlement !== "due" && settlement !== "owed";
-    if (settles || reverses_seq !== undefined) continue;
-    const amount = amount_minor + (reversed.get(balance_version) ?? 0n);
-    if (amount !== 0n) standing = afterPosting(standing, kind, amount);
+    if (settlement === "repayment" && kind === "credit_in") saved += entry.amount_minor;
+    if ((settlement !== undefined && !leaves.has(settlement)) || reverses_seq !== undefined) continue;
+    const amount_minor = entry.amount_minor + (reversed.get(balance_version) ?? 0n);
+    if (amount_minor !== 0n) standing = afterPosting(standing, { ...entry, amount_minor });
     if (settlement === "owed") standing = settledOwed(standing);
+    if (settlement === "paid") standing = settledPaid(standing);
     if (settlement !== "due") continue;
     const { credit, correction } = settledBy(entries, place);
     const loss = uncovered(standing);

@@ -276,7 +276,7 @@ function giveBack(
   // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
   const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };
   const require = customer < 0n ? [forced ? equal("accepts", balance.accepts) : covered] : [];
-  const posting = post(returned, balance, context, booking, { require });
+  const posting = post(returned, balance, context, booking, { require, margin });
   if (!posting.ok) return posting;
   const { balance: posted } = posting.result;
   const below = posted.balance_minor < 0n && balance.accepts === "all";

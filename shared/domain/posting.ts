@@ -1,6 +1,15 @@
 import { limits } from "../limits.ts";
 import type { Balance, Contra, Ledger } from "./account.ts";
-import { afterPosting, replay, type Standing, standingOf } from "./debt.ts";
+import {
+  afterPosting,
+  isTrading,
+  offsetMinor,
+  replay,
+  type Standing,
+  settledOwed,
+  settledPaid,
+  standingOf,
+} from "./debt.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuse } from "./decision.ts";
 import { formatAmount, greatest } from "./money.ts";
 import type { Transaction } from "./transaction.ts";
@@ -19,6 +28,8 @@ export interface Booking {
   readonly final: boolean;
   /** It has happened on a trading platform: whether the account has the money is not asked. */
   readonly happened?: true;
+  /** A platform decides for the account: what is below zero afterwards is not for this service to forgive. */
+  readonly owed?: boolean;
   /** The debit that it takes back. */
   readonly reverses?: ReversedDebit;
 }
@@ -42,6 +53,8 @@ export function completion({ kind, amount_minor: amount, fee_minor: fee }: Trans
 export interface MarginView {
   /** What may be paid out, what is held for others included: neither credit nor floating profit (I5). */
   readonly payable_minor: bigint;
+  /** What the open positions have gained or lost. */
+  readonly floating_minor: bigint;
   /** A price that it depends on is too old, so nothing may be decided on it. */
   readonly stale: boolean;
   /** The account is being liquidated. */
@@ -83,30 +96,25 @@ export function post(
 ): Decision<Posting> {
   const { customer_minor: change, captured_minor: captured } = booking;
   const before = balance.balance_minor;
-  const after = before + change;
-  const most = booking.kind === "deposit" && balance.positions > 0 ? "max_traded_minor" : "max_minor";
-  if (change > 0n && after > limits.money[most]) {
-    return refuse("amount_too_large", "The balance would be larger than the service can hold.");
-  }
-  if (booking.kind === "withdrawal" && change < 0n && booking.happened !== true) {
-    const unsettled = refuseUnsettled(margin);
-    if (unsettled !== undefined) return unsettled;
-    const payable = margin?.payable_minor ?? before;
-    if (-change > payable) return refuseMargin(payable, balance);
-  }
+  const refusal = refusePosting(balance, booking, margin);
+  if (refusal !== undefined) return refusal;
   const seq = balance.seq + 1;
   const standing = standingOf(balance);
+  const posted = postedOn(balance, booking, margin);
   const entry = ledgerEntry(transaction, context, {
     ...{ kind: booking.kind, change, before, seq, debt: standing.debt_minor },
-    ...(booking.reverses === undefined ? {} : { more: { reverses_seq: booking.reverses.seq } }),
+    more: {
+      ...posted.noted,
+      ...(booking.reverses === undefined ? {} : { reverses_seq: booking.reverses.seq }),
+    },
   });
-  const posted = afterPosting(standing, booking.kind, change);
-  const repaid = repayments(transaction, booking, posted, seq, context);
+  const repaid = repayments(transaction, booking, posted.standing, seq, context);
   const end = repaid.standing;
   const set = {
     balance_minor: end.balance_minor,
     seq: seq + repaid.entries.length,
     ...(end.debt_minor === balance.debt_minor ? {} : { debt_minor: end.debt_minor }),
+    ...realised(balance, booking),
     ...(end.debt_minor > standing.debt_minor ? { below_zero_seq: seq } : {}),
   };
   const moved = end.balance_minor - before + captured;
@@ -136,8 +144,43 @@ export function post(
     credit_minor: balance.credit_minor + repaid.credit_minor,
     updated_at: later(balance.updated_at, context.now),
   };
-  const result = { seq, balance_before_minor: before, balance_after_minor: after, balance: money, changes };
+  const result = { seq, balance_before_minor: before, balance_after_minor: before + change, balance: money, changes };
   return { ok: true, result, changes: [], events: [] };
+}
+
+/** Why a booking cannot be made now. What has happened on a platform is asked for its size alone. */
+function refusePosting(balance: Balance, booking: Booking, margin: MarginView | undefined) {
+  const { customer_minor: change, kind } = booking;
+  const most = kind === "deposit" && balance.positions > 0 ? "max_traded_minor" : "max_minor";
+  if (change > 0n && balance.balance_minor + change > limits.money[most]) {
+    return refuse("amount_too_large", "The balance would be larger than the service can hold.");
+  }
+  if (kind !== "withdrawal" || change >= 0n || booking.happened === true) return undefined;
+  const unsettled = refuseUnsettled(margin);
+  if (unsettled !== undefined) return unsettled;
+  const payable = margin?.payable_minor ?? balance.balance_minor;
+  return -change > payable ? refuseMargin(payable, balance) : undefined;
+}
+
+/** What trading has realised while positions are open, where a booking is a result of it. */
+function realised({ positions, realised_minor = 0n }: Balance, { kind, customer_minor }: Booking) {
+  return isTrading(kind) && positions > 0 ? { realised_minor: realised_minor + customer_minor } : {};
+}
+
+/** The standing after a booking, and what its entry notes of it for a replay. */
+function postedOn(balance: Balance, booking: Booking, margin: MarginView | undefined) {
+  const { kind, customer_minor: amount_minor } = booking;
+  const before = standingOf(balance);
+  const offset_minor = offsetMinor(balance, margin?.floating_minor ?? 0n);
+  const posted = afterPosting(before, { kind, amount_minor, offset_minor });
+  const raised = posted.debt_minor > before.debt_minor && offset_minor > 0n ? { offset_minor } : {};
+  if (booking.owed === true && (posted.balance_minor < 0n || before.debt_minor > 0n)) {
+    return { standing: settledOwed(posted), noted: { ...raised, settlement: "owed" } } as const;
+  }
+  if (isTrading(kind) && balance.positions === 0 && before.debt_minor > 0n) {
+    return { standing: settledPaid(posted), noted: { settlement: "paid" } } as const;
+  }
+  return { standing: posted, noted: raised };
 }
 
 interface Repaid {
@@ -193,7 +236,7 @@ function ledgerEntry(
     before: bigint;
     seq: number;
     debt: bigint;
-    more?: Pick<Ledger, "settlement" | "reverses_seq">;
+    more?: Pick<Ledger, "settlement" | "reverses_seq" | "offset_minor">;
   },
 ): Ledger {
   return {

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Account, Balance, Ledger } from "../../shared/domain/account.ts";
 import { replayFrom } from "../../shared/domain/debt.ts";
 import type { Decision } from "../../shared/domain/decision.ts";
+import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
+import type { Operation } from "../../shared/domain/feed/platform-money.ts";
 import { least } from "../../shared/domain/money.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import type { TradingDecision } from "../../shared/domain/trading/changes.ts";
@@ -33,6 +35,10 @@ class Book {
   market: Market;
   /** Numbers of the postings after which the account was left without a position, or followed by a platform. */
   readonly settles = new Map<number, "due" | "owed">();
+  /** What of the balance was lost again by open positions at each posting, by its place in the ledger. */
+  readonly offsets: bigint[] = [];
+  /** Numbers of the postings after which there was no position. */
+  private readonly flats: number[] = [];
 
   constructor(fields: Partial<Account> = {}, money: Partial<Balance> = {}, market = someMarket()) {
     this.desk = new TradingDesk(tradingAccount("0.00", fields, money));
@@ -45,12 +51,18 @@ class Book {
     const metrics = metricsAt(this.market, state, decisionTime);
     const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;
     const payable_minor = least(balance.balance_minor, backed);
-    return { tenant, account, balance, margin: { payable_minor, stale: metrics.stale, liquidating: false } };
+    const { floating_minor, stale } = metrics;
+    return { tenant, account, balance, margin: { payable_minor, floating_minor, stale, liquidating: false } };
   }
 
   /** Applies a decision about money; undefined when it was refused. */
   private take(decision: Decision<Transaction>): Transaction | undefined {
-    return decision.ok ? this.desk.apply(decision) : undefined;
+    const { floating_minor } = metricsAt(this.market, this.desk.state, decisionTime);
+    const profit = this.realised > 0n ? this.realised : 0n;
+    const lost = floating_minor < 0n ? -floating_minor : 0n;
+    const taken = decision.ok ? this.desk.apply(decision) : undefined;
+    while (this.offsets.length < this.desk.ledger.length) this.offsets.push(profit < lost ? profit : lost);
+    return taken;
   }
 
   deposit(amount: string): Transaction | undefined {
@@ -93,11 +105,13 @@ class Book {
     const decision = decide();
     if (!decision.ok) return;
     desk.apply(decision);
+    while (this.offsets.length < desk.ledger.length) this.offsets.push(0n);
     const posted = desk.ledger
       .slice(entries)
       .filter(({ kind }) => ["realised_pnl", "swap", "commission"].includes(kind));
     const last = posted.at(-1);
     const flat = before > 0 && desk.positions.size === 0;
+    if (flat) this.flats.push(desk.ledger.length);
     if (last === undefined || !(flat || platform)) return;
     const forgiven = !platform && desk.account.negative_balance_protection;
     this.settles.set(last.balance_version, forgiven ? "due" : "owed");
@@ -134,12 +148,21 @@ class Book {
     }
   }
 
+  /** The result of trading since the account last had no position, from the ledger. */
+  private get realised(): bigint {
+    const flat = this.flats.at(-1) ?? 0;
+    const since = this.desk.ledger.filter(({ balance_version }) => balance_version > flat);
+    const own = since.filter(({ kind }) => ["realised_pnl", "swap", "commission"].includes(kind));
+    return own.reduce((sum, { amount_minor }) => sum + amount_minor, 0n);
+  }
+
   /** The ledger for the oracle, which sees nothing that the service has decided. */
   get judged(): JudgedEntry[] {
     return this.desk.ledger.map((entry) => ({
       kind: entry.kind,
       amount: entry.amount_minor,
       transaction: entry.transaction_id ?? "",
+      offset: this.offsets[entry.balance_version - 1] ?? 0n,
       settles: this.settles.get(entry.balance_version),
     }));
   }
@@ -270,6 +293,36 @@ describe("the correction covers losses of trading alone", () => {
   });
 });
 
+describe("a forced return while a position floats", () => {
+  it("is not paid by the profit of a hedge whose other leg has lost it: 900.00 are owed, 0.90 are forgiven", () => {
+    const book = new Book({ leverage: 500 });
+    const paid = must(book.deposit("1000.00"));
+    book.open("buy", "0.09");
+    book.open("sell", "0.09");
+    must(book.withdraw("900.00", "completed"));
+    book.price("1.20000");
+    book.close(0);
+    must(book.move(paid, { status: "returned", reason: { code: "fraud" }, force: true }));
+    expect(book.desk.balance.debt_minor).toBe(usd("900.00"));
+    book.close(0);
+    expect(book.balance).toBe(usd("-900.00"));
+    expect(book.desk.transactions.at(-1)).toMatchObject({ amount_minor: usd("0.90") });
+  });
+
+  it("owes nothing of a loss that comes back before the close", () => {
+    const book = new Book({ leverage: 500 });
+    const paid = must(book.deposit("1000.00"));
+    book.open("sell", "0.10");
+    const start = book.market;
+    book.price("1.15000");
+    must(book.move(paid, { status: "returned", reason: { code: "fraud" }, force: true }));
+    book.market = start;
+    book.close();
+    expect(book.balance).toBe(0n);
+    expect(book.desk.balance.debt_minor).toBe(0n);
+  });
+});
+
 describe("an account that its platform decides for", () => {
   it("gets no correction of ours: its close leaves -1,010.00, and the platform's own 1,010.00 leave 0.00", () => {
     const book = new Book({ leverage: 500, platform: "mt5", platform_login: "5001" });
@@ -296,6 +349,53 @@ describe("an account that its platform decides for", () => {
     expect(book.balance).toBe(usd("-1010.00"));
     expect(book.desk.transactions.at(-1)).toMatchObject({ amount_minor: usd("15.10") });
   });
+});
+
+describe("money that a platform took", () => {
+  const platform = { leverage: 500, platform: "mt5", platform_login: "5001" } as const;
+  const operate = (book: Book, kind: Operation["kind"], amount: string, authoritative: "platform" | "service") => {
+    const operation = { operation_id: `B-${book.desk.ledger.length}`, platform_login: "5001", kind, amount };
+    const { floating_minor } = metricsAt(book.market, book.desk.state, decisionTime);
+    const links = { tenant, named: undefined, candidates: [], said: undefined };
+    const source = { id: "src_01JD0000000000000000000001", name: "mt5:live-1", authoritative };
+    const state = { ...book.desk.state, floating_minor };
+    const decision = applyOperation(state, operation, links, { source, at: decisionTime }, context);
+    book.desk.apply(decision);
+  };
+
+  it("is not forgiven with a trade of ours, where the platform decides: 200.00 of a swap stay owed", () => {
+    const book = new Book(platform);
+    must(book.deposit("100.00"));
+    book.open("buy", "0.01");
+    operate(book, "swap", "-300.00", "platform");
+    book.close();
+    expect(book.balance).toBe(usd("-200.00"));
+    operate(book, "correction", "200.00", "platform");
+    expect(book.desk.balance).toMatchObject({ balance_minor: 0n, debt_minor: 0n });
+  });
+
+  it("leaves no debt once a dividend has paid it while no position is open", () => {
+    const book = new Book(platform);
+    must(book.deposit("100.00"));
+    operate(book, "withdrawal", "200.00", "service");
+    expect(book.desk.balance.debt_minor).toBe(usd("100.00"));
+    operate(book, "dividend", "100.00", "service");
+    expect(book.desk.balance).toMatchObject({ balance_minor: 0n, debt_minor: 0n });
+  });
+});
+
+it("an account that was stored before debts were kept owes no loss that its open positions follow", () => {
+  const book = new Book({ leverage: 500 });
+  must(book.deposit("1000.00"));
+  book.open("buy", "0.10");
+  book.open("sell", "0.10");
+  book.price("1.25000");
+  book.close(1);
+  const { debt_minor: _kept, ...old } = book.desk.balance;
+  book.desk.balance = old;
+  book.price("1.10010");
+  book.close();
+  expect(book.balance).toBe(0n);
 });
 
 const amount = fc.integer({ min: 1, max: 60 }).map((tens) => `${tens * 10}.00`);

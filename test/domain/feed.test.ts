@@ -13,7 +13,10 @@ import { TradingDesk } from "../support/trading-desk.ts";
 
 const context = decisionContext();
 const market = someMarket();
-const origin = { source: { id: "src_01JD0000000000000000000001", name: "mt5:live-1" }, at: "2026-11-21T06:00:00.000Z" };
+const origin = {
+  source: { id: "src_01JD0000000000000000000001", name: "mt5:live-1", authoritative: "platform" },
+  at: "2026-11-21T06:00:00.000Z",
+} as const;
 
 const batch = (first: number, count: number) => ({
   first_seq: String(first),

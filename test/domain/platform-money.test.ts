@@ -26,7 +26,10 @@ import {
   someClient,
 } from "../support/decisions.ts";
 
-const origin = { source: { id: "src_01JD0000000000000000000001", name: "mt5:live-1" }, at: "2026-11-21T06:00:00.000Z" };
+const origin = {
+  source: { id: "src_01JD0000000000000000000001", name: "mt5:live-1", authoritative: "platform" },
+  at: "2026-11-21T06:00:00.000Z",
+} as const;
 const platform = { platform: "mt5", platform_login: "50012345" } as const;
 const context = decisionContext();
 
@@ -75,7 +78,13 @@ function outcome(around: Surroundings, changes: readonly Change[]) {
 
 /** Applies an operation; a refusal fails the test. */
 function applied(around: Surroundings, what: Operation, links: Partial<OperationLinks> = {}) {
-  const decision = applyOperation(around, what, { ...nothingKnown(around.tenant), ...links }, origin, context);
+  const decision = applyOperation(
+    { ...around, floating_minor: 0n },
+    what,
+    { ...nothingKnown(around.tenant), ...links },
+    origin,
+    context,
+  );
   if (!decision.ok) throw new Error(`Refused: ${decision.refusal.code}: ${decision.refusal.detail}`);
   return { decision, ...outcome(around, decision.changes as readonly Change[]) };
 }
@@ -102,7 +111,13 @@ describe("money that a platform moved", () => {
 
   it("is put aside on a closed account, and where the balance cannot be stored", () => {
     const decide = (around: Surroundings, what: Operation) =>
-      applyOperation(around, what, nothingKnown(around.tenant), origin, context) as Decision<unknown>;
+      applyOperation(
+        { ...around, floating_minor: 0n },
+        what,
+        nothingKnown(around.tenant),
+        origin,
+        context,
+      ) as Decision<unknown>;
     const closed = platformAccount({ status: "closed" }, { accepts: "none", balance_minor: 0n, available_minor: 0n });
     expect(refused(decide(closed, operation("deposit", "1.00"))).code).toBe("account_closed");
     const { max_minor } = limits.money;
@@ -291,7 +306,7 @@ describe("an operation that names nothing", () => {
   const { around, transaction } = transactionOf("deposit", { amount: "100.00" }, done);
   const decide = (links: Partial<OperationLinks>) =>
     applyOperation(
-      around,
+      { ...around, floating_minor: 0n },
       operation("deposit", "100.00"),
       { ...nothingKnown(around.tenant), ...links },
       origin,
@@ -405,7 +420,7 @@ class TwoBooks {
     const what = operation("adjustment", formatAmount(minor, "USD"), { operation_id: `B-${this.operations}` });
     const links = { ...nothingKnown(this.around.tenant), named };
     this.theirs += minor;
-    const decision = applyOperation(this.around, what, links, origin, context);
+    const decision = applyOperation({ ...this.around, floating_minor: 0n }, what, links, origin, context);
     if (!decision.ok) throw new Error(decision.refusal.detail);
     this.store(decision.changes as readonly Change[]);
   }

@@ -124,7 +124,7 @@ describe("a withdrawal is refused", () => {
     });
   });
 
-  const positions = { payable_minor: 60_000n, stale: false, liquidating: false };
+  const positions = { payable_minor: 60_000n, floating_minor: 0n, stale: false, liquidating: false };
   const held = someAccount({}, { balance_minor: 100_000n, held_minor: 10_000n, used_margin_minor: 40_000n });
 
   it("when open positions need it, and the refusal tells what can be withdrawn", () => {
@@ -357,7 +357,10 @@ describe.each(kinds)("the status of a %s", (kind) => {
 describe("a completion", () => {
   it("is refused when margin needs the money meanwhile", () => {
     const { transaction, around } = standing("withdrawal", "pending");
-    const tight = { ...around, margin: { payable_minor: 5_000n, stale: false, liquidating: false } };
+    const tight = {
+      ...around,
+      margin: { payable_minor: 5_000n, floating_minor: 0n, stale: false, liquidating: false },
+    };
     expect(refused(moveTransaction(transaction, tight, { status: "completed" }, decisionContext()))).toMatchObject({
       code: "insufficient_free_margin",
       extra: { withdrawable: "50.00", currency: "USD" },

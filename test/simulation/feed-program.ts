@@ -3,6 +3,7 @@ import { applyItem, type Made } from "../../shared/domain/feed/apply.ts";
 import type { ReadItem } from "../../shared/domain/feed/batch.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { draftTenant } from "../../shared/domain/tenant.ts";
+import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
 import type { Market } from "../../shared/domain/trading/quote.ts";
 import type { Trade } from "../../shared/domain/trading/trade.ts";
@@ -213,7 +214,7 @@ export function modelOf(
   sourceName: string,
 ): { outcomes: Outcome[]; events: string[] } {
   const market = feedMarket();
-  const source = { id: "src_01JD000000000000000000000B", name: sourceName };
+  const source = { id: "src_01JD000000000000000000000B", name: sourceName, authoritative: "platform" } as const;
   const tenant = draftTenant("brk_01JD0000000000000000000000", "2026-11-20T00:00:00.000Z");
   const desks = new Map(
     accounts.map(({ login, ...terms }) => {
@@ -234,7 +235,13 @@ export function modelOf(
     const at = item.at ?? context.now;
     const decision =
       read.type === "balance_operation"
-        ? applyOperation(desk.state, read.data, unnamed, { source, at }, context)
+        ? applyOperation(
+            { ...desk.state, floating_minor: metricsAt(market, desk.state, context.now).floating_minor },
+            read.data,
+            unnamed,
+            { source, at },
+            context,
+          )
         : applyItem(desk.state, market, read, links, { source, at }, context);
     if (!decision.ok) throw new Error(`${JSON.stringify(item)}: ${decision.refusal.detail}`);
     const changes = decision.changes.filter(({ op }) => op !== "claim");

@@ -9,8 +9,13 @@ export interface JudgedEntry {
   readonly kind: string;
   readonly amount: bigint;
   readonly transaction: string;
-  /** `due`: settle what trading took below zero. `owed`: what is below zero stays a debt. */
-  readonly settles: "due" | "owed" | undefined;
+  /** What of the balance before it open positions had lost again of profit realised since they were opened. */
+  readonly offset: bigint;
+  /**
+   * `due`: settle what trading took below zero. `owed`: what is below zero stays a debt. `paid`: what is not leaves
+   * none.
+   */
+  readonly settles: "due" | "owed" | "paid" | undefined;
 }
 
 /** What the rule leaves. */
@@ -38,18 +43,19 @@ export function judgeDebt(entries: readonly JudgedEntry[], credit: bigint, start
     gone.add(place);
   }
   let state: Judged = { balance: start, credit, debt: 0n };
-  for (const [place, { kind, settles }] of own.entries()) {
+  for (const [place, { kind, settles, offset }] of own.entries()) {
     const amount = gone.has(place) ? 0n : (amounts[place] ?? 0n);
-    state = settled(posted(state, kind, amount), settles);
+    state = settled(posted(state, kind, amount, offset), settles);
   }
   return state;
 }
 
-function posted({ balance, credit, debt }: Judged, kind: string, amount: bigint): Judged {
+function posted({ balance, credit, debt }: Judged, kind: string, amount: bigint, offset: bigint): Judged {
   const after = balance + amount;
   if (trading.has(kind)) return { balance: after, credit, debt };
   if (amount >= 0n) return { balance: after, credit, debt: debt > amount ? debt - amount : 0n };
-  const above = balance > 0n ? balance : 0n;
+  const left = balance - offset;
+  const above = left > 0n ? left : 0n;
   const below = -amount > above ? -amount - above : 0n;
   return { balance: after, credit, debt: debt + below };
 }
@@ -59,6 +65,7 @@ function settled(state: Judged, settles: JudgedEntry["settles"]): Judged {
   const below = balance < 0n ? -balance : 0n;
   if (settles === "owed") return { balance, credit, debt: below };
   if (settles === undefined) return state;
+  if (settles === "paid") return { balance, credit, debt: debt < below ? debt : below };
   const loss = below > debt ? below - debt : 0n;
   const paid = loss < credit ? loss : credit;
   const left = below - loss;

@@ -429,7 +429,8 @@ function judgeSettled(id: string, balance: RawItem, entries: readonly RawItem[])
       kind: text(entry, "kind"),
       amount: whole(entry, "amount_minor"),
       transaction: entry["transaction_id"] === null ? "" : text(entry, "transaction_id"),
-      settles: settles === "due" || settles === "owed" ? settles : undefined,
+      settles: settles === "due" || settles === "owed" || settles === "paid" ? settles : undefined,
+      offset: entry["offset_minor"] === undefined ? 0n : whole(entry, "offset_minor"),
     };
   });
   const moved = entries.filter((entry) => ["credit_in", "credit_out"].includes(text(entry, "kind")));

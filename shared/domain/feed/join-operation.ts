@@ -7,7 +7,7 @@ import { moved, type Transaction, transactionEvent } from "../transaction.ts";
 import { type Leg, legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import type { Origin } from "./mirror-order.ts";
-import { bookOperation, type Operation, type OperationState, operationMinor } from "./platform-money.ts";
+import { asHappened, bookOperation, type Operation, type OperationState, operationMinor } from "./platform-money.ts";
 import type { FeedSource } from "./source.ts";
 
 /** What is known of the transactions that an operation could be the money of. */
@@ -102,7 +102,7 @@ function overtakenBy(transaction: Transaction, { name }: Leg): Overtaken | undef
 
 /** Joins an operation with a leg: nothing is booked twice, and what was still open here follows the platform. */
 function joinLeg(
-  { account, balance }: OperationState,
+  state: OperationState,
   tenant: Tenant,
   before: Transaction,
   leg: Leg,
@@ -110,6 +110,8 @@ function joinLeg(
   { source, at }: Origin,
   context: Context,
 ): Decision<Transaction> {
+  const { account, balance } = state;
+  const { booking, margin } = asHappened(state, { source });
   const known = before.platform_operations ?? [];
   const joined = { source_id: source.id, operation_id, leg: leg.name, at };
   const platform_operations = [...known, joined];
@@ -120,9 +122,9 @@ function joinLeg(
       : book(
           before,
           { ...moved(before, overtaken.to, context, null), platform_operations },
-          { tenant, account, balance },
+          { tenant, account, balance, margin },
           context,
-          { ...overtaken.booking, happened: true },
+          { ...overtaken.booking, ...booking },
         );
   if (!decision.ok) return decision;
   return { ...decision, changes: [...decision.changes, ...legChanges(account, before, decision.result)] };

@@ -15,6 +15,14 @@ export type Operation = FeedData["balance_operation"];
 export interface OperationState {
   readonly account: Account;
   readonly balance: Balance;
+  /** What its open positions have gained or lost, in minor units. */
+  readonly floating_minor: bigint;
+}
+
+/** How an operation is booked: as it happened, whatever the account has here. */
+export function asHappened({ floating_minor }: OperationState, { source }: Pick<Origin, "source">) {
+  const margin = { payable_minor: 0n, floating_minor, stale: false, liquidating: false };
+  return { booking: { happened: true, owed: source.authoritative === "platform" }, margin } as const;
 }
 
 /** Where the counter entry of each kind is that only platforms book. */
@@ -48,13 +56,14 @@ export function operationMinor({ kind, amount }: Operation, { currency }: Pick<A
  * @param related the transaction that it names and is not the money of
  */
 export function bookOperation(
-  { account, balance }: OperationState,
+  state: OperationState,
   operation: Operation,
   minor: bigint,
   { tenant, related }: { readonly tenant: Tenant; readonly related: string | null },
   { source, at }: Origin,
   context: Context,
 ): Decision<Transaction> {
+  const { account, balance } = state;
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
   if (balance.balance_minor + minor < -limits.money.max_minor) {
     return refuse("amount_too_large", "The balance would be lower than the service can hold.");
@@ -73,7 +82,8 @@ export function bookOperation(
   const joined = { source_id: source.id, operation_id, leg: "forward", at } as const;
   const pending = { ...draft.result, amount_minor: signed, related_to: related, platform_operations: [joined] };
   const moment = moved(pending, "completed", context, null);
-  const posting = post(moment, balance, context, bookingOf(kind, pending, minor));
+  const { booking, margin } = asHappened(state, { source });
+  const posting = post(moment, balance, context, { ...bookingOf(kind, pending, minor), ...booking }, { margin });
   if (!posting.ok) return posting;
   const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
   const debited = kind === "withdrawal" ? { debited_seq: seq } : {};
@@ -93,7 +103,7 @@ export function bookOperation(
 
 /** What an operation books. It was never pending, and uses up no hold. */
 function bookingOf(kind: Operation["kind"], transaction: Transaction, minor: bigint): Booking {
-  const rest = { captured_minor: 0n, final: false, happened: true } as const;
+  const rest = { captured_minor: 0n, final: false } as const;
   if (kind === "deposit" || kind === "withdrawal") return { ...completion(transaction), ...rest };
   return { kind, customer_minor: minor, legs: [[controls[kind], -minor]], ...rest };
 }

@@ -1,5 +1,5 @@
 import type { Balance, Contra, Ledger } from "../account.ts";
-import { afterPosting, type Settlement, standingOf } from "../debt.ts";
+import { afterPosting, isTrading, type Settlement, standingOf } from "../debt.ts";
 import { type Context, type DomainEvent, later, type Requirement } from "../decision.ts";
 import { adjustBalance, equal } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
@@ -38,7 +38,7 @@ export function bookEntries(book: Book, entries: readonly Entry[], context: Cont
 function bookEntry(book: Book, entry: Entry, context: Context): Book {
   const { balance } = book;
   const standing = standingOf(balance);
-  const after = afterPosting(standing, entry.kind, entry.amount_minor);
+  const after = afterPosting(standing, entry);
   const shared = {
     tenant_id: balance.tenant_id,
     account_id: balance.account_id,
@@ -72,6 +72,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     balance: {
       ...balance,
       ...after,
+      ...(isTrading(entry.kind) ? { realised_minor: (balance.realised_minor ?? 0n) + entry.amount_minor } : {}),
       available_minor: balance.available_minor + entry.amount_minor,
       seq: balance.seq + 1,
       updated_at: later(balance.updated_at, context.now),
@@ -110,10 +111,12 @@ export function closeBook<R>(
   if (book.changes.length === 0) return { ok: true, result, changes: [], events: book.events };
   const { balance_minor, available_minor, seq, used_margin_minor, positions } = book.balance;
   const { credit_minor, debt_minor, below_zero_seq } = book.balance;
+  const realised_minor = positions === 0 ? 0n : (book.balance.realised_minor ?? 0n);
   const change = adjustBalance(before, context, {
     set: {
       ...{ balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
       ...(credit_minor === before.credit_minor ? {} : { credit_minor }),
+      ...(realised_minor === (before.realised_minor ?? 0n) ? {} : { realised_minor }),
       ...(debt_minor === undefined || debt_minor === before.debt_minor ? {} : { debt_minor }),
       ...(below_zero_seq === undefined || below_zero_seq === before.below_zero_seq ? {} : { below_zero_seq }),
     },
