@@ -73,7 +73,7 @@ const told = async (broker: ReturnType<typeof brokerage>) =>
   (await broker.get("/events?limit=100&after_sequence=6")).data as { type: string; data: { object: object } }[];
 
 describe("a stop-out of an account whose metadata is larger than metadata may be", () => {
-  it("commits, and tells of it in order with the whole account each time", async () => {
+  it("commits, and announces it in order with the whole account each time", async () => {
     const { tenant, broker, account, sizes } = await stoppedOut();
     expect((await broker.get(`/accounts/${account.id}/positions`)).data).toEqual([]);
     expect(sizes.faults).toEqual([]);
@@ -97,7 +97,7 @@ describe("a stop-out of an account whose metadata is larger than metadata may be
     expect((await told(broker)).map(({ type }) => type)).toEqual(kinds);
   });
 
-  it("waits for a part that is not seen yet, and is told whole or not at all", async () => {
+  it("waits for a part that is not visible yet, and is published whole or not at all", async () => {
     const { tenant, broker } = await stoppedOut();
     const [record] = (await waiting(tenant)).slice(-1);
     const [NewImage, sequence] = [record?.dynamodb.NewImage, record?.dynamodb.SequenceNumber];

@@ -199,7 +199,7 @@ describe("metadata", () => {
     expect(clientFaults(wide(11))).toEqual([refusal]);
   });
 
-  it("is told that it has too many keys by the code of a patch", () => {
+  it("is refused for too many keys with the code of a patch", () => {
     const many = Object.fromEntries([...Array(51)].map((_, at) => [`k${at}`, ""]));
     expect(clientFaults({ metadata: many })).toMatchObject([{ pointer: "#/metadata", code: "too_many_keys" }]);
     expect(mergeMetadata({}, many)).toMatchObject({ ok: false, refusal: { errors: [{ code: "too_many_keys" }] } });

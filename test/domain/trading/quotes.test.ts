@@ -216,7 +216,7 @@ describe("a filter of outliers", () => {
     expect(outcome).toMatchObject({ ok: false, reason: put });
   });
 
-  it("does nothing where it is off, to the first price, and to what the sandbox's market is told", () => {
+  it("does nothing where it is off, to the first price, and to prices that the sandbox's market sets", () => {
     const far = tick(a, 2, { bid: "9.00000", ask: "9.00010" });
     expect(acceptTick(euro, stands, far, decisionTime).ok).toBe(true);
     expect(acceptTick(filtered, undefined, far, decisionTime).ok).toBe(true);
