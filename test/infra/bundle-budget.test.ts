@@ -29,9 +29,10 @@ const others: Readonly<Record<string, number>> = {
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 178,
   "sandbox/drive-account": 178,
-  // Everything that trading decides. A bridge calls them all day, so they are hardly ever cold.
-  "feed/send-batch": 195,
-  "feed/retry-reject": 195,
+  // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
+  // hardly ever cold.
+  "feed/send-batch": 200,
+  "feed/retry-reject": 200,
   // The samples of events are 24 KiB.
   "webhooks/test": 135,
   "sandbox/trigger-event": 135,
