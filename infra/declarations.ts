@@ -14,13 +14,23 @@ const schemas = /\/shared\/(?:schema\/[^/]+|limits)\.ts$/;
 /** `const a = …;` at the start of a line, to the semicolon before the next line that starts there. */
 const constant = /^((?:export )?const \w+(?:: [^=\n]+)? = )([\s\S]*?);$(?=\n(?:\S|\n|$))/gm;
 
-/** What only the description of the API says of a row, with its value to the next member or the end of the row. */
-const described = /^ {2}(?:tag|summary|description|example|grants|stages):\s[\s\S]*?,\n(?= {2}\w|\}\))/gm;
+/** What follows the value of a member: the next member, a comment before it, or the end of the row. */
+const next = String.raw`(?= {2}(?:\w|\/[/*])|\}\))`;
+
+/** What only the description of the API says of a row, with its value. */
+const described = new RegExp(
+  String.raw`^ {2}(?:tag|summary|description|example|grants|stages):\s[\s\S]*?,\n${next}`,
+  "gm",
+);
+
+/** The name of a member of a row, and those that {@link undescribed} takes away. */
+const member = /^ {2}(\w+)[:,]/gm;
+const describing = new Set(["tag", "summary", "description", "example", "grants", "stages"]);
 
 /** A row, and in it its id and its reply. */
 const row = /^export const \w+ = route\(\{\n[\s\S]*?^\}\);$/gm;
 const identifier = /^ {2}id: "(\w+)",$/m;
-const reply = /^ {2}reply:\s[\s\S]*?,\n(?= {2}\w|\}\))/m;
+const reply = new RegExp(String.raw`^ {2}reply:\s[\s\S]*?,\n${next}`, "m");
 
 /**
  * A file of rows with the order of each reply's members in the place of its schema, of which functions ask nothing
@@ -36,9 +46,22 @@ export function ordered(source: string, known: readonly Pick<Route, "id" | "repl
   });
 }
 
-/** A file of rows without what only the description and the stacks read of them. */
+/**
+ * A file of rows without what only the description and the stacks read of them.
+ * @throws Error when a member that functions read would go with it: a row without its `body` would check nothing
+ */
 export function undescribed(source: string): string {
-  return source.replace(described, "");
+  return source.replace(row, (text) => {
+    const left = text.replace(described, "");
+    const kept = membersOf(left);
+    const lost = [...membersOf(text)].filter((name) => !describing.has(name) && !kept.has(name));
+    if (lost.length > 0) throw new Error(`The row ${identifier.exec(text)?.[1]} would lose ${lost.join(", ")}.`);
+    return left;
+  });
+}
+
+function membersOf(text: string): ReadonlySet<string> {
+  return new Set([...text.matchAll(member)].map(([, name = ""]) => name));
 }
 
 /** Marks each constant as free of side effects. */

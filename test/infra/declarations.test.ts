@@ -80,6 +80,43 @@ describe("a row", () => {
 });
 `);
   });
+
+  it.each(["// Why it is asked.", "/* Why it is asked. */"])(
+    "keeps the member that a comment %s comes before",
+    (comment) => {
+      const source = `export const a = route({
+  id: "a",
+  summary: "Make an a",
+  ${comment}
+  body: Body,
+  reply: A,
+  example: { a: 1 },
+  ${comment}
+  secret: true,
+});
+`;
+      const left = undescribed(source);
+      expect(left).toContain("  body: Body,\n");
+      expect(left).toContain("  secret: true,\n");
+      expect(left).not.toMatch(/summary|example/);
+    },
+  );
+
+  it("ends the build where a member that functions read would be lost", () => {
+    const source = `export const a = route({
+  id: "a",
+  example: {
+    a: 1,
+},
+  body: Body,
+  grants: [],
+ // a comment where the formatter puts none
+  query: Query,
+  reply: A,
+});
+`;
+    expect(() => undescribed(source)).toThrow("The row a would lose query.");
+  });
 });
 
 describe("the reply of a row", () => {
