@@ -106,6 +106,11 @@ export function closeStep(
   const lots = lotsText(symbol, closing.lots ?? position.lots);
   const valid = lots !== undefined && rational(lots).gt(0n) && rational(lots).lte(rational(position.lots));
   if (!valid) return refuseTrading("validation_failed", `must be above 0 and at most ${position.lots}`, "lots");
+  // All of a position can be closed whatever it is; what a platform closed has happened there.
+  const part = closing.platform === undefined && !rational(lots).equals(rational(position.lots));
+  if (part && !rational(lots).divisible(symbol.lot_step)) {
+    return refuseTrading("validation_failed", `must be a multiple of ${symbol.lot_step}`, "lots");
+  }
   const sums = sumsOf(market, symbol, { position, trade }, { ...closing, lots, price });
   if (sums === undefined) return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be converted now.`);
   const slice = closedTrade(trade, position, sums, { ...closing, lots, price }, context);

@@ -178,12 +178,27 @@ describe("a close", () => {
     ["of nothing", { lots: "0", price: "1.1" }, "validation_failed"],
     ["of a part of a step", { lots: "0.001", price: "1.1" }, "validation_failed"],
     ["at no price", { price: "0" }, "invalid_price"],
-  ])("%s is refused", (_, request, code) => {
+    ["of no multiple of the step", { lots: "0.33", price: "1.1" }, "validation_failed", { lot_step: "0.05" }],
+  ])("%s is refused", (_, request, code, terms: Partial<TradingSymbol> = {}) => {
     const account = desk();
     account.apply(executeTrade(account.state, charged, buyEuro, decisionContext()));
     const closing = { ...request, reason: "client" } as const;
-    const decision = closeTrade(account.state, account.open(), charged, closing, decisionContext());
+    const market = someMarket({}, [someSymbol("EURUSD", terms)]);
+    const decision = closeTrade(account.state, account.open(), market, closing, decisionContext());
     expect(refusalOf(decision)).toBe(code);
+  });
+
+  it("of a platform is booked whatever the step is, and so is a close of all that is left", () => {
+    const coarse = someMarket({}, [someSymbol("EURUSD", { lot_step: "0.05" })]);
+    const account = desk();
+    account.apply(executeTrade(account.state, charged, buyEuro, decisionContext()));
+    const deal = { lots: "0.33", price: "1.1", reason: "platform", platform: {} } as const;
+    account.apply(closeTrade(account.state, account.open(), coarse, deal, decisionContext()));
+    expect(account.open().position.lots).toBe("0.67");
+    account.apply(
+      closeTrade(account.state, account.open(), coarse, { price: "1.1", reason: "client" }, decisionContext()),
+    );
+    expect(account.positions.size).toBe(0);
   });
 
   it("decided before another one fails at the commit, so nothing is closed twice", () => {
