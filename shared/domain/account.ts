@@ -211,10 +211,12 @@ export function ledgerBody(entry: Ledger): LedgerEntryBody {
     balance_after: money(entry.balance_after_minor),
     balance_version: entry.balance_version,
     transaction_id: entry.transaction_id,
+    trade_id: entry.trade_id ?? null,
     created_at: entry.created_at,
     _links: {
       account: { href: `/v2/accounts/${entry.account_id}` },
       ...(entry.transaction_id === null ? {} : { transaction: { href: `/v2/transactions/${entry.transaction_id}` } }),
+      ...(entry.trade_id === undefined ? {} : { trade: { href: `/v2/trades/${entry.trade_id}` } }),
     },
   };
 }

@@ -1,6 +1,9 @@
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import { symbolPattern } from "../schema/symbol.ts";
 import type { Request } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
+
+const wholeName = new RegExp(`^${symbolPattern}$`);
 
 /**
  * The name of the symbol that a path names.
@@ -8,7 +11,7 @@ import { HttpProblem } from "./problem.ts";
  */
 export function symbolName(path: Request<undefined>["path"]): string {
   const name = path["symbol"] ?? "";
-  if (!/^[A-Z0-9._]{2,20}$/.test(name)) throw noSymbol();
+  if (!wholeName.test(name)) throw noSymbol();
   return name;
 }
 

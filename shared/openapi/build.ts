@@ -4,6 +4,7 @@ import { routes } from "../routes/index.ts";
 import type { Route } from "../routes/route.ts";
 import { Nothing, TokenError } from "../schema/oauth.ts";
 import { scopes } from "../schema/scope.ts";
+import { symbolPattern } from "../schema/symbol.ts";
 import { callbacksOf, eventReplies, eventSchemas, subscribes } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
 import { collectionOf, exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
@@ -275,7 +276,7 @@ function headerParametersOf(row: Route): string[] {
   ];
 }
 
-const namePatterns: Readonly<Record<string, string>> = { symbol: "^[A-Z0-9._]{2,20}$", seq: "^[1-9][0-9]{0,14}$" };
+const namePatterns: Readonly<Record<string, string>> = { symbol: `^${symbolPattern}$`, seq: "^[1-9][0-9]{0,14}$" };
 
 /** Identifiers have a prefix of three letters; one of another form answers 404. */
 function pathParameter(row: Route, name: string): JsonObject {

@@ -722,6 +722,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     balance_after: "1000.00",
     balance_version: 1,
     transaction_id,
+    trade_id: null,
     created_at: completed_at,
     _links: links({ account: `/accounts/${account_id}`, transaction: `/transactions/${transaction_id}` }),
   },

@@ -515,6 +515,7 @@ const memberTexts: Readonly<Record<string, string>> = {
   "CreateWithdrawalRequest.status": "`completed` books the money at once; it needs the scope `transactions:settle`.",
   "LedgerEntry.amount": "Amount of the posting; negative when the balance went down.",
   "LedgerEntry.kind": "What the posting is for.",
+  "LedgerEntry.trade_id": "The trade whose profit, swap or commission was booked; null for other postings.",
   "LedgerEntry.transaction_id": "The transaction that was booked; null for other postings.",
   "Me.application.client_id": "Client id of the application.",
   "Problem.type": "Page of the documentation about this kind of problem.",

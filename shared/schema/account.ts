@@ -234,6 +234,7 @@ export const LedgerEntry = z.object({
   balance_after: Money,
   balance_version: z.int(),
   transaction_id: z.nullable(z.string()),
+  trade_id: z.nullable(z.string()),
   created_at: Timestamp,
   _links: resourceFields._links,
 });

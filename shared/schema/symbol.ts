@@ -10,14 +10,16 @@ export const Decimal = z
 export const SignedDecimal = z
   .string()
   .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
-/** Key of a symbol: `EURUSD`, `GER40`. */
+/** What the key of a symbol looks like: `EURUSD`, `GER40`, and as platforms write theirs `EURUSD.r`, `EURUSDm`. */
+export const symbolPattern = "[A-Za-z0-9._]{2,20}";
+/** Key of a symbol. `EURUSDm` and `EURUSDM` are two. */
 export const SymbolName = z
   .string()
-  .check(z.regex(/^[A-Z0-9._]{2,20}$/, "must be the name of a symbol such as EURUSD"));
+  .check(z.regex(new RegExp(`^${symbolPattern}$`), "must be the name of a symbol such as EURUSD"));
 /** One or more keys of symbols, separated by commas. */
 // @__NO_SIDE_EFFECTS__
 export function symbolNames(most: number = limits.page.max_filter_words) {
-  return listOf("[A-Z0-9._]{2,20}", most, `up to ${most} names of symbols such as EURUSD`);
+  return listOf(symbolPattern, most, `up to ${most} names of symbols such as EURUSD`);
 }
 /** A currency that an instrument is made of; more than the ones that accounts have. */
 export const InstrumentCurrency = z

@@ -247,6 +247,12 @@ describe("a batch", () => {
     ]);
     const symbol = await broker.get("/symbols/EURSEK");
     expect(symbol).toMatchObject({ trading_mode: "close_only", market_status: "halted", version: 2 });
+    // Brokers name the same pair on other terms with a suffix in lower case.
+    for (const name of ["EURSEK.r", "EURSEKm"]) {
+      const [set] = await source.send({ type: "symbol", data: { ...terms, symbol: name } });
+      expect(set.status).toBe("applied");
+      expect(await broker.get(`/symbols/${name}`)).toMatchObject({ symbol: name, version: 1 });
+    }
   });
 });
 

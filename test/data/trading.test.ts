@@ -139,6 +139,23 @@ describe("a trading decision", () => {
     }
   });
 
+  it("is named by every entry of the ledger that it booked", async () => {
+    const account = await trader("2000.00");
+    const opened = await floor.open(account.id, eurusd);
+    await floor.close(account.id, 0);
+    const trade = opened.kind === "done" ? opened.result.trade?.id : undefined;
+    const { data } = await broker.get(`/accounts/${account.id}/ledger`);
+    expect(data).toMatchObject([
+      {
+        kind: "realised_pnl",
+        trade_id: trade,
+        transaction_id: null,
+        _links: { trade: { href: `/v2/trades/${trade}` } },
+      },
+      { kind: "deposit", trade_id: null },
+    ]);
+  });
+
   it("leaves no trace of margin behind when its last position is closed", async () => {
     const account = await trader("2000.00");
     await floor.open(account.id, eurusd);
