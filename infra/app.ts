@@ -10,7 +10,7 @@ import { ServiceRules, wholeTemplateValidation } from "./constructs/validation.t
 import { backgroundOf } from "./stacks/background.ts";
 import { FoundationStack } from "./stacks/foundation.ts";
 import { ServiceStack } from "./stacks/service.ts";
-import { serviceName, stageConfig } from "./stages.ts";
+import { type StageConfig, serviceName, stageConfig } from "./stages.ts";
 
 /** How to synthesize; everything has a default. */
 export interface BuildOptions {
@@ -18,7 +18,7 @@ export interface BuildOptions {
   readonly stage?: string;
   /** Folder of the cloud assembly; default `cdk.out/<stage>`. */
   readonly outdir?: string;
-  /** Context values, as `cdk -c` gives them: `stage`, `foundation`. */
+  /** Context values, as `cdk -c` gives them: `stage`, `foundation`, `first`. */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Rows instead of the route table. */
   readonly routes?: readonly Route[];
@@ -47,12 +47,13 @@ const featureFlags = {
 const defaultRoot = new URL("../functions/", import.meta.url).pathname;
 
 /**
- * Builds the app: one stack per stage, or with context `foundation=true` the one-off stack of the account.
+ * Builds the app: one stack per stage, or with context `foundation=true` the one-off stack of the account. With context
+ * `first=true` the stack of the stage has no termination protection, so that a failed first creation can be repeated.
  * Throws for an unknown stage and for a row whose handler does not exist.
  */
 export async function buildApp(options: BuildOptions = {}): Promise<App> {
   const context = contextOf(options);
-  const config = stageConfig(String(context["stage"] ?? "sandbox"));
+  const config = configOf(context);
   const foundation = String(context["foundation"] ?? false) === "true";
   const name = foundation ? "foundation" : config.stage;
   const outdir = resolve(options.outdir ?? process.env["CDK_OUTDIR"] ?? join("cdk.out", name));
@@ -89,6 +90,12 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
 export async function synthesize(options: BuildOptions = {}): Promise<CloudAssembly> {
   const app = await buildApp(options);
   return app.synth();
+}
+
+function configOf(context: Readonly<Record<string, unknown>>): StageConfig {
+  const config = stageConfig(String(context["stage"] ?? "sandbox"));
+  const first = String(context["first"] ?? false) === "true";
+  return { ...config, ...(first && { terminationProtection: false }) };
 }
 
 /** All functions of a stage: those behind a route and those that are not. */

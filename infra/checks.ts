@@ -395,6 +395,25 @@ const logRetention: Rule = (assembly) => [
     .map((entry) => finding("log-retention", entry, "The function has no log group of its own.")),
 ];
 
+/**
+ * What production keeps must not obstruct its next creation. A failed first creation removes logs and secrets, and the
+ * name of a log is generated: it outlives its function, and would stop the function from coming back under its own.
+ */
+const keptNames: Rule = (assembly, { stage }) =>
+  ["AWS::Logs::LogGroup", "AWS::SecretsManager::Secret"].flatMap((type) =>
+    ofType(assembly, type).flatMap((entry) => {
+      const { DeletionPolicy: deletion = "Delete", UpdateReplacePolicy: replace } = entry.resource;
+      if (stage !== "production" || deletion === "Delete") return [];
+      const named = entry.properties["LogGroupName"] !== undefined;
+      const problems = [
+        ...(deletion === "RetainExceptOnCreate" ? [] : ["would be left by a failed creation"]),
+        ...(replace === "Retain" ? [] : ["is not kept when it is replaced"]),
+        ...(named ? ["has a fixed name and is kept"] : []),
+      ];
+      return problems.map((problem) => finding("kept-name", entry, `The resource ${problem}.`));
+    }),
+  );
+
 /** Production keeps its business tables whatever happens to the stack; the sandbox leaves nothing behind. */
 const tableRetention: Rule = (assembly, { stage }) =>
   ofType(assembly, "AWS::DynamoDB::Table").flatMap((entry) => {
@@ -490,6 +509,7 @@ const rules: readonly Rule[] = [
   deadLetters,
   silentQueues,
   logRetention,
+  keptNames,
   tableRetention,
   projections,
   localSwitches,

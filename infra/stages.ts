@@ -11,13 +11,23 @@ export interface Throttle {
 /** Everything that differs between two deployments of the service. */
 export interface StageConfig {
   readonly stage: Stage;
-  /** What happens to tables and logs when they leave the template. */
+  /** What happens to tables when they leave the template; their names are generated, so none is ever in the way. */
   readonly removalPolicy: RemovalPolicy;
+  /**
+   * What happens to log groups and secrets when they leave the template. `RETAIN_ON_UPDATE_OR_DELETE` still removes
+   * them when their own creation is rolled back: a secret that a failed deployment leaves would obstruct the next one.
+   */
+  readonly logAndSecretRemovalPolicy: RemovalPolicy;
   readonly logRetention: RetentionDays;
   /** Point-in-time recovery of the business table. */
   readonly pointInTimeRecovery: boolean;
-  /** Deletion protection of the business table and termination protection of the stack. */
+  /** Deletion protection of the business table. */
   readonly deletionProtection: boolean;
+  /**
+   * Termination protection of the stack. The first deployment goes without it (context `first=true`): the CDK command
+   * line sets it before the creation succeeds, and deletes a stack whose creation failed before it tries again.
+   */
+  readonly terminationProtection: boolean;
   /** The usage plan: one application, all endpoints together. The exact limits are counted by the functions. */
   readonly planThrottle: Throttle;
   /** The usage plan's own limit of `GET /quotes/{symbol}`. */
@@ -67,9 +77,11 @@ const configs: Record<Stage, StageConfig> = {
   sandbox: {
     stage: "sandbox",
     removalPolicy: RemovalPolicy.DESTROY,
+    logAndSecretRemovalPolicy: RemovalPolicy.DESTROY,
     logRetention: RetentionDays.TWO_WEEKS,
     pointInTimeRecovery: false,
     deletionProtection: false,
+    terminationProtection: false,
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
@@ -85,9 +97,11 @@ const configs: Record<Stage, StageConfig> = {
   production: {
     stage: "production",
     removalPolicy: RemovalPolicy.RETAIN,
+    logAndSecretRemovalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     logRetention: RetentionDays.THREE_MONTHS,
     pointInTimeRecovery: true,
     deletionProtection: true,
+    terminationProtection: true,
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },

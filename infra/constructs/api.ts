@@ -90,9 +90,8 @@ export class Api extends Construct {
     super(scope, id);
     this.config = config;
     const accessLogs = new LogGroup(this, "AccessLogs", {
-      logGroupName: `/aws/apigateway/${serviceName}-${config.stage}`,
       retention: config.logRetention,
-      removalPolicy: config.removalPolicy,
+      removalPolicy: config.logAndSecretRemovalPolicy,
     });
     this.restApi = this.makeRestApi(accessLogs);
     this.keepExecutionLogs();

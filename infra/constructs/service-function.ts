@@ -38,9 +38,9 @@ export class ServiceFunction extends Construct {
     const { config } = props;
     const name = functionName(config.stage, props.id);
     const logGroup = new LogGroup(this, "Logs", {
-      logGroupName: `/aws/lambda/${name}`,
+      // Its name is generated: a log that outlives its route must not stand in the way when the route comes back.
       retention: config.logRetention,
-      removalPolicy: config.removalPolicy,
+      removalPolicy: config.logAndSecretRemovalPolicy,
     });
     const logging = allow("Log", ["logs:CreateLogStream", "logs:PutLogEvents"], [logGroup.logGroupArn]);
     const tracing = allow("Trace", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]);

@@ -66,7 +66,7 @@ export class ServiceStack extends Stack {
     const { config, routes } = props;
     super(scope, id, {
       description: `Brokerage service, ${config.stage}`,
-      terminationProtection: config.deletionProtection,
+      terminationProtection: config.terminationProtection,
     });
     this.config = config;
     tagCosts(this, config);
@@ -106,7 +106,7 @@ export class ServiceStack extends Stack {
       secretName: `${serviceName}/${this.config.stage}/signing-key`,
       description: "Key pair that signs access tokens, made by its rotation",
       generateSecretString: { secretStringTemplate: "{}", generateStringKey: "placeholder" },
-      removalPolicy: this.config.removalPolicy,
+      removalPolicy: this.config.logAndSecretRemovalPolicy,
     });
   }
 
@@ -116,7 +116,7 @@ export class ServiceStack extends Stack {
       secretName: `${serviceName}/${this.config.stage}/service-key`,
       description: "Key that keys for sealing and deriving are made from",
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      removalPolicy: this.config.removalPolicy,
+      removalPolicy: this.config.logAndSecretRemovalPolicy,
     });
     acknowledge(
       secret,

@@ -263,6 +263,27 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
       return log.logicalId;
     },
   ],
+  ...["AWS::Logs::LogGroup", "AWS::SecretsManager::Secret"].map(
+    (type) =>
+      [
+        `a ${type} that a failed creation would leave`,
+        "kept-name",
+        (templates: NamedTemplate[]) => {
+          const kept = find(templates, type, withText("RetainExceptOnCreate"));
+          kept.resource["DeletionPolicy"] = "Retain";
+          return kept.logicalId;
+        },
+      ] as const,
+  ),
+  [
+    "a log that is kept under a fixed name",
+    "kept-name",
+    (templates) => {
+      const log = find(templates, "AWS::Logs::LogGroup", withText("RetainExceptOnCreate"));
+      log.properties["LogGroupName"] = "/aws/lambda/brokerage-production-create-client";
+      return log.logicalId;
+    },
+  ],
   [
     "a function that leaves its log to Lambda",
     "log-retention",

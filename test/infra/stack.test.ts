@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backgroundOf } from "../../infra/stacks/background.ts";
 import { stageConfig } from "../../infra/stages.ts";
@@ -515,6 +517,53 @@ describe("what is kept", () => {
     });
     expect(volatile?.resource).toMatchObject({ DeletionPolicy: "Delete" });
     expect(volatile?.properties["PointInTimeRecoverySpecification"]).toBeUndefined();
+  });
+
+  const logsAndSecrets = (stage: Stage) =>
+    ["AWS::Logs::LogGroup", "AWS::SecretsManager::Secret"].flatMap((type) => ofType(synthesized(stage), type));
+
+  test("production keeps logs and secrets, but not those of a creation that failed", () => {
+    const policies = logsAndSecrets("production").map(({ resource, properties }) => {
+      const { DeletionPolicy: deletion, UpdateReplacePolicy: replace } = resource;
+      const execution = JSON.stringify(properties["LogGroupName"] ?? "").includes("API-Gateway-Execution-Logs");
+      return `${execution ? "execution log " : ""}${deletion} ${replace}`;
+    });
+    // A log for each function and one for the gateway's access, and two secrets.
+    const functions = ofType(synthesized("production"), "AWS::Lambda::Function").length;
+    expect(policies.filter((policy) => policy === "RetainExceptOnCreate Retain")).toHaveLength(functions + 3);
+    expect(policies.filter((policy) => policy !== "RetainExceptOnCreate Retain")).toEqual([
+      "execution log Delete Delete",
+    ]);
+    for (const { resource } of logsAndSecrets("sandbox")) {
+      expect(resource).toMatchObject({ DeletionPolicy: "Delete", UpdateReplacePolicy: "Delete" });
+    }
+  });
+
+  test("no log that is kept has a fixed name, so a route that was removed can come back", () => {
+    const kept = ofType(synthesized("production"), "AWS::Logs::LogGroup").filter(
+      ({ resource }) => resource.DeletionPolicy !== "Delete",
+    );
+    expect(kept.length).toBeGreaterThan(60);
+    expect(kept.filter(({ properties }) => properties["LogGroupName"] !== undefined)).toEqual([]);
+    const tables = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    expect(tables.filter(({ properties }) => properties["TableName"] !== undefined)).toEqual([]);
+  });
+
+  test("production is protected from deletion after its first deployment, not before", async () => {
+    const protection = async (stage: SynthesizedStage, name: Stage) => {
+      const manifest = JSON.parse(await readFile(join(stage.directory, "manifest.json"), "utf8"));
+      return manifest.artifacts[`brokerage-${name}`].properties.terminationProtection;
+    };
+    expect(await protection(synthesized("production"), "production")).toBe(true);
+    expect(await protection(synthesized("sandbox"), "sandbox")).not.toBe(true);
+    const first = await synthesizeStage({ stage: "production", validate: false, context: { first: "true" } });
+    try {
+      expect(await protection(first, "production")).not.toBe(true);
+      // Nothing else differs: the second deployment only switches the protection on.
+      expect(first.templates).toEqual(synthesized("production").templates);
+    } finally {
+      await first.remove();
+    }
   });
 
   test("the sandbox leaves no table behind", () => {
