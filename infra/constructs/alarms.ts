@@ -56,6 +56,11 @@ const errorBudgetPercent = 0.1;
 const fastBurn = 14.4;
 const slowBurn = 6;
 
+/** The sum of metrics; one that has no data point counts as 0 and does not take the value of the others away. */
+function filledSum(names: readonly string[]): string {
+  return names.map((name) => `FILL(${name}, 0)`).join(" + ");
+}
+
 /** The alarms of a stage, one topic that they call, and one dashboard with what they look at. */
 export class Alarms extends Construct {
   readonly topic: Topic;
@@ -116,10 +121,13 @@ export class Alarms extends Construct {
     return new Metric({ namespace: ownNamespace, metricName, dimensionsMap, statistic: "Sum", period: fiveMinutes });
   }
 
-  /** Percent of requests answered 5xx; too few requests to tell count as none. */
+  /**
+   * Percent of requests answered 5xx; too few requests to tell count as none. An expression has no value where one of
+   * its metrics has none, so what is missing is filled: without errors there may be no count of errors.
+   */
   private failedPercent(period: Duration): IMetric {
     return new MathExpression({
-      expression: "IF(requests > 20, 100 * errors / requests, 0)",
+      expression: "IF(FILL(requests, 0) > 20, 100 * FILL(errors, 0) / FILL(requests, 1), 0)",
       usingMetrics: {
         errors: this.apiMetric("5XXError", "Sum", period),
         requests: this.apiMetric("Count", "Sum", period),
@@ -171,7 +179,7 @@ export class Alarms extends Construct {
       id,
       description: `One of ${functionIds.join(", ")} fails again and again.`,
       metric: new MathExpression({
-        expression: metrics.map(([name]) => name).join(" + "),
+        expression: filledSum(metrics.map(([name]) => name)),
         usingMetrics: Object.fromEntries(metrics),
         label: "errors",
         period: fiveMinutes,
@@ -270,7 +278,7 @@ export class Alarms extends Construct {
         id: "table-throttles",
         description: "DynamoDB throttles: a partition is hot.",
         metric: new MathExpression({
-          expression: tableMetrics.map(([name]) => `FILL(${name}, 0)`).join(" + "),
+          expression: filledSum(tableMetrics.map(([name]) => name)),
           usingMetrics: Object.fromEntries(tableMetrics),
           label: "throttled",
           period: fiveMinutes,

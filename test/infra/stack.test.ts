@@ -662,6 +662,45 @@ describe("what runs by itself", () => {
     expect(ofType(synthesized("production"), "AWS::CloudWatch::Dashboard")).toHaveLength(1);
   });
 
+  test.each(["sandbox", "production"] as const)(
+    "the alarm on background errors of %s counts every function without a route but the authorizer",
+    (stage) => {
+      const alarms = ofType(synthesized(stage), "AWS::CloudWatch::Alarm").filter(({ properties }) =>
+        /-(?:background|sandbox)-errors$/.test(String(properties["AlarmName"])),
+      );
+      const metrics = alarms.flatMap(({ properties }) => list(properties["Metrics"]));
+      const counted = metrics.flatMap((metric) => list(at(metric, "MetricStat", "Metric", "Dimensions", 0, "Value")));
+      // The authorizer throws for each token that has expired: that is an answer and no failure.
+      const expected = backgroundOf(stage).filter(({ id }) => id !== "authorize");
+      expect(counted.sort()).toEqual(expected.map(({ id }) => `brokerage-${stage}-${id}`).sort());
+    },
+  );
+
+  test("an alarm that calculates fills what is missing of each metric", () => {
+    const calculating = ofType(synthesized("sandbox"), "AWS::CloudWatch::Alarm").filter(
+      ({ properties }) => properties["Metrics"] !== undefined,
+    );
+    const names = calculating.map(({ properties }) =>
+      String(properties["AlarmName"]).replace("brokerage-sandbox-", ""),
+    );
+    expect(names.sort()).toEqual([
+      "background-errors",
+      "errors-fast-burn",
+      "errors-slow-burn",
+      "sandbox-errors",
+      "table-throttles",
+    ]);
+    for (const { properties } of calculating) {
+      const metrics = list(properties["Metrics"]);
+      const expression = metrics.map((metric) => at(metric, "Expression") ?? "").join("");
+      const ids = metrics.filter((metric) => at(metric, "MetricStat") !== undefined).map((metric) => at(metric, "Id"));
+      expect(ids.length).toBeGreaterThan(1);
+      for (const id of ids) expect(expression).toContain(`FILL(${id}, `);
+      const bare = expression.replaceAll(/FILL\(\w+, \d\)/g, "");
+      expect(bare.match(/\b[a-z]\w*/g) ?? []).toEqual([]);
+    }
+  });
+
   test("a budget watches the stage, by the tag that everything carries", () => {
     const budget = only(ofType(synthesized("production"), "AWS::Budgets::Budget"));
     expect(at(budget.properties["Budget"], "CostFilters", "TagKeyValue", 0)).toBe(
