@@ -36,7 +36,7 @@ export interface StageConfig {
   readonly methodThrottle: Throttle;
   /**
    * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, as those of the
-   * evaluator are, so an account needs a concurrency of 100 more than both together.
+   * evaluator are, so an account needs a concurrency of 100 more than both together (README: Deploy).
    */
   readonly deliveries: {
     /** From the queue of first attempts. */

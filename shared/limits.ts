@@ -341,6 +341,14 @@ export const limits = {
     events_awaited_ms: 4000,
     events_pause_ms: 50,
   },
+  deployment: {
+    /**
+     * Resources, methods and responses of the gateway that are created at the same time, of each type. API Gateway
+     * takes 5 CreateResource and 10 other calls a second from an account (AWS docs: API Gateway quotas), and a method
+     * is two to four calls.
+     */
+    gateway_parallel_creations: 5,
+  },
   functions: {
     memory_mb: 512,
     /**

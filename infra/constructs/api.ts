@@ -25,6 +25,7 @@ import { limits } from "../../shared/limits.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { apiVersion, functionName, type StageConfig, serviceName, type Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
+import { limitParallelCreation } from "./creation-order.ts";
 import { GatewayResponses } from "./gateway-responses.ts";
 import { allow } from "./grants.ts";
 import { gatewayHeaders, problemStatus, problemTemplate } from "./problem-document.ts";
@@ -113,6 +114,9 @@ export class Api extends Construct {
       methods.set(`${route.method} ${route.path}`, this.addMethod(resource, route, props.handler(route), authorizer));
     }
     for (const { resource, allowed } of resources.values()) addMethodNotAllowed(resource, allowed);
+    for (const type of ["Resource", "Method", "GatewayResponse"]) {
+      limitParallelCreation(this, `AWS::ApiGateway::${type}`, limits.deployment.gateway_parallel_creations);
+    }
     return this.addPlan(methods.get("GET /quotes/{symbol}"));
   }
 

@@ -412,6 +412,41 @@ describe("functions", () => {
   });
 });
 
+describe("what a deployment asks of the account", () => {
+  /** Concurrency that Lambda leaves unreserved in an account (AWS docs: Lambda reserved concurrency). */
+  const unreserved = 100;
+
+  /** Concurrency that the functions of a stage reserve, by their names. */
+  function reservedBy(stage: Stage): number {
+    const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
+    return functions.reduce((sum, { properties }) => sum + Number(properties["ReservedConcurrentExecutions"] ?? 0), 0);
+  }
+
+  test("the concurrency in the README is what the stages reserve and what Lambda keeps unreserved", async () => {
+    const [sandbox, production] = [reservedBy("sandbox"), reservedBy("production")];
+    const readme = (await readFile(new URL("../../README.md", import.meta.url), "utf8")).replaceAll(/\s+/g, " ");
+    expect(readme).toContain(
+      `${unreserved + sandbox} for the sandbox, ${unreserved + production} for production, ` +
+        `${unreserved + sandbox + production} for both`,
+    );
+    expect(sandbox).toBeGreaterThan(0);
+    expect(production).toBeGreaterThan(sandbox);
+  });
+
+  test.each(["Resource", "Method", "GatewayResponse"])("no more than five of AWS::ApiGateway::%s at once", (name) => {
+    for (const stage of ["sandbox", "production"] as const) {
+      const all = ofType(synthesized(stage), `AWS::ApiGateway::${name}`);
+      const ids = new Set(all.map(({ logicalId }) => logicalId));
+      const waits = all.map(({ resource }) => [resource.DependsOn ?? []].flat().filter((id) => ids.has(id)));
+      // Chains: at any time at most one resource of each is being created.
+      expect(waits.filter((before) => before.length === 0)).toHaveLength(5);
+      const waitedFor = waits.flat();
+      expect(waitedFor).toHaveLength(all.length - 5);
+      expect(new Set(waitedFor).size).toBe(waitedFor.length);
+    }
+  });
+});
+
 describe("the webhook ladder", () => {
   /** Concurrency of first attempts and of each queue of retries, written out a second time on purpose. */
   const concurrency = { sandbox: [8, 2, 2, 2], production: [40, 10, 10, 10] } as const;
