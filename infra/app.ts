@@ -20,6 +20,8 @@ export interface BuildOptions {
   readonly outdir?: string;
   /** Context values, as `cdk -c` gives them: `stage`, `foundation`, `first`. */
   readonly context?: Readonly<Record<string, unknown>>;
+  /** Settings instead of those of the stage. */
+  readonly config?: Partial<StageConfig>;
   /** Rows instead of the route table. */
   readonly routes?: readonly Route[];
   /** Folder of the handlers; default `functions/`. */
@@ -53,7 +55,7 @@ const defaultRoot = new URL("../functions/", import.meta.url).pathname;
  */
 export async function buildApp(options: BuildOptions = {}): Promise<App> {
   const context = contextOf(options);
-  const config = configOf(context);
+  const config = { ...configOf(context), ...options.config };
   const foundation = String(context["foundation"] ?? false) === "true";
   const name = foundation ? "foundation" : config.stage;
   const outdir = resolve(options.outdir ?? process.env["CDK_OUTDIR"] ?? join("cdk.out", name));
@@ -81,7 +83,7 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
     });
     new ServiceStack(app, `${serviceName}-${config.stage}`, { config, routes, bundles: bundles.directories });
   }
-  Validations.of(app).addPlugins(new ServiceRules({ stage: config.stage, routes }));
+  Validations.of(app).addPlugins(new ServiceRules({ stage: config.stage, routes, leadingKeys: config.leadingKeys }));
   if (validate) Validations.of(app).addPlugins(wholeTemplateValidation, new AwsSolutionsChecks(app));
   return app;
 }

@@ -26,6 +26,8 @@ export interface NamedTemplate {
 export interface CheckOptions {
   readonly stage: Stage;
   readonly routes: readonly Pick<Route, "method" | "path" | "auth">[];
+  /** Whether the stage binds rights to partitions (ADR 0030); every role does, or none. */
+  readonly leadingKeys: boolean;
 }
 
 /** A defect: which rule, in which template, at which resource. */
@@ -251,15 +253,25 @@ const scans: Rule = (assembly) =>
         .map((action) => finding("scan-grant", entry, `The role may ${action}.`)),
     );
 
-/** Every right on a table is bound to partitions. */
-const leadingKeys: Rule = (assembly) =>
-  allStatements(assembly)
+/** Every right on a table is bound to partitions; where the stage does without, no statement speaks of them. */
+const leadingKeys: Rule = (assembly, options) =>
+  options.leadingKeys ? unboundRights(assembly) : leftoverConditions(assembly);
+
+function leftoverConditions(assembly: Assembly): Finding[] {
+  return allStatements(assembly)
+    .filter(({ condition }) => JSON.stringify(condition).includes("dynamodb:LeadingKeys"))
+    .map(({ entry, actions }) => finding("leading-keys", entry, `${actions.join(", ")} still on leading keys.`));
+}
+
+function unboundRights(assembly: Assembly): Finding[] {
+  return allStatements(assembly)
     .filter(({ effect, actions }) => effect === "Allow" && actions.some(mayTouchTables))
     .filter(({ condition }) => {
       const patterns = listOf(objectOf(condition["ForAllValues:StringLike"])["dynamodb:LeadingKeys"]).map(String);
       return patterns.length === 0 || patterns.some((pattern) => pattern.startsWith("*"));
     })
     .map(({ entry, actions }) => finding("leading-keys", entry, `${actions.join(", ")} on any partition.`));
+}
 
 function isVolatile(table: Entry): boolean {
   const tags = listOf(table.properties["Tags"]).map(objectOf);
@@ -267,9 +279,10 @@ function isVolatile(table: Entry): boolean {
 }
 
 /** Whoever may change or delete items of a kept table is denied the ledger; the sandbox's reset removes it. */
-const ledgerDenials: Rule = (assembly, { stage }) =>
+const ledgerDenials: Rule = (assembly, options) =>
   assembly.entries.flatMap((entry) => {
-    if (!policyTypes.includes(entry.resource.Type)) return [];
+    const { stage } = options;
+    if (!options.leadingKeys || !policyTypes.includes(entry.resource.Type)) return [];
     if (stage === "sandbox" && JSON.stringify(entry.properties).includes(`"Sid":"${eraseSid}"`)) return [];
     const statements = statementsOf(entry);
     const changes = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"];

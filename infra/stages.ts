@@ -28,6 +28,12 @@ export interface StageConfig {
    * line sets it before the creation succeeds, and deletes a stack whose creation failed before it tries again.
    */
   readonly terminationProtection: boolean;
+  /**
+   * Whether roles bind their rights on the tables to partitions by `dynamodb:LeadingKeys`, and deny changes of the
+   * ledger by them. False leaves the same rights on whole tables, for the case that AWS judges transactions otherwise
+   * than ADR 0030 reads it.
+   */
+  readonly leadingKeys: boolean;
   /** The usage plan: one application, all endpoints together. The exact limits are counted by the functions. */
   readonly planThrottle: Throttle;
   /** The usage plan's own limit of `GET /quotes/{symbol}`. */
@@ -82,6 +88,7 @@ const configs: Record<Stage, StageConfig> = {
     pointInTimeRecovery: false,
     deletionProtection: false,
     terminationProtection: false,
+    leadingKeys: true,
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
@@ -102,6 +109,7 @@ const configs: Record<Stage, StageConfig> = {
     pointInTimeRecovery: true,
     deletionProtection: true,
     terminationProtection: true,
+    leadingKeys: true,
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },

@@ -77,6 +77,23 @@ function onTable(sid: string, action: string, resource: string, keys: readonly s
   });
 }
 
+/**
+ * The same rights on whole tables: without the conditions on leading keys, and without the denial that rests on them
+ * (ADR 0030).
+ */
+export function withoutLeadingKeys(statements: readonly PolicyStatement[]): PolicyStatement[] {
+  return statements
+    .map((statement) => {
+      const conditions = Object.entries<object>(statement.conditions ?? {});
+      const others = conditions.filter(([, keys]) => !(leadingKeys in keys));
+      return { statement, bound: others.length < conditions.length, others };
+    })
+    .filter(({ statement, bound }) => !(bound && statement.effect === Effect.DENY))
+    .map(({ statement, bound, others }) =>
+      bound ? statement.copy({ conditions: Object.fromEntries(others) }) : statement,
+    );
+}
+
 /** Grants on the main table. */
 type TableGrant = Exclude<Grant, QuoteGrant> | "query:due";
 

@@ -6,7 +6,7 @@ import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
 import { functionName, type StageConfig } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
-import { allow } from "./grants.ts";
+import { allow, withoutLeadingKeys } from "./grants.ts";
 
 /** What one function is made of. */
 export interface ServiceFunctionProps {
@@ -43,10 +43,11 @@ export class ServiceFunction extends Construct {
       removalPolicy: config.logAndSecretRemovalPolicy,
     });
     const logging = allow("Log", ["logs:CreateLogStream", "logs:PutLogEvents"], [logGroup.logGroupArn]);
+    const granted = config.leadingKeys ? props.statements : withoutLeadingKeys(props.statements);
     const tracing = allow("Trace", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]);
     this.role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-      inlinePolicies: { function: new PolicyDocument({ statements: [...props.statements, logging, tracing] }) },
+      inlinePolicies: { function: new PolicyDocument({ statements: [...granted, logging, tracing] }) },
     });
     acknowledge(this.role, "AwsSolutions-IAM5[Resource::*]", "The X-Ray actions know no resource but *.");
     this.lambda = new LambdaFunction(this, "Function", {

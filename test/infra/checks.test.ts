@@ -7,7 +7,7 @@ import { type SynthesizedStage, synthesizeStage } from "./assembly.ts";
 let stage: SynthesizedStage;
 
 beforeAll(async () => {
-  stage = await synthesizeStage({ stage: "production", validate: false });
+  stage = await synthesizeStage({ stage: "production", validate: false, config: { leadingKeys: true } });
 });
 
 afterAll(() => stage.remove());
@@ -44,7 +44,7 @@ function statements(role: Found): Record<string, unknown>[] {
 }
 
 function check(templates: readonly NamedTemplate[], name: Stage = "production") {
-  return checkTemplates(templates, { stage: name, routes });
+  return checkTemplates(templates, { stage: name, routes, leadingKeys: true });
 }
 
 test("the templates of the service have no finding", () => {
@@ -366,6 +366,15 @@ test("a path that answers no 405 is found", () => {
   const mock = find(templates, "AWS::ApiGateway::Method", withText("'GET, POST'"));
   delete (mock.template.Resources as Record<string, unknown>)[mock.logicalId];
   expect(check(templates).map(({ rule }) => rule)).toContain("no-405");
+});
+
+test("a condition on leading keys is found where the stage does without them, each of them", () => {
+  const found = checkTemplates(stage.templates, { stage: "production", routes, leadingKeys: false });
+  expect(new Set(found.map(({ rule }) => rule))).toEqual(new Set(["leading-keys"]));
+  const written = stage.templates.flatMap(
+    ({ template }) => JSON.stringify(template).match(/dynamodb:LeadingKeys/g) ?? [],
+  );
+  expect(found).toHaveLength(written.length);
 });
 
 test("a sandbox table that would be left behind is found", () => {

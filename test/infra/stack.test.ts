@@ -21,7 +21,7 @@ const byStage = new Map<Stage, SynthesizedStage>();
 
 beforeAll(async () => {
   for (const stage of ["sandbox", "production"] as const) {
-    byStage.set(stage, await synthesizeStage({ stage, validate: false }));
+    byStage.set(stage, await synthesizeStage({ stage, validate: false, config: { leadingKeys: true } }));
   }
 });
 
@@ -277,6 +277,38 @@ describe("rights of the functions", () => {
     );
     expect(erasers).toEqual([]);
   });
+
+  test.each(["sandbox", "production"] as const)(
+    "the switch of the stage takes leading keys and the ledger's denial out of %s, and changes nothing else",
+    async (stage) => {
+      const open = await synthesizeStage({ stage, validate: false, config: { leadingKeys: false } });
+      try {
+        for (const { template } of open.templates) {
+          expect(JSON.stringify(template)).not.toMatch(/LeadingKeys|"Effect":"Deny"[^}]*dynamodb|KeepLedger/);
+        }
+        const roles = (synthesis: SynthesizedStage) =>
+          ofType(synthesis, "AWS::IAM::Role").map(({ logicalId, properties }) => [
+            logicalId,
+            list(properties["Policies"]).flatMap((policy) =>
+              list(at(policy, "PolicyDocument", "Statement")).flatMap((statement) => {
+                const bound = JSON.stringify(at(statement, "Condition") ?? "").includes("dynamodb:LeadingKeys");
+                if (bound && at(statement, "Effect") === "Deny") return [];
+                const { Condition: condition, ...rest } = Object(statement);
+                return [bound || condition === undefined ? rest : { ...rest, Condition: condition }];
+              }),
+            ),
+          ]);
+        expect(roles(open)).toEqual(roles(synthesized(stage)));
+        const others = ({ resources }: SynthesizedStage) =>
+          resources
+            .filter(({ type }) => !["AWS::IAM::Role", "AWS::CloudFormation::Stack"].includes(type))
+            .map(({ logicalId, properties }) => [logicalId, properties]);
+        expect(others(open)).toEqual(others(synthesized(stage)));
+      } finally {
+        await open.remove();
+      }
+    },
+  );
 
   test("rights are in roles only: nothing adds a policy from aside", () => {
     const { resources } = synthesized("production");
