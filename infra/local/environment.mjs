@@ -6,8 +6,8 @@
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { onLine } from "./lines.mjs";
 
 /** Lambda refuses answers above 6 MB and a little. */
 const maxPayloadBytes = 6_291_556;
@@ -95,11 +95,13 @@ process.on("uncaughtException", give("Runtime.UncaughtException"));
 // The runner is gone: stdin tells the same.
 answers.on("error", () => process.exit(0));
 
-const lines = createInterface({ input: process.stdin });
-lines.on("close", () => process.exit(0));
+/** @type {Function | undefined} The runner sends no request before it is told that the code is loaded. */
+let handler;
+// Read from the start, so that the end of the runner is seen while the code loads.
+process.stdin.on("end", () => process.exit(0));
+onLine(process.stdin, (line) => void answer(handler, JSON.parse(line)));
 try {
-  const handler = await loadHandler();
-  lines.on("line", (line) => void answer(handler, JSON.parse(line)));
+  handler = await loadHandler();
   say({ ready: true });
 } catch (error) {
   console.error(error);

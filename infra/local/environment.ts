@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
+import { onLine } from "./lines.mjs";
 
 /** The process of a function ended while it worked on a request. */
 export class FunctionCrash extends Error {}
@@ -177,12 +177,11 @@ export class Environment {
   }
 
   private async firstReply(): Promise<void> {
-    const replies = createInterface({ input: this.child.stdio[3] as Duplex });
     let settled: (reply: Reply) => void = () => undefined;
     const first = new Promise<Reply>((resolve) => {
       settled = resolve;
     });
-    replies.on("line", (line) => {
+    onLine(this.child.stdio[3] as Duplex, (line) => {
       const reply: Reply = JSON.parse(line);
       if (reply.ready === true || reply.init_error !== undefined) settled(reply);
       else this.replied(reply);

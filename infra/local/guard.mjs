@@ -8,7 +8,7 @@
  */
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { createInterface } from "node:readline";
+import { onLine } from "./lines.mjs";
 
 /** @type {Map<string, import("node:child_process").ChildProcess>} */
 const started = new Map();
@@ -51,9 +51,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 // The runner is gone, and so is the other end of stdout: nothing to do but what the end of stdin asks for.
 process.stdout.on("error", killAll);
 
-const lines = createInterface({ input: process.stdin });
-lines.on("close", killAll);
-lines.on("line", (line) => {
+process.stdin.on("end", killAll);
+process.stdin.on("error", killAll);
+onLine(process.stdin, (line) => {
   const order = JSON.parse(line);
   if (order.start !== undefined) start(order);
   if (order.watch !== undefined) watched.add(order.watch);

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { onLine } from "./lines.mjs";
 
 /** A server to run beside the runner. */
 export interface GuardedCommand {
@@ -39,7 +39,7 @@ export class Guard {
     this.child = spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"], env: {} });
     // The guard is gone only when this process ends or somebody killed it; both show elsewhere.
     this.child.stdin.on("error", () => undefined);
-    createInterface({ input: this.child.stdout }).on("line", (line) => this.heard(JSON.parse(line)));
+    onLine(this.child.stdout, (line) => this.heard(JSON.parse(line)));
   }
 
   /** Process id of the guard itself; undefined when it could not be started. */

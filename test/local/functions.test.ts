@@ -3,7 +3,13 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { FunctionCrash, type FunctionDefinition, Functions, FunctionTimeout } from "../../infra/local/functions.ts";
+import {
+  FunctionCrash,
+  type FunctionDefinition,
+  Functions,
+  FunctionTimeout,
+  functionNode,
+} from "../../infra/local/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { eventually } from "../support/wait.ts";
 import { alive, temporaryFolder } from "./fixture.ts";
@@ -71,6 +77,14 @@ describe("an invocation", () => {
     const second = (await all.invoke(String(first["arn"]), {})).payload as Record<string, unknown>;
     expect([second["count"], second["pid"]]).toEqual([2, first["pid"]]);
     expect(second["id"]).not.toBe(first["id"]);
+  });
+
+  it("gets and returns every character as it is, those that end a line elsewhere included", async () => {
+    const all = run([define("echoes", "export const handler = async (event) => ({ pid: process.pid, event });")]);
+    const text = "a\u2028b\u2029c\u0085\v\f\r\n\u{1f600}";
+    const first = (await all.invoke("echoes", { text, [text]: 1 })).payload as Record<string, unknown>;
+    expect(first["event"]).toEqual({ text, [text]: 1 });
+    expect((await all.invoke("echoes", {})).payload).toMatchObject({ pid: first["pid"] });
   });
 
   it("that throws answers with the error as Lambda does, and the process stays", async () => {
@@ -231,15 +245,47 @@ describe("processes", () => {
   });
 });
 
+/** Writes a module that imports from the runner by `module(name)`, and runs it under a Node. */
+function runModule(name: string, text: (module: (name: string) => string) => string, node = process.execPath) {
+  const file = join(folder.path, name);
+  writeFileSync(
+    file,
+    text((each) => JSON.stringify(new URL(`../../infra/local/${each}.ts`, import.meta.url).href)),
+  );
+  const tsx = new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url).href;
+  return promisify(execFile)(node, ["--import", tsx, file]);
+}
+
+it("a runner on the Node of the functions hears every character that functions and servers send", async () => {
+  const echoes = define("echoes", "export const handler = (event) => event;");
+  const { stdout } = await runModule(
+    "newer.mts",
+    (module) => `
+      import { Functions } from ${module("functions")};
+      import { Guard } from ${module("guard")};
+      const guard = new Guard();
+      const functions = new Functions({
+        definitions: ${JSON.stringify([echoes])}, variables: () => ({}), guard,
+        logs: ${JSON.stringify(join(folder.path, "logs"))}, maxEnvironments: 1, maxStarting: 1,
+      });
+      const { payload } = await functions.invoke("echoes", "a\\u2028b\\u2029c");
+      const refused = await guard.run({ command: "/absent\\u2028", args: [], env: {}, log: "/dev/null" }).catch(String);
+      await functions.stop();
+      await guard.stop();
+      console.log(JSON.stringify([payload, refused]));`,
+    functionNode(),
+  );
+  expect(JSON.parse(stdout)).toEqual(["a\u2028b\u2029c", "Error: spawn /absent\u2028 ENOENT"]);
+});
+
 describe("when the runner is killed", () => {
   it("every process ends, one in an endless loop and a server included", async () => {
     const looping = define("loops", "export const handler = () => { for (;;); };", { timeout_seconds: 600 });
     const idle = define("idles", "export const handler = () => 1;");
-    const runner = join(folder.path, "runner.mts");
-    const module = (name: string) => JSON.stringify(new URL(`../../infra/local/${name}.ts`, import.meta.url).href);
-    writeFileSync(
-      runner,
-      `import { Functions } from ${module("functions")};
+    const ran = runModule(
+      "runner.mts",
+      (module) => `
+       import { Functions } from ${module("functions")};
        import { Guard } from ${module("guard")};
        const guard = new Guard();
        const args = ["-e", "setInterval(() => {}, 1e6)"];
@@ -253,11 +299,7 @@ describe("when the runner is killed", () => {
        while (functions.processes.length < 2) await new Promise((r) => setTimeout(r, 5));
        console.log(JSON.stringify([guard.pid, server.pid, ...functions.processes.map(({ pid }) => pid)]));
        process.kill(process.pid, "SIGKILL");`,
-    );
-    const tsx = new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url).href;
-    const ran = promisify(execFile)(process.execPath, ["--import", tsx, runner]).catch(
-      (error: { stdout: string }) => error,
-    );
+    ).catch((error: { stdout: string }) => error);
     const pids = JSON.parse((await ran).stdout) as number[];
     expect(pids).toHaveLength(4);
     await eventually(() => (pids.some(alive) ? undefined : true), 5_000);
