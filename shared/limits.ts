@@ -6,6 +6,11 @@ export const limits = {
   body: {
     /** Largest request body in bytes. */
     max_bytes: 256 * 1024,
+    /**
+     * Largest body in bytes of a request to an OAuth endpoint, which is read before the client is known: two tokens of
+     * `token.max_bytes` and credentials are below 16 KiB.
+     */
+    max_oauth_bytes: 64 * 1024,
     /** Deepest nesting of a JSON body. */
     max_depth: 32,
     /**

@@ -2,13 +2,14 @@ import { prime } from "../data/counters.ts";
 import type { Route } from "../routes/route.ts";
 import { headerOf } from "./body.ts";
 import type { Handler } from "./endpoint.ts";
+import { type OAuthParameters, readOAuthParameters } from "./oauth-parameters.ts";
 import { open } from "./open.ts";
 
 /** What an OAuth endpoint reads of a request: it knows its own forms of parameters, credentials and errors. */
 export interface RawOAuthRequest {
   readonly authorization: string | undefined;
-  readonly content_type: string;
-  readonly body: string;
+  readonly parameters: OAuthParameters["parameters"];
+  readonly fault: OAuthParameters["fault"];
   readonly has_query: boolean;
   readonly address: string;
   readonly time_ms: number;
@@ -31,8 +32,7 @@ export async function oauthEndpoint(
   return open(row, async ({ event, request_id }) => {
     const { status, headers, body } = await answer({
       authorization: headerOf(event, "Authorization"),
-      content_type: headerOf(event, "Content-Type") ?? "",
-      body: Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8").toString("utf8"),
+      ...readOAuthParameters(event),
       has_query: Object.keys(event.queryStringParameters ?? {}).length > 0,
       address: event.requestContext.identity.sourceIp,
       time_ms: event.requestContext.requestTimeEpoch,

@@ -40,7 +40,7 @@ export async function forClient(
 ): Promise<OAuthAnswer> {
   const read = readTokenRequest(request);
   if (!read.ok) {
-    return read.error === "invalid_client" ? unknownClient(read.basic) : failure(read.error, read.detail);
+    return read.error === "invalid_client" ? unknownClient(read.basic) : failure(read.error, read.detail, read.status);
   }
   const fault = check(read.parameters);
   if (fault !== undefined) return fault;

@@ -10,72 +10,46 @@ export type TokenParameters =
     }
   | {
       readonly ok: false;
-      readonly error: "invalid_request" | "invalid_client";
+      readonly error: "invalid_request";
+      readonly status: 400 | 413;
       readonly detail: string;
-      readonly basic: boolean;
-    };
+    }
+  | { readonly ok: false; readonly error: "invalid_client"; readonly basic: boolean };
 
 /** The parts of a request that carry credentials and parameters. */
 export interface RawTokenRequest {
   readonly authorization: string | undefined;
-  readonly content_type: string;
-  readonly body: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  /** Why the parameters could not be read. */
+  readonly fault: { readonly status: 400 | 413; readonly detail: string } | undefined;
   readonly has_query: boolean;
 }
 
 /**
  * Reads a token request. Credentials come by HTTP Basic or in the body, never both and never in the query (RFC 6749
- * 2.3.1). A form is the standard's way, JSON is our extension. Parameters must not repeat (3.2).
+ * 2.3.1).
  */
 export function readTokenRequest(raw: RawTokenRequest): TokenParameters {
   const basic = raw.authorization !== undefined && /^basic /i.test(raw.authorization);
-  const invalid = (detail: string): TokenParameters => ({ ok: false, error: "invalid_request", detail, basic });
+  const invalid = (detail: string, status: 400 | 413 = 400): TokenParameters => {
+    return { ok: false, error: "invalid_request", status, detail };
+  };
+  const { fault, parameters } = raw;
+  if (fault !== undefined) return invalid(fault.detail, fault.status);
   if (raw.has_query) return invalid("Parameters belong in the body, not in the address.");
-  const parameters = readParameters(raw);
-  if (typeof parameters === "string") return invalid(parameters);
   const given = basic ? basicCredentials(raw.authorization ?? "") : undefined;
   if (basic && given === undefined) return invalid("The Basic credentials are malformed.");
   const bodyId = parameters.get("client_id");
   if (given === undefined) {
     const secret = parameters.get("client_secret");
     if (bodyId === undefined || secret === undefined) {
-      return { ok: false, error: "invalid_client", detail: "Client authentication failed.", basic };
+      return { ok: false, error: "invalid_client", basic };
     }
     return { ok: true, client_id: bodyId, client_secret: secret, basic, parameters };
   }
   if (parameters.has("client_secret")) return invalid("The client authenticates in two ways at once.");
   if (bodyId !== undefined && bodyId !== given.id) return invalid("The client ids of header and body differ.");
   return { ok: true, client_id: given.id, client_secret: given.secret, basic, parameters };
-}
-
-function readParameters(raw: RawTokenRequest): ReadonlyMap<string, string> | string {
-  const type = (raw.content_type.split(";")[0] ?? "").trim().toLowerCase();
-  if (type === "application/json") return jsonParameters(raw.body);
-  if (type !== "application/x-www-form-urlencoded")
-    return "The content type must be application/x-www-form-urlencoded.";
-  const parameters = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(raw.body)) {
-    if (parameters.has(name)) return "A parameter is repeated.";
-    // A parameter without a value is treated as absent (RFC 6749 3.2).
-    if (value !== "") parameters.set(name, value);
-  }
-  return parameters;
-}
-
-function jsonParameters(body: string): ReadonlyMap<string, string> | string {
-  const parameters = new Map<string, string>();
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return "The body is not valid JSON.";
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "The body is not a JSON object.";
-  for (const [name, each] of Object.entries(value)) {
-    if (typeof each !== "string") return "A parameter is not a string.";
-    if (each !== "") parameters.set(name, each);
-  }
-  return parameters;
 }
 
 /**

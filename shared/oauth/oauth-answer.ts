@@ -2,7 +2,7 @@ import type { RateVerdict } from "../data/counters.ts";
 
 /** What an OAuth endpoint answers, in the shape of RFC 6749 5. */
 export interface OAuthAnswer {
-  readonly status: 200 | 400 | 401 | 429 | 503;
+  readonly status: 200 | 400 | 401 | 413 | 429 | 503;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: an empty body. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
@@ -25,8 +25,8 @@ export function success(body: Readonly<Record<string, unknown>> | undefined): OA
 }
 
 /** A refusal of the request. */
-export function failure(error: OAuthError, description: string): OAuthAnswer {
-  return { status: 400, headers: uncached, body: { error, error_description: description } };
+export function failure(error: OAuthError, description: string, status: 400 | 413 = 400): OAuthAnswer {
+  return { status, headers: uncached, body: { error, error_description: description } };
 }
 
 /**

@@ -281,6 +281,10 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
   });
   return {
     "400": own("The request is not valid.", oauthErrorsOf(row), rateHeaders, tokenErrorContent),
+    "413": own("The body is too large.", ["invalid_request", "payload_too_large"], rateHeaders, {
+      ...tokenErrorContent,
+      ...problemContent(["payload_too_large"]),
+    }),
     "401": own("The client is not authenticated.", ["invalid_client"], ["WWW-Authenticate"], tokenErrorContent),
     "429": own("Too many attempts.", [...busy, "rate_limit_exceeded"], ["Retry-After", ...rateHeaders], {
       ...tokenErrorContent,

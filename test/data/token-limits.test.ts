@@ -75,6 +75,22 @@ describe("failed authentications", () => {
   });
 });
 
+describe("a body above the bound", () => {
+  it.each(["/oauth/token", "/oauth/revoke"] as const)(
+    "of %s is refused in the form of RFC 6749, without a call of the table",
+    async (path) => {
+      api.watched.takeCalls();
+      const answer = await service.post(path, { ...grant, ...own.credentials, token: "x".repeat(64 * 1024) });
+      expect([answer.status, answer.body]).toEqual([
+        413,
+        { error: "invalid_request", error_description: "The body may have 65536 bytes." },
+      ]);
+      expect(answer.headers).toMatchObject({ "Content-Type": "application/json", "Cache-Control": "no-store" });
+      expect(api.watched.takeCalls()).toEqual([]);
+    },
+  );
+});
+
 describe("an application that may call from some addresses only", () => {
   it("gets, refreshes and revokes tokens from there and is unknown elsewhere", async () => {
     const application = await service.application({ allowed_ips: ["203.0.113.0/24", "2001:db8:7::/48"] });

@@ -1,0 +1,65 @@
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { limits } from "../limits.ts";
+import { headerOf } from "./body.ts";
+import { HttpProblem } from "./problem.ts";
+
+/** The parameters of a request to an OAuth endpoint, and why they cannot be read; without a fault they are complete. */
+export interface OAuthParameters {
+  readonly parameters: ReadonlyMap<string, string>;
+  /** 413 for a body above the bound, 400 for any other fault: RFC 6749 5.2 has no 415. */
+  readonly fault: { readonly status: 400 | 413; readonly detail: string } | undefined;
+}
+
+/**
+ * Reads the parameters of a request to an OAuth endpoint. A form is the way of the standard (RFC 6749 4.4.2), JSON is
+ * our extension. The client is not authenticated yet, so the size is checked before anything is decoded or parsed.
+ */
+export function readOAuthParameters(event: APIGatewayProxyEvent): OAuthParameters {
+  try {
+    return { parameters: parametersOf(event), fault: undefined };
+  } catch (error) {
+    if (!(error instanceof HttpProblem)) throw error;
+    const status = error.code === "payload_too_large" ? 413 : 400;
+    return { parameters: new Map(), fault: { status, detail: error.message } };
+  }
+}
+
+function parametersOf(event: APIGatewayProxyEvent): ReadonlyMap<string, string> {
+  const encoding = event.isBase64Encoded ? "base64" : "utf8";
+  if (Buffer.byteLength(event.body ?? "", encoding) > limits.body.max_oauth_bytes) {
+    throw new HttpProblem("payload_too_large", `The body may have ${limits.body.max_oauth_bytes} bytes.`);
+  }
+  const body = Buffer.from(event.body ?? "", encoding).toString("utf8");
+  const type = (headerOf(event, "Content-Type")?.split(";")[0] ?? "").trim().toLowerCase();
+  if (type === "application/json") return jsonParameters(body);
+  if (type === "application/x-www-form-urlencoded") return formParameters(body);
+  throw new HttpProblem("unsupported_media_type", "The content type must be application/x-www-form-urlencoded.");
+}
+
+function formParameters(body: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(body)) {
+    if (parameters.has(name)) throw new HttpProblem("invalid_parameter", "A parameter is repeated.");
+    // A parameter without a value is treated as absent (RFC 6749 3.2).
+    if (value !== "") parameters.set(name, value);
+  }
+  return parameters;
+}
+
+function jsonParameters(body: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    throw new HttpProblem("malformed_json", "The body is not valid JSON.");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new HttpProblem("malformed_json", "The body is not a JSON object.");
+  }
+  for (const [name, each] of Object.entries(value)) {
+    if (typeof each !== "string") throw new HttpProblem("invalid_parameter", "A parameter is not a string.");
+    if (each !== "") parameters.set(name, each);
+  }
+  return parameters;
+}

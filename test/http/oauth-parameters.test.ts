@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { readOAuthParameters } from "../../shared/http/oauth-parameters.ts";
+import { limits } from "../../shared/limits.ts";
+import { proxyEvent, type RequestParts } from "../support/request.ts";
+
+const form = "application/x-www-form-urlencoded";
+const most = limits.body.max_oauth_bytes;
+
+function read(body: string, type = form, parts: RequestParts = {}) {
+  const headers = { "Content-Type": type, ...parts.headers };
+  return readOAuthParameters(proxyEvent(undefined, "POST", "/oauth/token", { body, ...parts, headers }).event);
+}
+
+/** A form of exactly this many bytes. */
+const formOf = (bytes: number) => `scope=${"x".repeat(bytes - "scope=".length)}`;
+
+describe("the body of a request to an OAuth endpoint", () => {
+  it("may have 64 KiB", () => {
+    expect(most).toBe(65_536);
+    expect(read(formOf(most)).parameters.get("scope")).toHaveLength(most - 6);
+    const json = JSON.stringify({ scope: "x".repeat(most - 12) });
+    expect([json.length, read(json, "application/json").fault]).toEqual([most, undefined]);
+  });
+
+  it.each([
+    ["a form", formOf(most + 1), form],
+    ["JSON", JSON.stringify({ scope: "x".repeat(most) }), "application/json"],
+    // Whatever else is wrong with it would be found by parsing alone.
+    ["580,000 parameters", "a=b&a=c&".repeat(290_000), form],
+    ["what is not JSON", "{".repeat(most + 1), "application/json"],
+    ["another type", "x".repeat(most + 1), "text/xml"],
+    ["fewer characters than bytes", "é".repeat(most / 2 + 1), form],
+  ])("is refused before it is parsed when it has more: %s", (_, body, type) => {
+    const fault = { status: 413, detail: "The body may have 65536 bytes." };
+    expect(read(body, type)).toEqual({ parameters: new Map(), fault });
+    expect(read(body, type, { base64: "utf8" })).toEqual({ parameters: new Map(), fault });
+  });
+});
