@@ -1,7 +1,9 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { limits } from "../limits.ts";
+import { clipped } from "../text.ts";
 import { headerOf } from "./body.ts";
 import { HttpProblem } from "./problem.ts";
+import { scanJson } from "./strict-json.ts";
 
 /** The parameters of a request to an OAuth endpoint, and why they cannot be read; without a fault they are complete. */
 export interface OAuthParameters {
@@ -38,28 +40,27 @@ function parametersOf(event: APIGatewayProxyEvent): ReadonlyMap<string, string> 
 
 function formParameters(body: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
+  const names = new Set<string>();
   for (const [name, value] of new URLSearchParams(body)) {
-    if (parameters.has(name)) throw new HttpProblem("invalid_parameter", "A parameter is repeated.");
+    if (names.has(name)) throw refused(name, "is repeated");
+    names.add(name);
     // A parameter without a value is treated as absent (RFC 6749 3.2).
     if (value !== "") parameters.set(name, value);
   }
   return parameters;
 }
 
+/** The scanner finds a repeated member, of which the parser would keep the last. */
 function jsonParameters(body: string): ReadonlyMap<string, string> {
+  scanJson(body);
   const parameters = new Map<string, string>();
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw new HttpProblem("malformed_json", "The body is not valid JSON.");
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new HttpProblem("malformed_json", "The body is not a JSON object.");
-  }
-  for (const [name, each] of Object.entries(value)) {
-    if (typeof each !== "string") throw new HttpProblem("invalid_parameter", "A parameter is not a string.");
-    if (each !== "") parameters.set(name, each);
+  for (const [name, value] of Object.entries(JSON.parse(body) as object)) {
+    if (typeof value !== "string") throw refused(name, "must be a string");
+    if (value !== "") parameters.set(name, value);
   }
   return parameters;
+}
+
+function refused(name: string, rule: string): HttpProblem {
+  return new HttpProblem("invalid_parameter", `The parameter ${clipped(name, 100)} ${rule}.`);
 }

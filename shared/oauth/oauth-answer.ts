@@ -24,9 +24,10 @@ export function success(body: Readonly<Record<string, unknown>> | undefined): OA
   return { status: 200, headers: uncached, body };
 }
 
-/** A refusal of the request. */
+/** A refusal of the request. What the description names of it is cut down to the characters of RFC 6749 5.2. */
 export function failure(error: OAuthError, description: string, status: 400 | 413 = 400): OAuthAnswer {
-  return { status, headers: uncached, body: { error, error_description: description } };
+  const error_description = description.replaceAll('"', "'").replaceAll(/[^ -[\]-~]/g, "?");
+  return { status, headers: uncached, body: { error, error_description } };
 }
 
 /**

@@ -91,6 +91,20 @@ describe("a body above the bound", () => {
   );
 });
 
+describe("a repeated parameter", () => {
+  it.each([
+    ["in a form", "application/x-www-form-urlencoded", "token=a&grant_type=&grant_type=client_credentials"],
+    ["in JSON", "application/json", '{"token":"a","grant_type":"x","grant_type":"client_credentials"}'],
+    ["of any name", "application/x-www-form-urlencoded", "%22%5C%C3%A9%0A=a&%22%5C%C3%A9%0A=b"],
+  ])("%s is refused by both endpoints, in the characters of RFC 6749", async (_, type, body) => {
+    for (const path of ["/oauth/token", "/oauth/revoke"]) {
+      const answer = await api.call(undefined, "POST", path, { body, headers: { "Content-Type": type } });
+      expect(told(answer)).toEqual([400, "invalid_request"]);
+      expect(answer.body.error_description).toMatch(/^[ !#-[\]-~]+$/);
+    }
+  });
+});
+
 describe("an application that may call from some addresses only", () => {
   it("gets, refreshes and revokes tokens from there and is unknown elsewhere", async () => {
     const application = await service.application({ allowed_ips: ["203.0.113.0/24", "2001:db8:7::/48"] });
