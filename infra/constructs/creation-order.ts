@@ -12,6 +12,6 @@ export function limitParallelCreation(scope: IConstruct, type: string, atOnce: n
     .filter((each): each is CfnResource => CfnResource.isCfnResource(each) && each.cfnResourceType === type);
   for (const [n, resource] of resources.slice(atOnce).entries()) {
     const earlier = resources[n];
-    if (earlier !== undefined) resource.addDependency(earlier);
+    if (earlier !== undefined) resource.addResourceDependency(earlier);
   }
 }
