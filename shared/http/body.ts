@@ -12,6 +12,13 @@ export function headerOf(event: APIGatewayProxyEvent, name: string): string | un
   return undefined;
 }
 
+/** Every value of a header of the request, whatever the case of each; empty when it is not there. */
+export function headerValues(event: APIGatewayProxyEvent, name: string): string[] {
+  const wanted = name.toLowerCase();
+  const given = Object.entries(event.multiValueHeaders ?? {});
+  return given.filter(([each]) => each.toLowerCase() === wanted).flatMap(([, values]) => values ?? []);
+}
+
 const mediaTypes = {
   json: ["application/json"],
   merge_patch: ["application/merge-patch+json", "application/json"],

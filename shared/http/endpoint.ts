@@ -7,6 +7,7 @@ import { replyOrder } from "../schema/member-order.ts";
 import { moneyMembersOf } from "../schema/money.ts";
 import { readBody } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
+import { checkHeaders } from "./headers.ts";
 import { idempotencyScope, type SealingOf } from "./idempotency.ts";
 import { HttpProblem } from "./problem.ts";
 import { requireRate } from "./rate.ts";
@@ -20,9 +21,9 @@ export type Handler = (event: APIGatewayProxyEvent, context: LambdaContext) => P
 export type Stage = (exchange: Exchange) => void | Promise<void>;
 
 /**
- * The one pipeline around every endpoint, in this order: request id, caller, scope, address, rate, query, body, schema,
- * idempotency, handler, reply. Every answer of it, a failure included, has the common headers and is JSON or a problem
- * document. A row that shows a secret needs `sealingOf`, so that none is ever stored in clear.
+ * The one pipeline around every endpoint, in this order: request id, caller, scope, address, rate, headers, query,
+ * body, schema, idempotency, handler, reply. Every answer of it, a failure included, has the common headers and is JSON
+ * or a problem document. A row that shows a secret needs `sealingOf`, so that none is ever stored in clear.
  * @throws Error when such a row is given none
  */
 export function endpoint(
@@ -48,6 +49,7 @@ export function endpoint(
   stage(function checkAddress(exchange) {
     // The token endpoint looks at its own parameters: its errors have a shape of their own (RFC 6749 5.2).
     if (row.media === "form_or_json") return;
+    checkHeaders(exchange.event);
     exchange.query = validQuery(
       row.query,
       exchange.event.multiValueQueryStringParameters as Parameters<typeof validQuery>[1],

@@ -2,7 +2,8 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { IdempotencyScope, Sealing } from "../data/store.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { headerOf } from "./body.ts";
+import { headerOf, headerValues } from "./body.ts";
+import { repeatedHeader } from "./headers.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** How the stored answer of an endpoint that shows a secret is sealed, by the key that the caller sent. */
@@ -22,6 +23,10 @@ export function idempotencyScope(
 ): IdempotencyScope | undefined {
   const given = headerOf(event, "Idempotency-Key");
   if (given === undefined) return undefined;
+  // With two keys a retry that meets another order of them would be another request.
+  if (headerValues(event, "Idempotency-Key").length > 1) {
+    throw repeatedHeader("idempotency_key_invalid", "Idempotency-Key");
+  }
   const key = /^".*"$/.test(given) ? given.slice(1, -1) : given;
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > limits.idempotency.max_key_characters) {
     const detail = `must be 1 to ${limits.idempotency.max_key_characters} visible ASCII characters`;

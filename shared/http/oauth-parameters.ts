@@ -2,6 +2,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { headerOf } from "./body.ts";
+import { checkHeaders } from "./headers.ts";
 import { HttpProblem } from "./problem.ts";
 import { scanJson } from "./strict-json.ts";
 
@@ -27,6 +28,7 @@ export function readOAuthParameters(event: APIGatewayProxyEvent): OAuthParameter
 }
 
 function parametersOf(event: APIGatewayProxyEvent): ReadonlyMap<string, string> {
+  checkHeaders(event);
   const encoding = event.isBase64Encoded ? "base64" : "utf8";
   if (Buffer.byteLength(event.body ?? "", encoding) > limits.body.max_oauth_bytes) {
     throw new HttpProblem("payload_too_large", `The body may have ${limits.body.max_oauth_bytes} bytes.`);

@@ -41,6 +41,22 @@ function repeated({ status, text, headers }: TestAnswer) {
   return [status, text, headers["ETag"], headers["Location"], headers["Content-Type"]];
 }
 
+describe("a request with two keys", () => {
+  it("has no effect, in either order, and neither key is used up", async () => {
+    const account = await broker.account("100.00");
+    const [one, other] = [newKey(), newKey()];
+    const body = { account_id: account.id, amount: "10.00" };
+    for (const headers of [{ "Idempotency-Key": [one, other] }, { "Idempotency-Key": [other, one] }]) {
+      const answer = await api.call(caller, "POST", "/transactions/deposit", { body, headers });
+      expect([answer.status, answer.body.code]).toEqual([400, "idempotency_key_invalid"]);
+    }
+    const made = await send(one, "POST", "/transactions/deposit", body);
+    expect([made.status, made.headers["Idempotent-Replayed"]]).toEqual([201, undefined]);
+    const { data } = await broker.get(`/accounts/${account.id}/transactions?status=pending`);
+    expect(data.map(({ id }: { id: string }) => id)).toEqual([made.body.id]);
+  });
+});
+
 describe("the same key with the same request", () => {
   it("has one effect and one answer, byte for byte, with its tag and address; the request id is new", async () => {
     const account = await broker.account("100.00");

@@ -193,6 +193,25 @@ describe("the gateway", () => {
     expect((await raw("GET", "/me", { Authorization: [`Bearer ${token}`, `Bearer ${token}`] })).status).toBe(401);
   });
 
+  it("refuses headers of which the last would win", async () => {
+    const json = { ...bearer(), "Content-Type": "application/json" };
+    const twice = await raw(
+      "POST",
+      "/clients",
+      { ...json, "Idempotency-Key": ["a", "b"] },
+      JSON.stringify(someClient()),
+    );
+    expectProblem(twice, 400, "idempotency_key_invalid");
+    const types = ["application/json", "application/json"];
+    const typed = await raw("POST", "/clients", { ...bearer(), "Content-Type": types }, "{}");
+    expectProblem(typed, 400, "invalid_parameter");
+    for (const header of ["Authorization", "Content-Type"]) {
+      const headers = { "Content-Type": "application/x-www-form-urlencoded", [header]: ["Basic YTpi", "Basic YTpi"] };
+      const token = await raw("POST", "/oauth/token", headers, "grant_type=client_credentials");
+      expect([token.status, JSON.parse(token.text).error]).toEqual([400, "invalid_request"]);
+    }
+  });
+
   it("answers health and the description without a token", async () => {
     expect(JSON.parse((await raw("GET", "/health")).text)).toMatchObject({ status: "ok", environment: "sandbox" });
     const description = await raw("GET", "/openapi.json");

@@ -59,6 +59,20 @@ describe("an Idempotency-Key", () => {
     }
   });
 
+  it.each([
+    [{ "Idempotency-Key": ["a", "b"] }],
+    [{ "Idempotency-Key": ["a", "a"] }],
+    [{ "idempotency-key": ["a", "b", "a"] }],
+    [{ "Idempotency-Key": "a", "idempotency-key": "b" }],
+  ])("is refused when there are two: %o", (headers) => {
+    const { event } = proxyEvent(newCaller(), "POST", "/clients", { body: "{}", headers });
+    const problem = {
+      code: "idempotency_key_invalid",
+      details: { errors: [{ header: "Idempotency-Key", code: "repeated", detail: "is given more than once" }] },
+    };
+    expect(() => idempotencyScope(event, "app_1", "{}")).toThrow(expect.objectContaining(problem));
+  });
+
   it("of the largest size is taken, quoted too", () => {
     const key = "k".repeat(limits.idempotency.max_key_characters);
     expect(scopeOf(`"${key}"`)).toEqual(scopeOf(key));

@@ -35,7 +35,8 @@ export function withScopes(caller: TestCaller, ...granted: Scope[]): TestCaller 
 export interface RequestParts {
   /** An object is sent as JSON; a string is sent as it is. */
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** A list is a header that is sent once for each value. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** When API Gateway took the request in, epoch milliseconds. */
   readonly atMs?: number;
   readonly sourceIp?: string;
@@ -97,7 +98,7 @@ export function proxyEvent(
   const [path = "", search = ""] = address.split("?");
   const { row, parameters } = findRoute(method, path);
   const text = parts.body === undefined || typeof parts.body === "string" ? parts.body : JSON.stringify(parts.body);
-  const headers: Record<string, string> = {
+  const headers: Record<string, string | readonly string[]> = {
     Accept: "*/*",
     Host: "api.test.example",
     "User-Agent": "tests",
@@ -105,6 +106,7 @@ export function proxyEvent(
     ...(parts.body === undefined ? {} : { "Content-Type": contentType(row) }),
     ...parts.headers,
   };
+  const headerLists = Object.entries(headers).map(([name, value]) => [name, [value].flat()] as const);
   const query = new URLSearchParams(search);
   const names = [...new Set(query.keys())];
   const atMs = parts.atMs ?? ownMoment();
@@ -112,8 +114,8 @@ export function proxyEvent(
     resource: row.path,
     path,
     httpMethod: method,
-    headers,
-    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    headers: Object.fromEntries(headerLists.map(([name, values]) => [name, values.at(-1)])),
+    multiValueHeaders: Object.fromEntries(headerLists),
     queryStringParameters:
       names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, query.getAll(name).at(-1) ?? ""])),
     multiValueQueryStringParameters:
