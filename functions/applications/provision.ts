@@ -2,8 +2,9 @@ import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { applications } from "../../shared/data/entities.ts";
 import { readRawItem } from "../../shared/data/table.ts";
 import type { Application } from "../../shared/domain/application.ts";
-import { ProvisionRequest, provisionApplication } from "../../shared/oauth/provision.ts";
+import { provisionApplication } from "../../shared/oauth/provision.ts";
 import { reconcileApplications, settleApplications } from "../../shared/oauth/settle.ts";
+import { ProvisionRequest } from "../../shared/schema/provision.ts";
 
 /**
  * Makes and removes API keys: for applications that the stream of the table shows as waiting, on a schedule for those

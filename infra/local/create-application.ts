@@ -1,15 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
-import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { functionName, stageConfig } from "../stages.ts";
+import { InvokeCommand, LambdaClient, type LambdaClientConfig } from "@aws-sdk/client-lambda";
+import { stages } from "../../shared/routes/route.ts";
+import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { ProvisionRequest } from "../../shared/schema/provision.ts";
+import { functionName } from "../stages.ts";
+import { isRecord } from "./intrinsics.ts";
 
 const help = `Makes an API application of a tenant: the first one cannot come from a token.
 
 npm run application -- create --name <name> [options]
   --name <name>      name of the application
-  --tenant <id>      tenant that it belongs to, brk_...; without it a new tenant is made
-  --stage <stage>    stage to make it in (default sandbox)
+  --tenant <id>      tenant that it belongs to, brk_..., or new, which makes a tenant (default new)
+  --stage <stage>    stage to make it in, ${stages.join(" or ")} (default sandbox)
   --scopes <list>    scopes with commas between them; without it all of them
   --local            on the service that npm start runs here, instead of AWS
   --help             this text
@@ -17,72 +20,109 @@ npm run application -- create --name <name> [options]
 On AWS it invokes the stage's provision function with your credentials, which must allow lambda:InvokeFunction.
 The client secret is shown once and cannot be read again.`;
 
-/** A wrong call, or an answer that tells the user what to do; printed without a stack. */
-class UsageError extends Error {}
+const noService = "No service runs here: npm start starts one.";
 
-function readOptions() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        name: { type: "string" },
-        tenant: { type: "string" },
-        stage: { type: "string", default: "sandbox" },
-        scopes: { type: "string" },
-        local: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+interface Given {
+  readonly name?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly scopes?: string | undefined;
+}
+
+/** The request that the arguments ask for; throws a UsageError that names the one that is wrong. */
+function requestOf({ name, tenant, scopes }: Given) {
+  if (name === undefined) throw new UsageError("The option --name is missing: an application needs a name.");
+  const request = {
+    action: "create_application",
+    tenant_id: tenant === undefined || tenant === "new" ? null : tenant,
+    name,
+    scopes: scopes === undefined ? null : scopes.split(",").map((scope) => scope.trim()),
+  };
+  const checked = ProvisionRequest.safeParse(request);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  const [member, place] = issue?.path ?? [];
+  if (member === "tenant_id")
+    throw new UsageError("--tenant must be new or the id of a tenant, brk_ and 26 characters.");
+  if (member === "name") {
+    throw new UsageError("--name must have 1 to 100 characters, without control characters, and not be blank.");
   }
+  const known = issue?.code === "invalid_value" ? `; the scopes are ${issue.values.map(String).join(", ")}` : "";
+  throw new UsageError(`--scopes holds "${request.scopes?.[Number(place)]}", which is not a scope${known}.`);
 }
 
-/** Points the SDK at the local runner, with the operator's credentials there. */
-function useLocalRunner(): void {
+/**
+ * The address and the operator's credentials of the local runner. They are given to the client itself: a profile or an
+ * endpoint in the environment would otherwise take precedence.
+ */
+function localRunner(): LambdaClientConfig {
   const file = resolve(".local", "operator.json");
-  if (!existsSync(file)) throw new UsageError("No service runs here: npm start starts one.");
+  if (!existsSync(file)) throw new UsageError(noService);
   const variables: Record<string, string> = JSON.parse(readFileSync(file, "utf8"));
-  Object.assign(process.env, variables);
+  const { AWS_ENDPOINT_URL = "", AWS_REGION = "", AWS_ACCESS_KEY_ID = "", AWS_SECRET_ACCESS_KEY = "" } = variables;
+  return {
+    endpoint: AWS_ENDPOINT_URL,
+    region: AWS_REGION,
+    credentials: { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY },
+  };
 }
 
-async function invoke(name: string, request: unknown): Promise<unknown> {
-  const client = new LambdaClient({});
+async function invoke(name: string, request: unknown, config: LambdaClientConfig): Promise<unknown> {
+  // The function makes an application each time it is invoked, so an invocation without an answer is not repeated.
+  const client = new LambdaClient({ ...config, maxAttempts: 1 });
   try {
     const reply = await client.send(new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(request) }));
     const text = Buffer.from(reply.Payload ?? []).toString() || "null";
     const payload: unknown = JSON.parse(text);
-    if (reply.FunctionError !== undefined) throw new UsageError(`The application was not made: ${text}`);
-    return payload;
+    if (reply.FunctionError === undefined) return payload;
+    const message = isRecord(payload) ? payload["errorMessage"] : undefined;
+    throw new UsageError(`The function ${name} failed: ${String(message ?? text)}`);
   } finally {
     client.destroy();
   }
 }
 
-async function main(): Promise<void> {
-  const { values, positionals } = readOptions();
-  if (values.help) {
-    console.log(help);
-    return;
+/** What keeps the function from being invoked, as a sentence that says what to do. */
+function explained(error: unknown, name: string): unknown {
+  if (error instanceof UsageError || !(error instanceof Error)) return error;
+  if ("code" in error && error.code === "ECONNREFUSED") return new UsageError(noService);
+  if (error.name === "ResourceNotFoundException") {
+    return new UsageError(
+      `There is no function ${name} in this account and region: deploy the stage, or set AWS_REGION.`,
+    );
   }
-  const { name, tenant, stage, scopes } = values;
-  if (positionals.join() !== "create" || name === undefined) throw new UsageError(help);
-  if (values.local) useLocalRunner();
-  // The SDK announces which Node it will want one day; that is no matter of this command.
-  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
-  const request = {
-    action: "create_application",
-    tenant_id: tenant ?? null,
-    name,
-    scopes: scopes === undefined ? null : scopes.split(",").map((scope) => scope.trim()),
-  };
-  const made = await invoke(functionName(stageConfig(stage).stage, "provision"), request);
-  console.log(JSON.stringify(made, null, 2));
+  if (error.name === "CredentialsProviderError") {
+    return new UsageError(
+      "There are no AWS credentials: sign in to AWS, or use --local for the service that runs here.",
+    );
+  }
+  if (error.message === "Region is missing") return new UsageError("No AWS region is set: set AWS_REGION.");
+  return new UsageError(`The function ${name} could not be invoked: ${error.message}`);
 }
 
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exit(1);
-}
+await runCommand(async () => {
+  if (helpAsked(help)) return;
+  const { values, positionals } = readArguments(
+    {
+      name: { type: "string" },
+      tenant: { type: "string" },
+      stage: { type: "string", default: "sandbox" },
+      scopes: { type: "string" },
+      local: { type: "boolean", default: false },
+    },
+    { positionals: 1 },
+  );
+  const [command] = positionals;
+  if (command !== "create") {
+    throw new UsageError(`The first argument must be create${command === undefined ? "" : `, not "${command}"`}.`);
+  }
+  const stage = stages.find((each) => each === values.stage);
+  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const request = requestOf(values);
+  // The SDK announces which Node it will want one day; that is no matter of this command.
+  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
+  const name = functionName(stage, "provision");
+  const made = await invoke(name, request, values.local ? localRunner() : {}).catch((error: unknown) => {
+    throw explained(error, name);
+  });
+  console.log(JSON.stringify(made, null, 2));
+});

@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
+import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
 
 const help = `Receives webhooks on this machine and prints them, until Ctrl-C.
 
@@ -167,45 +167,25 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 }
 
-/** Bad options; printed without a stack. */
-class UsageError extends Error {}
-
-function parseOptions() {
-  try {
-    return parseArgs({
-      options: {
-        port: { type: "string", default: "4000" },
-        secret: { type: "string", multiple: true, default: [] },
-        status: { type: "string", default: "200" },
-        "fail-first": { type: "string", default: "0" },
-        delay: { type: "string", default: "0" },
-        help: { type: "boolean", default: false },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
-  }
-}
-
-function whole(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  throw new UsageError(`--${option} wants a whole number from ${least} to ${most}.`);
-}
-
 async function main(): Promise<void> {
-  const values = parseOptions();
-  if (values.help) return console.log(help);
+  if (helpAsked(help)) return;
+  const { values } = readArguments({
+    port: { type: "string", default: "4000" },
+    secret: { type: "string", multiple: true, default: [] },
+    status: { type: "string", default: "200" },
+    "fail-first": { type: "string", default: "0" },
+    delay: { type: "string", default: "0" },
+  });
   const { secret: secrets } = values;
   if (secrets.some((secret) => !/^whsec_[A-Za-z0-9+/]+=*$/.test(secret))) {
-    throw new UsageError("--secret wants the secret that the service showed: whsec_ and base64.");
+    throw new UsageError("--secret must be the secret that the service showed: whsec_ and base64.");
   }
   const receiver = await startReceiver({
-    port: whole("port", values.port, 0, 65_535),
+    port: wholeNumber("port", values.port, 0, 65_535),
     secrets,
-    status: whole("status", values.status, 200, 599),
-    failFirst: whole("fail-first", values["fail-first"], 0, 1_000_000),
-    delayMs: whole("delay", values.delay, 0, 3_600_000),
+    status: wholeNumber("status", values.status, 200, 599),
+    failFirst: wholeNumber("fail-first", values["fail-first"], 0, 1_000_000),
+    delayMs: wholeNumber("delay", values.delay, 0, 3_600_000),
     print: (text) => console.log(`\n${text}`),
   }).catch((error: unknown) => {
     const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
@@ -217,11 +197,4 @@ async function main(): Promise<void> {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  try {
-    await main();
-  } catch (error) {
-    console.error(error instanceof UsageError ? error.message : error);
-    process.exitCode = 1;
-  }
-}
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runCommand(main);

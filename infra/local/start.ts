@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { type Stage, stages } from "../../shared/routes/route.ts";
+import { helpAsked, readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { AssemblyError } from "./assembly.ts";
 import { type Cloud, operatorEnvironment, startCloud } from "./cloud.ts";
 import { DataInUse, DataLock, isRunner } from "./data-lock.ts";
@@ -29,7 +30,7 @@ interface Options {
   readonly fresh: boolean;
   readonly timeScale: number;
   readonly strictEgress: boolean;
-  readonly stage: string;
+  readonly stage: Stage;
 }
 
 interface Demo {
@@ -47,42 +48,29 @@ const stopLimitMs = 4_500;
 const tokenLimitMs = 60_000;
 const betweenTriesMs = 50;
 
-/** Bad options, or a state that the user has to change; printed without a stack. */
-class UsageError extends Error {}
-
-function readOptions(): Options | undefined {
-  const { values } = parseOptions();
-  if (values.help === true) return undefined;
-  const port = Number(values.port);
+/** Throws a UsageError for what is wrong. */
+function readOptions(): Options {
+  const { values } = readArguments({
+    port: { type: "string", default: "3000" },
+    data: { type: "string", default: defaultData },
+    fresh: { type: "boolean", default: false },
+    "time-scale": { type: "string", default: "1" },
+    "strict-egress": { type: "boolean", default: false },
+    stage: { type: "string", default: "sandbox" },
+  });
   const timeScale = Number(values["time-scale"]);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError("--port wants a number up to 65535.");
-  if (!(timeScale >= 1 && timeScale <= 100_000)) throw new UsageError("--time-scale wants a number from 1 to 100000.");
+  if (!(timeScale >= 1 && timeScale <= 100_000))
+    throw new UsageError("--time-scale must be a number from 1 to 100000.");
+  const stage = stages.find((each) => each === values.stage);
+  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
   return {
-    port,
+    port: wholeNumber("port", values.port, 0, 65_535),
     data: resolve(values.data),
     fresh: values.fresh,
     timeScale,
     strictEgress: values["strict-egress"],
-    stage: values.stage,
+    stage,
   };
-}
-
-function parseOptions() {
-  try {
-    return parseArgs({
-      options: {
-        port: { type: "string", default: "3000" },
-        data: { type: "string", default: defaultData },
-        fresh: { type: "boolean", default: false },
-        "time-scale": { type: "string", default: "1" },
-        "strict-egress": { type: "boolean", default: false },
-        stage: { type: "string", default: "sandbox" },
-        help: { type: "boolean", default: false },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
-  }
 }
 
 /** Says what is done and how long it took. */
@@ -204,11 +192,8 @@ Ready.
 }
 
 async function main(): Promise<void> {
+  if (helpAsked(help)) return;
   const options = readOptions();
-  if (options === undefined) {
-    console.log(help);
-    return;
-  }
   console.log("Starting the service on this machine:");
   const asked = new Promise<string>((resolveSignal) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolveSignal(signal));
@@ -235,8 +220,9 @@ try {
   await main();
 } catch (thrown) {
   const error = explained(thrown);
-  const plain = error instanceof UsageError || error instanceof DataInUse || error instanceof AssemblyError;
+  const plain = error instanceof DataInUse || error instanceof AssemblyError;
   const text = error instanceof Error ? error.message : String(error);
-  console.error(plain ? `\n${text}` : `\nThe service could not be started. ${text}`);
+  if (error instanceof UsageError) console.error(text);
+  else console.error(plain ? `\n${text}` : `\nThe service could not be started. ${text}`);
   process.exit(1);
 }

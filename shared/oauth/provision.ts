@@ -1,4 +1,4 @@
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { applicationRefs, applications, type Key, tenants } from "../data/entities.ts";
 import { seedMarket } from "../data/sandbox-seed.ts";
 import { readKeys, transact } from "../data/store.ts";
@@ -8,23 +8,10 @@ import { draftTenant } from "../domain/tenant.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
-import { id, text } from "../schema/fields.ts";
+import type { ProvisionRequest } from "../schema/provision.ts";
 import { scopes } from "../schema/scope.ts";
 import { drawApplication } from "./application-draws.ts";
 import { settleApplication } from "./settle.ts";
-
-/** What the provisioning function can be asked: a new application, or to settle what an earlier call left open. */
-export const ProvisionRequest = z.discriminatedUnion("action", [
-  z.strictObject({
-    action: z.literal("create_application"),
-    /** Null makes a new tenant. */
-    tenant_id: z.nullable(id("brk")),
-    name: text(100),
-    /** Null gives every scope. */
-    scopes: z.nullable(z.array(z.enum(scopes)).check(z.minLength(1))),
-  }),
-  z.strictObject({ action: z.literal("reconcile") }),
-]);
 
 /** A new application; the one time that its secret is shown. */
 export interface CreatedApplication {

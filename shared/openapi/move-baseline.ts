@@ -1,12 +1,21 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { helpAsked, readArguments, runCommand } from "../runtime/command-line.ts";
 
-// `npm run openapi:baseline`. The document as it is now becomes the one that later ones are measured by. It is run when
-// a version is published, and before that when a break is meant; CONTRIBUTING says when that is allowed.
-const document = readFileSync(new URL("openapi.json", import.meta.url), "utf8");
-writeFileSync(
-  new URL("baseline.json", import.meta.url),
-  `${JSON.stringify(withoutTexts(JSON.parse(document)), null, 1)}\n`,
-);
+const help = `Makes the OpenAPI document of now the baseline that later ones may not break: when a version
+is published, and before that for a break that is meant. CONTRIBUTING says when that is allowed.
+
+npm run openapi:baseline -- [options]
+  --help             this text`;
+
+function moveBaseline(): void {
+  if (helpAsked(help)) return;
+  readArguments({});
+  const document = readFileSync(new URL("openapi.json", import.meta.url), "utf8");
+  writeFileSync(
+    new URL("baseline.json", import.meta.url),
+    `${JSON.stringify(withoutTexts(JSON.parse(document)), null, 1)}\n`,
+  );
+}
 
 /** Texts and examples promise nothing, and would be most of the file. */
 function withoutTexts(node: unknown): unknown {
@@ -31,3 +40,5 @@ function withoutTexts(node: unknown): unknown {
 function isSchema(value: unknown): boolean {
   return typeof value === "object" && value !== null && ("type" in value || "$ref" in value || "allOf" in value);
 }
+
+await runCommand(moveBaseline);

@@ -1,10 +1,24 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { routes } from "../routes/index.ts";
+import { helpAsked, readArguments, runCommand } from "../runtime/command-line.ts";
 import { buildOpenApi, printOpenApi } from "./build.ts";
 import { withEndpointTable } from "./endpoint-table.ts";
 
-// `npm run openapi`. The file is committed, so that a change of the interface is seen in review and served without
-// schemas; the README's table of endpoints comes from the same rows.
-writeFileSync(new URL("openapi.json", import.meta.url), printOpenApi(buildOpenApi()));
-const readme = new URL("../../README.md", import.meta.url);
-writeFileSync(readme, withEndpointTable(readFileSync(readme, "utf8"), routes));
+const help = `Writes shared/openapi/openapi.json and the README's table of endpoints from the rows and schemas.
+
+npm run openapi -- [options]
+  --help             this text`;
+
+/**
+ * The file is committed, so that a change of the interface is seen in review and served without schemas; the README's
+ * table of endpoints comes from the same rows.
+ */
+function write(): void {
+  if (helpAsked(help)) return;
+  readArguments({});
+  writeFileSync(new URL("openapi.json", import.meta.url), printOpenApi(buildOpenApi()));
+  const readme = new URL("../../README.md", import.meta.url);
+  writeFileSync(readme, withEndpointTable(readFileSync(readme, "utf8"), routes));
+}
+
+await runCommand(write);

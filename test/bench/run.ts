@@ -3,11 +3,11 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { bundle } from "../../infra/bundle.ts";
 import { limits } from "../../shared/limits.ts";
 import { routes } from "../../shared/routes/index.ts";
+import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { eventSourceFunctions } from "../support/architecture-rules.ts";
 import { canCount, instructions, median, type Sample, type Subject, sample, shuffled, spread } from "./measure.ts";
 import { dollarsPerMillion, prices } from "./prices.ts";
@@ -52,27 +52,22 @@ interface Measured extends Row {
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: "string", default: "17" },
-      only: { type: "string", default: "" },
-      exact: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
+  if (helpAsked(help)) return 0;
+  const { values } = readArguments({
+    rounds: { type: "string", default: "17" },
+    only: { type: "string", default: "" },
+    exact: { type: "boolean", default: false },
   });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
-  if (values.exact && !(await canCount())) throw new Error("--exact needs valgrind, which is not installed.");
+  const rounds = wholeNumber("rounds", values.rounds, 1, 1000);
+  if (values.exact && !(await canCount())) throw new UsageError("--exact needs valgrind, which is not installed.");
   const outdir = await mkdtemp(join(tmpdir(), "bench-bundles-"));
   const workload = await startWorkload();
   try {
     const rows = await rowsOf(workload, outdir, values.only);
     if (values.exact) return await countInstructions(rows);
-    const measured = await measureAll(rows, Number(values.rounds));
+    const measured = await measureAll(rows, rounds);
     const missed = misses(measured);
-    const text = report(measured, Number(values.rounds), missed);
+    const text = report(measured, rounds, missed);
     console.log(text);
     if (values.only === "") await writeFile(new URL("RESULTS.md", import.meta.url), text);
     return missed.length === 0 ? 0 : 1;
@@ -94,6 +89,7 @@ async function rowsOf(workload: Workload, outdir: string, only: string): Promise
   const files = [...new Set([...routes.map(({ file }) => file), ...eventSourceFunctions])].sort();
   const functions = new URL("../../functions", import.meta.url).pathname;
   const kept = files.filter((file) => file.includes(only) && existsSync(join(functions, `${file}.ts`)));
+  if (kept.length === 0) throw new UsageError(`--only must be part of the name of a function, which "${only}" is not.`);
   const entries = (names: readonly string[]) => names.map((file) => ({ name: file, file }));
   const peerRoot = new URL("peers", import.meta.url).pathname;
   await bundle({ entries: entries(kept), root: functions, outdir: join(outdir, "own") });
@@ -280,4 +276,6 @@ const notes = `The peer does the work of \`clients/get\` at its barest: count th
 without validation, problem documents, links or entity tags. Dollars are for ${prices.region} at the prices of
 ${prices.read_on} (\`prices.ts\`): gateway, ${billedMs} ms of a function and DynamoDB, without logs.`;
 
-process.exitCode = await main();
+await runCommand(async () => {
+  process.exitCode = await main();
+});

@@ -151,7 +151,20 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect((await api.call("GET", "/clients")).status).toBe(200);
     const wrong = run([...command, "--tenant", tenant, "--name", "Third", "--scopes", "nothing:read"]);
     expect(await ended(wrong.child)).toBe(1);
-    expect(wrong.text()).toContain("was not made");
+    expect(wrong.text()).toContain('--scopes holds "nothing:read"');
+    // The README's words; credentials and addresses of AWS in the environment do not count here.
+    const elsewhere = { AWS_PROFILE: "absent", AWS_ENDPOINT_URL_LAMBDA: "http://127.0.0.1:9", AWS_REGION: "eu-west-9" };
+    const bare = [...command, "--name", "CRM"];
+    const readme = [run(bare, folder.path, elsewhere), run([...bare, "--tenant", "new"])];
+    const tenants = [];
+    for (const { child, text } of readme) {
+      expect(await ended(child), text()).toBe(0);
+      tenants.push(JSON.parse(text()).tenant_id);
+    }
+    expect(new Set([tenant, ...tenants]).size).toBe(3);
+    const unknown = run([...bare, "--tenant", "brk_01JD0000000000000000000009"]);
+    expect(await ended(unknown.child)).toBe(1);
+    expect(unknown.text()).toMatch(/^The function \S+ failed: There is no tenant brk_01JD0000000000000000000009\.\n$/);
   });
 
   it("forgets everything with --fresh", async () => {
@@ -198,8 +211,8 @@ describe("npm start", { timeout: 90_000 }, () => {
 
   it.each([
     [["--help"], 0, "--time-scale"],
-    [["--time-scale", "0"], 1, "--time-scale wants"],
-    [["--what"], 1, "Unknown option '--what'"],
+    [["--time-scale", "0"], 1, "--time-scale must be"],
+    [["--what"], 1, "The option --what is not known"],
   ])("with %j exits with %d", async (args, code, text) => {
     const start = run([...startArgs, ...args]);
     expect(await ended(start.child)).toBe(code);

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
+import { helpAsked, readArguments, runCommand, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { runSoak, type SoakOptions, type SoakReport } from "./soak-run.ts";
 
 const help = `Writes events while functions die, records come twice and queues are purged; looks whether one was lost.
@@ -20,26 +20,17 @@ npm run soak -- [options]
 Two oracles judge the raw table and what the receivers got. Ends with 1 when they find anything, or when the healthy
 endpoints' 99th percentile is not under twice what it is without the sick ones.`;
 
-function wholeNumber(name: string, given: string, least: number): number {
-  const value = Number(given);
-  if (!Number.isInteger(value) || value < least) throw new Error(`--${name} wants a whole number from ${least}.`);
-  return value;
-}
-
+/** Throws a UsageError for what is wrong. */
 function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      events: { type: "string", default: "2000" },
-      compared: { type: "string", default: "200" },
-      "quiet-pace": { type: "string", default: "1" },
-      pace: { type: "string", default: "8" },
-      "time-scale": { type: "string", default: "1000" },
-      "kill-every": { type: "string", default: "5000" },
-      seed: { type: "string", default: "20261121" },
-      help: { type: "boolean", default: false },
-    },
+  const { values } = readArguments({
+    events: { type: "string", default: "2000" },
+    compared: { type: "string", default: "200" },
+    "quiet-pace": { type: "string", default: "1" },
+    pace: { type: "string", default: "8" },
+    "time-scale": { type: "string", default: "1000" },
+    "kill-every": { type: "string", default: "5000" },
+    seed: { type: "string", default: "20261121" },
   });
-  if (values.help) return undefined;
   return {
     events: wholeNumber("events", values.events, 0),
     compared: wholeNumber("compared", values.compared, 0),
@@ -65,8 +56,8 @@ async function run(name: string, options: SoakOptions): Promise<SoakReport> {
 const sick = ["failing", "silent", "dead"] as const;
 
 async function main(): Promise<void> {
+  if (helpAsked(help)) return;
   const given = readOptions();
-  if (given === undefined) return console.log(help);
   const { compared, quiet_pace, ...rest } = given;
   const { directory: assemblyDir } = await synthesizeOnce("sandbox", resolve(join(".local", "cdk")));
   const common = { ...rest, assemblyDir, healthy: 7, settle_ms: 300_000, log: console.log };
@@ -83,4 +74,4 @@ async function main(): Promise<void> {
   console.log(faults.length === 0 ? "Nothing was lost." : `${faults.length} faults were found.`);
 }
 
-await main();
+await runCommand(main);

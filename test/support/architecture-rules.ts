@@ -88,7 +88,10 @@ const layers: readonly Layer[] = [
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
   { path: "shared/openapi/event-kinds.ts", values: ["shared/openapi/document.ts"] },
-  { path: "shared/openapi/", values: ["shared/routes/", "shared/schema/", "shared/limits.ts"] },
+  {
+    path: "shared/openapi/",
+    values: ["shared/routes/", "shared/schema/", "shared/limits.ts", "shared/runtime/command-line.ts"],
+  },
   {
     path: "functions/",
     values: [
@@ -110,12 +113,14 @@ const layers: readonly Layer[] = [
     path: "infra/",
     // The responses that the gateway makes itself carry the titles and types of the same problems.
     // The local runner shows the reference of what it runs. Bundling reads the order of replies from their schemas, and
-    // the kinds of events from the description.
+    // the kinds of events from the description. The operator's command checks its request before it sends it.
     values: [
       "shared/routes/",
+      "shared/runtime/command-line.ts",
       "shared/data/table-shape.ts",
       "shared/schema/problem.ts",
       "shared/schema/member-order.ts",
+      "shared/schema/provision.ts",
       "shared/openapi/document.ts",
       "shared/openapi/published-kinds.ts",
       "shared/openapi/reference.ts",

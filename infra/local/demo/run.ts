@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { helpAsked, readArguments, UsageError } from "../../../shared/runtime/command-line.ts";
 import { type Cloud, startCloud } from "../cloud.ts";
 import { isRecord } from "../intrinsics.ts";
 import { startReceiver } from "../receiver.ts";
@@ -89,10 +89,8 @@ async function play(cloud: Cloud, quiet: boolean): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: { quiet: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
-  });
-  if (values.help) return console.log(help);
+  if (helpAsked(help)) return;
+  const { values } = readArguments({ quiet: { type: "boolean", default: false } });
   console.log("Starting the service on this machine ...");
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-demo-"));
   // Whoever is told to end leaves nothing behind; what was started ends with this process.
@@ -111,6 +109,7 @@ try {
   await main();
   process.exit(0);
 } catch (error) {
-  console.error(`\nThe demo could not be told to its end. ${error instanceof Error ? error.message : String(error)}`);
+  const text = error instanceof Error ? error.message : String(error);
+  console.error(error instanceof UsageError ? text : `\nThe demo could not be told to its end. ${text}`);
   process.exit(1);
 }
