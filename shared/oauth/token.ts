@@ -58,7 +58,7 @@ export function peekToken(token: string): PeekedToken | undefined {
   }
   const { header, payload } = decoded ?? {};
   if (header === undefined || typeof payload !== "object") return undefined;
-  if (header.alg !== "ES256" || header.typ !== "at+jwt") return undefined;
+  if (header.alg !== "ES256" || header.typ !== "at+jwt" || hasExtensions(header)) return undefined;
   const { kid } = header;
   const { tenant, app, fam } = payload as { tenant?: unknown; app?: unknown; fam?: unknown };
   if (typeof kid !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(kid)) return undefined;
@@ -69,13 +69,22 @@ export function peekToken(token: string): PeekedToken | undefined {
 }
 
 /**
+ * Whether the header names extensions that the receiver must understand (RFC 7515 4.1.11). None is implemented here,
+ * and the library passes over the member, so such a token is not valid.
+ */
+function hasExtensions(header: jwt.JwtHeader): boolean {
+  return "crit" in header;
+}
+
+/**
  * The claims of a token whose signature, algorithm, type, issuer, audience, environment and times are right; undefined
  * otherwise. The key is ours, looked up by `kid` in our own set: never `jku` or `x5u` (RFC 8725 3.10).
  */
 export function verifyAccessToken(token: string, publicKeyPem: string, expect: Expectation): AccessClaims | undefined {
-  let payload: unknown;
+  let verified: jwt.Jwt;
   try {
-    payload = jwt.verify(token, publicKeyPem, {
+    verified = jwt.verify(token, publicKeyPem, {
+      complete: true,
       algorithms: ["ES256"],
       issuer: expect.issuer,
       audience: expect.audience,
@@ -85,7 +94,8 @@ export function verifyAccessToken(token: string, publicKeyPem: string, expect: E
   } catch {
     return undefined;
   }
-  const claims = payload as AccessClaims;
+  if (hasExtensions(verified.header)) return undefined;
+  const claims = verified.payload as unknown as AccessClaims;
   const texts = [claims.sub, claims.client_id, claims.jti, claims.scope, claims.tenant, claims.app, claims.fam];
   const complete = texts.every((text) => typeof text === "string") && typeof claims.iat === "number";
   const timely = typeof claims.exp === "number" && claims.iat <= expect.nowSeconds + limits.token.clock_skew_seconds;

@@ -80,6 +80,9 @@ const forged: Record<string, (good: Good) => string> = {
   "no key id": ({ header, payload }) => signed(without(header, "kid"), payload),
   "the type of another JWT": ({ header, payload }) => signed({ ...header, typ: "JWT" }, payload),
   "no type": ({ header, payload }) => signed(without(header, "typ"), payload),
+  "an extension that must be understood": ({ header, payload }) =>
+    signed({ ...header, crit: ["b64"], b64: true }, payload),
+  "an empty list of extensions": ({ header, payload }) => signed({ ...header, crit: [] }, payload),
   "another issuer": ({ header, payload }) => signed(header, { ...payload, iss: "https://production.example" }),
   "another audience": ({ header, payload }) => signed(header, { ...payload, aud: "https://api.production.example" }),
   "several audiences": ({ header, payload }) => signed(header, { ...payload, aud: [payload["aud"], "https://b"] }),
