@@ -7,11 +7,22 @@ import { HttpProblem } from "./problem.ts";
 const single = ["Authorization", "Content-Type"] as const;
 
 /**
+ * Headers that name another method than the request line. A gateway that honours one carries out another request than
+ * the one that a firewall in front of it judged; no client needs any of them.
+ */
+const overrides = ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"] as const;
+
+/**
  * Checks the headers of any request, before they are read.
  * @throws HttpProblem `invalid_parameter`, naming the header that is not accepted
  */
 export function checkHeaders(event: APIGatewayProxyEvent): void {
   for (const name of single) if (headerValues(event, name).length > 1) throw repeatedHeader("invalid_parameter", name);
+  for (const name of overrides) {
+    if (headerValues(event, name).length > 0) {
+      throw headerProblem("invalid_parameter", name, "not_supported", "is not supported; send the method itself");
+    }
+  }
 }
 
 /** The problem of a header that has one value and was sent with several. */

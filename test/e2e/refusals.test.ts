@@ -212,6 +212,26 @@ describe("the gateway", () => {
     }
   });
 
+  it("refuses a header that names another method, whichever row it leads to", async () => {
+    const made = await stack.api.call<{ id: string }>("POST", "/clients", { body: someClient() });
+    for (const [method, named] of [
+      ["POST", "PATCH"],
+      ["GET", "PATCH"],
+      ["PATCH", "GET"],
+    ] as const) {
+      const headers = { ...bearer(), "Content-Type": "application/json", "X-HTTP-Method-Override": named };
+      const reply = await raw(method, `/clients/${made.body.id}`, headers, '{"first_name":"Changed"}');
+      expectProblem(reply, 400, "invalid_parameter");
+    }
+    const kept = await stack.api.call<{ first_name: string }>("GET", `/clients/${made.body.id}`);
+    expect(kept.body.first_name).toBe(someClient().first_name);
+    const open = await raw("GET", "/health", { "X-HTTP-Method": "GET" });
+    expectProblem(open, 400, "invalid_parameter");
+    const form = { "Content-Type": "application/x-www-form-urlencoded", "X-Method-Override": "POST" };
+    const token = await raw("POST", "/oauth/token", form, "grant_type=client_credentials");
+    expect([token.status, JSON.parse(token.text).error]).toEqual([400, "invalid_request"]);
+  });
+
   it("answers health and the description without a token", async () => {
     expect(JSON.parse((await raw("GET", "/health")).text)).toMatchObject({ status: "ok", environment: "sandbox" });
     const description = await raw("GET", "/openapi.json");

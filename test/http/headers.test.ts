@@ -29,6 +29,21 @@ const twice: readonly (readonly [string, Headers])[] = [
   ["Content-Type", { "Content-Type": "application/json", "CONTENT-TYPE": "application/json" }],
 ];
 
+describe("a header that names another method", () => {
+  const names = ["X-HTTP-Method-Override", "x-http-method-override", "X-HTTP-Method", "X-Method-Override"];
+  it.each(names)("is refused: %s", (name) => {
+    const header = ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"].find(
+      (known) => known.toLowerCase() === name.toLowerCase(),
+    );
+    for (const value of ["DELETE", "POST", "", "nonsense"]) {
+      const errors = [{ header, code: "not_supported", detail: "is not supported; send the method itself" }];
+      expect(problemOf({ [name]: value })).toEqual({ code: "invalid_parameter", errors });
+      const { fault } = readOAuthParameters(eventWith({ [name]: value }, "/oauth/revoke"));
+      expect(fault?.status).toBe(400);
+    }
+  });
+});
+
 describe("a header that has one value", () => {
   it.each(twice)("is refused when it is sent twice: %s in %o", (header, headers) => {
     const errors = [{ header, code: "repeated", detail: "is given more than once" }];

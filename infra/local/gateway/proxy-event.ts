@@ -28,8 +28,8 @@ const replaced = new Set(["x-amzn-trace-id", "x-forwarded-for", "x-forwarded-por
 function eventHeaders(exchange: Exchange): HeaderList {
   const passed = exchange.headers.filter(([name]) => {
     const lower = name.toLowerCase();
-    // The override is used up by choosing the method.
-    return !dropped.has(lower) && !replaced.has(lower) && lower !== "x-http-method-override";
+    // No document of AWS says that the override is taken away where it chose the method, so functions must refuse it.
+    return !dropped.has(lower) && !replaced.has(lower);
   });
   const isSigned = (value: string) => value.startsWith("AWS4-HMAC-SHA256");
   const unsigned = passed.filter(([name, value]) => name.toLowerCase() !== "authorization" || !isSigned(value));
