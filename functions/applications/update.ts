@@ -3,6 +3,7 @@ import { amendApplication, applicationBody } from "../../shared/domain/applicati
 import { refuse } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateApplication } from "../../shared/routes/applications.ts";
+import { rangesWithin } from "../../shared/runtime/address.ts";
 
 /** `PATCH /applications/{id}` */
 export const handler = await command(
@@ -11,7 +12,7 @@ export const handler = await command(
     const { application } = await load({ application: ref.application(path["id"] ?? "") });
     if (application === undefined) return refuse("not_found", "There is nothing here.");
     expectVersion(application.version);
-    return amendApplication(application, body, context);
+    return amendApplication(application, body, context, rangesWithin);
   },
   applicationBody,
 );

@@ -199,17 +199,23 @@ export function registerApplication(
   };
 }
 
-/** Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. */
+/**
+ * Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. A token that adds a scope
+ * or an address must hold every scope of the application: else one that holds less could open one that holds more.
+ * `within` tells whether every address of the first list is one of the second; an empty list is every address.
+ */
 export function amendApplication(
   application: Application,
   patch: UpdateApplication,
   context: Context,
+  within: (ranges: readonly string[], allowed: readonly string[]) => boolean,
 ): Decision<Application> {
   const scopes = patch.scopes === undefined ? application.scopes : inOrder(patch.scopes);
-  const added = scopes.filter((scope) => !application.scopes.includes(scope));
-  const lacked = lackedScope(added, context);
-  if (lacked !== undefined) return lacked;
   const allowed = patch.allowed_ips === undefined ? application.allowed_ips : distinct(patch.allowed_ips ?? []);
+  const added = scopes.some((scope) => !application.scopes.includes(scope));
+  const widened = added || !within(allowed, application.allowed_ips);
+  const lacked = widened ? lackedScope([...application.scopes, ...scopes], context) : undefined;
+  if (lacked !== undefined) return lacked;
   const merged: Application = { ...application, name: patch.name ?? application.name, scopes, allowed_ips: allowed };
   if (sameValue(merged, application)) return unchanged(application);
   if (application.status === "revoked") return refuseRevoked();
@@ -291,7 +297,7 @@ function countApplications(tenant: string, by: 1 | -1): Change {
 }
 
 function lackedScope(granted: readonly Scope[], { scopes }: Context) {
-  const lacked = granted.filter((scope) => !scopes.includes(scope));
+  const lacked = inOrder(granted).filter((scope) => !scopes.includes(scope));
   if (lacked.length === 0) return undefined;
   return refuse("insufficient_scope", `The token itself lacks ${lacked.join(", ")}.`, { extra: { scope: lacked[0] } });
 }

@@ -87,7 +87,8 @@ export const updateApplication = route({
   summary: "Update an application",
   description:
     "A merge patch (RFC 7396). A scope that is taken away, or an address, is refused within a minute, also to tokens " +
-    "that are out; a scope that is added comes with the next token. It can only be one that the caller's token holds.",
+    "that are out; a scope that is added comes with the next token. To add a scope or to allow more addresses, the " +
+    "caller's token must hold every scope of the application.",
   file: "applications/update",
   auth: "token",
   scope: "admin",

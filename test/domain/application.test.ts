@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { type Application, amendApplication, draftApplication } from "../../shared/domain/application.ts";
+import { rangesWithin } from "../../shared/runtime/address.ts";
+import type { UpdateApplication } from "../../shared/schema/application.ts";
+import type { Scope } from "../../shared/schema/scope.ts";
+import { accepted, decisionContext, decisionTime, refused, tenantId } from "../support/decisions.ts";
+
+/** An application that approves and is bound to addresses. */
+const strong: Application = draftApplication(
+  {
+    tenant_id: tenantId,
+    environment: "sandbox",
+    name: "Treasury",
+    scopes: ["clients:read", "transactions:approve"],
+    allowed_ips: ["203.0.113.0/24", "2001:db8::/32"],
+  },
+  {
+    id: "app_01JD0000000000000000000001",
+    client_id: "app_AAAAAAAAAAAAAAAAAAAAAAAA",
+    secret_sha256: "00",
+    api_key_seed: "seed",
+    now: decisionTime,
+  },
+);
+
+const by =
+  (scopes: readonly Scope[]) =>
+  (patch: UpdateApplication, application = strong) =>
+    amendApplication(application, patch, decisionContext({ scopes }), rangesWithin);
+const byWeaker = by(["admin", "clients:read", "events:read"]);
+const byEqual = by(["admin", "clients:read", "events:read", "transactions:approve"]);
+
+describe("an application that holds more than the caller's token", () => {
+  it.each([
+    ["another scope, which the token holds", { scopes: [...strong.scopes, "events:read"] }],
+    ["another scope in place of the one that the token lacks", { scopes: ["clients:read", "events:read"] }],
+    ["every address", { allowed_ips: null }],
+    ["every address, as an empty list", { allowed_ips: [] }],
+    ["every address of IPv4", { allowed_ips: ["0.0.0.0/0"] }],
+    ["a wider range", { allowed_ips: ["203.0.112.0/23", "2001:db8::/32"] }],
+    ["a wider range of IPv6", { allowed_ips: ["2001:db8::/31"] }],
+    ["one more address", { allowed_ips: [...strong.allowed_ips, "198.51.100.7"] }],
+    ["another address under a new name", { name: "CRM", allowed_ips: ["198.51.100.7"] }],
+  ] as const)("is not given %s", (_, patch) => {
+    const { code, extra } = refused(byWeaker(patch as UpdateApplication));
+    expect([code, extra]).toEqual(["insufficient_scope", { scope: "transactions:approve" }]);
+    expect(accepted(byEqual(patch as UpdateApplication)).result.version).toBe(2);
+  });
+
+  it.each([
+    ["renamed", { name: "CRM" }],
+    ["bound to a part of its addresses", { allowed_ips: ["203.0.113.128/25", "203.0.113.7", "2001:db8:1::/48"] }],
+    ["bound to one of its ranges", { allowed_ips: ["203.0.113.0/24"] }],
+    ["left with fewer scopes", { scopes: ["clients:read"] }],
+    ["bound although it is unbound", { allowed_ips: ["198.51.100.7"] }, { ...strong, allowed_ips: [] }],
+  ] as const)("can be %s", (_, patch, application: Application = strong) => {
+    expect(accepted(byWeaker(patch as UpdateApplication, application)).result.version).toBe(2);
+  });
+});
