@@ -57,11 +57,12 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 
 /**
  * Seconds that a `Retry-After` asks for (RFC 9110 10.2.3): a number of seconds or a date. Undefined for what is
- * neither, and for a date that has passed.
+ * neither, and for a date that has passed. A number may have any length, and is Infinity with hundreds of digits:
+ * {@link nextAttempt} caps it.
  */
 export function retryAfterSeconds(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? "";
-  if (/^\d{1,10}$/.test(text)) return Number(text);
+  if (/^\d+$/.test(text)) return Number(text);
   const atMs = dateMs(text, nowMs);
   return atMs === undefined || atMs <= nowMs ? undefined : (atMs - nowMs) / 1000;
 }
