@@ -38,7 +38,8 @@ export async function oauthEndpoint(
       time_ms: event.requestContext.requestTimeEpoch,
       request_id,
     });
-    const type = body === undefined ? {} : { "Content-Type": "application/json" };
-    return { status, headers: { ...type, ...headers }, body: body === undefined ? "" : JSON.stringify(body) };
+    // Without a type the gateway names JSON, which an empty body is not.
+    if (body === undefined) return { status, headers: { "Content-Type": "text/plain", ...headers }, body: "" };
+    return { status, headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) };
   });
 }
