@@ -47,6 +47,8 @@ export function endpoint(
   });
   for (const step of admission) stage(step);
   stage(function checkAddress(exchange) {
+    // The gateway finds a method without the slashes at the end of a path: `/clients/` would be the list of them all.
+    if (exchange.event.path.endsWith("/")) throw new HttpProblem("not_found", "The path is not known.");
     // The token endpoint looks at its own parameters: its errors have a shape of their own (RFC 6749 5.2).
     if (row.media === "form_or_json") return;
     checkHeaders(exchange.event);

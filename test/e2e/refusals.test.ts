@@ -162,6 +162,17 @@ describe("the gateway", () => {
     },
   );
 
+  // The gateway finds the method of a path without the slashes at its end, so that a list would answer for an item
+  // whose id is empty.
+  it.each(routes)("answers 404 to $method $path/", async (row) => {
+    const headers = { ...(row.auth === "token" ? bearer() : {}), "Content-Type": "application/json" };
+    const body = row.method === "GET" ? "" : JSON.stringify(row.example ?? {});
+    for (const slashes of ["/", "//"]) {
+      const reply = await raw(row.method, `${pathOf(row)}${slashes}`, headers, body);
+      expectProblem(reply, 404, "not_found");
+    }
+  });
+
   const paths = [...new Set(routes.map(({ path }) => path))];
   it.each(paths)("answers 405 with Allow to a method that %s does not have", async (path) => {
     const known = routes.filter((row) => row.path === path).map(({ method }) => method);
