@@ -111,7 +111,9 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
     retract();
     if (options.fresh) forget(options.data);
     const { stage, data, port, timeScale, strictEgress } = options;
-    const assembly = await step(`synthesized the stage ${stage}`, () => synthesizeOnce(stage, join(localDir, "cdk")));
+    const assembly = await step(`synthesized the stage ${stage}`, () =>
+      synthesizeOnce(stage, join(localDir, "cdk"), (text) => console.log(`  ${text}`)),
+    );
     const running = await step("started the cloud", () =>
       startCloud({
         assemblyDir: assembly.directory,

@@ -23,11 +23,17 @@ export function sourceDigest(stage: string, folder = root): string {
 
 /**
  * Synthesizes a stage into a folder below `into` that is named after its sources, or does nothing when it is there
- * already. Returns the folder. Rejects with the output of the synthesis when it fails.
+ * already. Says so before it begins, since it takes a quarter of a minute. Returns the folder. Rejects with the output
+ * of the synthesis when it fails.
  */
-export async function synthesizeOnce(stage: string, into: string): Promise<{ directory: string; fresh: boolean }> {
+export async function synthesizeOnce(
+  stage: string,
+  into: string,
+  say: (text: string) => void,
+): Promise<{ directory: string; fresh: boolean }> {
   const directory = join(into, `${stage}-${sourceDigest(stage)}`);
   if (existsSync(join(directory, "manifest.json"))) return { directory, fresh: false };
+  say(`synthesizing the stage ${stage}, about 20 seconds ...`);
   const draft = `${directory}.new`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(into, { recursive: true });

@@ -192,6 +192,28 @@ describe("npm start", { timeout: 90_000 }, () => {
     await eventually(() => (pids.some(alive) ? undefined : true), 6_000);
   });
 
+  it("says that it synthesizes before it does", async () => {
+    const other = temporaryFolder();
+    try {
+      const start = run(startArgs, other.path);
+      await eventually(
+        () => (start.text().includes("synthesizing the stage sandbox") ? true : undefined),
+        startLimitMs,
+      );
+      expect(start.text()).not.toContain("synthesized");
+      // The synthesis would go on without the runner, so it ends first.
+      const pids = await eventually(() => {
+        const found = descendants(start.child.pid ?? 0);
+        return found.length > 0 ? found : undefined;
+      });
+      for (const pid of pids) process.kill(pid, "SIGKILL");
+      start.child.kill("SIGTERM");
+      expect(await ended(start.child)).toBe(1);
+    } finally {
+      other.remove();
+    }
+  });
+
   it("names the resource type that it does not know and starts nothing", async () => {
     const other = temporaryFolder();
     try {

@@ -96,7 +96,7 @@ async function main(): Promise<void> {
   // Whoever is told to end leaves nothing behind; what was started ends with this process.
   process.once("exit", () => rmSync(dataDir, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
-  const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"));
+  const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), console.log);
   const cloud = await startCloud({ assemblyDir: assembly.directory, dataDir, port: 0 });
   try {
     await play(cloud, values.quiet);
