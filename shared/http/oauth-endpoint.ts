@@ -38,8 +38,7 @@ export async function oauthEndpoint(
       time_ms: event.requestContext.requestTimeEpoch,
       request_id,
     });
-    // Without a type the gateway names JSON, which an empty body is not.
-    if (body === undefined) return { status, headers: { "Content-Type": "text/plain", ...headers }, body: "" };
-    return { status, headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) };
+    const type = body === undefined ? {} : { "Content-Type": "application/json" };
+    return { status, headers: { ...type, ...headers }, body: body === undefined ? "" : JSON.stringify(body) };
   });
 }

@@ -121,9 +121,6 @@ describe("an application that may call from some addresses only", () => {
       expect(told(await service.post("/oauth/revoke", revoke, { sourceIp }))).toEqual([401, "invalid_client"]);
     }
     expect((await service.post("/oauth/token", refresh, { sourceIp: "203.0.113.9" })).status).toBe(200);
-    const revoked = await service.post("/oauth/revoke", revoke, { sourceIp: "203.0.113.9" });
-    // Without a type of the function the gateway names JSON, which an empty body is not.
-    expect([revoked.status, revoked.text, revoked.headers["Content-Type"]]).toEqual([200, "", "text/plain"]);
   });
 });
 

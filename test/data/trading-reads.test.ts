@@ -217,7 +217,7 @@ describe("trades", () => {
 
   it("and positions and orders refuse what no item can meet", async () => {
     for (const address of [
-      "/trades?symbol=eurusd",
+      "/trades?symbol=eur-usd",
       "/trades?sort=close_at",
       "/trades?open_from=yesterday",
       "/positions?side=long",
@@ -228,7 +228,7 @@ describe("trades", () => {
     ]) {
       expect([address, (await get(address)).body.code]).toEqual([address, "invalid_parameter"]);
     }
-    const detail = (await get("/trades?symbol=eurusd")).body.errors[0].detail;
+    const detail = (await get("/trades?symbol=eur-usd")).body.errors[0].detail;
     expect(detail).toBe("must be up to 20 names of symbols such as EURUSD, separated by commas");
   });
 });
