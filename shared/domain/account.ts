@@ -61,6 +61,8 @@ export interface Balance {
   readonly debt_minor?: bigint;
   readonly used_margin_minor: bigint;
   readonly seq: number;
+  /** Time of the last posting: no later one is earlier. Absent before the first, and where it was not kept yet. */
+  readonly posted_at?: string;
   /** Net result of trading booked since the account last had no position; absent when it is none. */
   readonly realised_minor?: bigint;
   /** Number of the last posting that raised the debt or was corrected: a later debit has caused neither. */

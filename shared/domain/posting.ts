@@ -99,20 +99,23 @@ export function post(
   const refusal = refusePosting(balance, booking, margin);
   if (refusal !== undefined) return refusal;
   const seq = balance.seq + 1;
+  const posted_at = postingTime(balance, context.now);
+  const booked = { ...context, now: posted_at };
   const standing = standingOf(balance);
   const posted = postedOn(balance, booking, margin);
-  const entry = ledgerEntry(transaction, context, {
+  const entry = ledgerEntry(transaction, booked, {
     ...{ kind: booking.kind, change, before, seq, debt: standing.debt_minor },
     more: {
       ...posted.noted,
       ...(booking.reverses === undefined ? {} : { reverses_seq: booking.reverses.seq }),
     },
   });
-  const repaid = repayments(transaction, booking, posted.standing, seq, context);
+  const repaid = repayments(transaction, booking, posted.standing, seq, booked);
   const end = repaid.standing;
   const set = {
     balance_minor: end.balance_minor,
     seq: seq + repaid.entries.length,
+    posted_at,
     ...(end.debt_minor === balance.debt_minor ? {} : { debt_minor: end.debt_minor }),
     ...realised(balance, booking),
     ...(end.debt_minor > standing.debt_minor ? { below_zero_seq: seq } : {}),
@@ -130,10 +133,10 @@ export function post(
       require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version), ...require],
     }),
     { op: "create", entity: "ledger", item: entry },
-    ...contraEntries(transaction, booking.legs, context, entry.id),
+    ...contraEntries(transaction, booking.legs, booked, entry.id),
     ...repaid.entries.flatMap(({ item, control }): Change[] => [
       { op: "create", entity: "ledger", item },
-      ...contraEntries(transaction, [[control, -item.amount_minor]], context, item.id),
+      ...contraEntries(transaction, [[control, -item.amount_minor]], booked, item.id),
     ]),
   ];
   const money: Balance = {
@@ -225,6 +228,14 @@ export function refuseMargin(payable: bigint, balance: Balance) {
   return refuse("insufficient_free_margin", "The free margin does not cover the amount.", {
     extra: { withdrawable: formatAmount(greatest(0n, payable), balance.currency), currency: balance.currency },
   });
+}
+
+/**
+ * The time of a posting decided at `now`: never before the posting that precedes it, so that the entries of an account
+ * are in the order of their times also where two machines' clocks differ.
+ */
+export function postingTime({ posted_at, updated_at }: Balance, now: string): string {
+  return later(posted_at ?? updated_at, now);
 }
 
 function ledgerEntry(

@@ -394,6 +394,16 @@ describe("a completion", () => {
     ]);
   });
 
+  it.each(kinds)("books a %s no earlier than the posting before it, whatever the clock says", (kind) => {
+    const posted_at = "2026-11-21T06:30:00.250Z";
+    const on = someAccount({}, { balance_minor: 100_000n, posted_at, updated_at: decisionTime });
+    const { changes } = accepted(request(kind, { amount: "100", fee: "1", status: "completed" }, on));
+    const entries = [...createdItems<Ledger>(changes, "ledger"), ...createdItems<Contra>(changes, "contra")];
+    expect(entries.length).toBeGreaterThan(1);
+    expect(new Set(entries.map((entry) => entry.created_at))).toEqual(new Set([posted_at]));
+    expect(changesOf(changes, "adjust")[0]?.set).toMatchObject({ posted_at });
+  });
+
   it("at creation takes no withdrawal that is not covered at the commit", () => {
     const { changes } = accepted(request("withdrawal", { amount: "100", status: "completed" }));
     expect(changesOf(changes, "adjust")[0]?.require).toEqual(

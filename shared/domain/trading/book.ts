@@ -1,7 +1,7 @@
 import type { Balance, Contra, Ledger } from "../account.ts";
 import { afterPosting, isTrading, type Settlement, standingOf } from "../debt.ts";
 import { type Context, type DomainEvent, later, type Requirement } from "../decision.ts";
-import { adjustBalance, equal } from "../posting.ts";
+import { adjustBalance, equal, postingTime } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { type Holdings, usedMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
@@ -39,13 +39,14 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
   const { balance } = book;
   const standing = standingOf(balance);
   const after = afterPosting(standing, entry);
+  const posted_at = postingTime(balance, context.now);
   const shared = {
     tenant_id: balance.tenant_id,
     account_id: balance.account_id,
     currency: balance.currency,
     transaction_id: entry.transaction_id ?? null,
     ...(entry.trade_id === undefined ? {} : { trade_id: entry.trade_id }),
-    created_at: context.now,
+    created_at: posted_at,
   };
   const ledger: Ledger = {
     ...shared,
@@ -75,6 +76,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
       ...(isTrading(entry.kind) ? { realised_minor: (balance.realised_minor ?? 0n) + entry.amount_minor } : {}),
       available_minor: balance.available_minor + entry.amount_minor,
       seq: balance.seq + 1,
+      posted_at,
       updated_at: later(balance.updated_at, context.now),
     },
     changes: [...book.changes, { op: "create", entity: "ledger", item: ledger }, ...counter],
@@ -110,12 +112,13 @@ export function closeBook<R>(
 ): TradingDecision<R> {
   if (book.changes.length === 0) return { ok: true, result, changes: [], events: book.events };
   const { balance_minor, available_minor, seq, used_margin_minor, positions } = book.balance;
-  const { credit_minor, debt_minor, below_zero_seq } = book.balance;
+  const { credit_minor, debt_minor, below_zero_seq, posted_at } = book.balance;
   const realised_minor = positions === 0 ? 0n : (book.balance.realised_minor ?? 0n);
   const change = adjustBalance(before, context, {
     set: {
       ...{ balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
       ...(credit_minor === before.credit_minor ? {} : { credit_minor }),
+      ...(posted_at === undefined || posted_at === before.posted_at ? {} : { posted_at }),
       ...(realised_minor === (before.realised_minor ?? 0n) ? {} : { realised_minor }),
       ...(debt_minor === undefined || debt_minor === before.debt_minor ? {} : { debt_minor }),
       ...(below_zero_seq === undefined || below_zero_seq === before.below_zero_seq ? {} : { below_zero_seq }),

@@ -116,6 +116,19 @@ describe("a position keeps the margin terms that it was opened under", () => {
   });
 });
 
+describe("the entries of an account", () => {
+  it("are in the order of their times where the clock of a later decision is behind", () => {
+    const account = desk();
+    const behind = decisionContext({ now: "2026-11-21T06:29:59.000Z" });
+    account.apply(executeTrade(account.state, charged, buyEuro, decisionContext()));
+    account.apply(closeTrade(account.state, account.open(), charged, { price: "1.10350", reason: "client" }, behind));
+    const times = account.ledger.map((entry) => entry.created_at);
+    expect(times.length).toBeGreaterThan(1);
+    expect(times).toEqual([...times].sort());
+    expect(account.balance.posted_at).toBe(decisionTime);
+  });
+});
+
 describe("V11: a partial close", () => {
   const account = desk();
   const context = decisionContext();
