@@ -16,6 +16,7 @@ import {
   rules,
   type SourceFile,
   strangersAtRoot,
+  tableAccess,
   unmatchedFunctions,
 } from "./support/architecture-rules.ts";
 import { sourceText } from "./support/source-text.ts";
@@ -96,6 +97,12 @@ const planted: Record<string, Planted> = {
     "shared/runtime/a.ts",
     'import type { B } from "../schema/b.ts";\n',
     'import { randomUUID } from "node:crypto";\n',
+  ],
+  "a command of DynamoDB outside the data layer": [
+    tableAccess,
+    "shared/oauth/a.ts",
+    'import { PutCommand } from "@aws-sdk/lib-dynamodb";\n',
+    '// "@aws-sdk/lib-dynamodb"\nimport { put } from "../data/b.ts";\n',
   ],
   "limits that import": [importDirection, "shared/limits.ts", 'import { a } from "./schema/a.ts";\n', "export {};\n"],
   "oauth that imports http": [

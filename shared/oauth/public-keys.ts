@@ -1,24 +1,9 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { type PublicKey, publicKeys } from "../data/entities.ts";
+import { publishedKeys } from "../data/published-keys.ts";
 import { readKeys } from "../data/store.ts";
-import { readItem, table } from "../data/table.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { pemOfJwk } from "./signing-key.ts";
-
-/** Every published key, expired ones that DynamoDB has not deleted yet included; strongly consistent. */
-export async function publishedKeys(): Promise<readonly PublicKey[]> {
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      ConsistentRead: true,
-      KeyConditionExpression: "pk = :keys",
-      ExpressionAttributeValues: { ":keys": publicKeys.partition },
-    }),
-  );
-  return (answer.Items ?? []).map((item) => readItem<PublicKey>(item));
-}
 
 /** The key set that others verify our tokens with (RFC 7517 5): those that sign, will sign, or signed a live token. */
 export async function keySet(): Promise<{ readonly keys: readonly PublicKey["jwk"][] }> {

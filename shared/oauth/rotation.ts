@@ -3,15 +3,12 @@ import {
   PutSecretValueCommand,
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
-import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
-import { type PublicKey, publicKeys } from "../data/entities.ts";
-import { table } from "../data/table.ts";
-import { itemOf } from "../data/write.ts";
+import type { PublicKey } from "../data/entities.ts";
+import { expireKey, publishedKeys, publishKey } from "../data/published-keys.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newSecretWord } from "../runtime/ids.ts";
-import { publishedKeys } from "./public-keys.ts";
 import {
   generateSigningKey,
   pemOfJwk,
@@ -70,8 +67,7 @@ async function createPending(secret: string, version: string): Promise<void> {
 }
 
 async function publish(key: SigningKey): Promise<void> {
-  const item: PublicKey = { kid: key.kid, jwk: publicJwkOf(key), published_at: nowIso() };
-  await table.send(new PutCommand({ TableName: env.tableName, Item: itemOf(publicKeys, item) }));
+  await publishKey({ kid: key.kid, jwk: publicJwkOf(key), published_at: nowIso() });
 }
 
 /** Signs a token with the private half and verifies it with the published one, before anything depends on the pair. */
@@ -124,14 +120,7 @@ async function retireOthers(kid: string | undefined): Promise<void> {
   const last = key_publication_lead_seconds + signingCacheSeconds + access_lifetime_seconds + clock_skew_seconds;
   for (const key of await publishedKeys()) {
     if (key.kid === kid || key.expires_at !== undefined) continue;
-    await table.send(
-      new UpdateCommand({
-        TableName: env.tableName,
-        Key: publicKeys.key(key.kid),
-        UpdateExpression: "SET expires_at = :at",
-        ExpressionAttributeValues: { ":at": Math.floor(nowMs() / 1000) + last },
-      }),
-    );
+    await expireKey(key.kid, Math.floor(nowMs() / 1000) + last);
   }
 }
 

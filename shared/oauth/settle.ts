@@ -1,9 +1,7 @@
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import { writeSettled } from "../data/application-items.ts";
 import { overdueKeys } from "../data/due.ts";
-import { applications, type Key } from "../data/entities.ts";
+import type { Key } from "../data/entities.ts";
 import { readKeys } from "../data/store.ts";
-import { table } from "../data/table.ts";
-import { updateItem } from "../data/write.ts";
 import type { Application } from "../domain/application.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
@@ -52,7 +50,7 @@ export async function settleApplication(key: Key): Promise<void> {
     const id = status === "revoked" ? null : await ensureGatewayKey(application.id, gatewayKeyOf(application));
     made = id !== null;
     const settled = { ...application, api_key_id: id, wake_at: status === "revoked" ? lookAgainAt(application) : null };
-    if (!waits || (await written(application, settled))) return;
+    if (!waits || (await writeSettled(application, settled))) return;
   }
   throw new Error("The application changes all the time.");
 }
@@ -61,15 +59,4 @@ export async function settleApplication(key: Key): Promise<void> {
 function lookAgainAt({ revoked_at }: Application): string | null {
   const againMs = Date.parse(revoked_at ?? "") + limits.applications.key_settled_seconds * 1000;
   return againMs > nowMs() ? new Date(againMs).toISOString() : null;
-}
-
-/** Writes it beside the version: a caller's entity tag speaks of what he can see. False: it changed meanwhile. */
-async function written(before: Application, after: Application): Promise<boolean> {
-  try {
-    await table.send(new TransactWriteCommand({ TransactItems: [updateItem(applications, before, after)] }));
-    return true;
-  } catch (error) {
-    if ((error as Error).name !== "TransactionCanceledException") throw error;
-    return false;
-  }
 }

@@ -205,6 +205,15 @@ const impure: readonly (readonly [RegExp, string])[] = [
   [/\bconsole\s*\./, "console"],
 ];
 
+/** Only the data layer speaks to DynamoDB: a key, a condition or a retry belongs there. */
+export const tableAccess: Rule = ({ path, text }) => {
+  if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || path.startsWith("shared/data/")) return [];
+  const found = sourceText(text).withoutComments.match(
+    /["']@aws-sdk\/(?:client-dynamodb|lib-dynamodb|util-dynamodb)["']/g,
+  );
+  return (found ?? []).map((name) => `imports ${name.slice(1, -1)} outside shared/data/`);
+};
+
 /** Clock, randomness, environment and output are reached through shared/runtime/ alone. */
 export const purity: Rule = ({ path, text }) => {
   if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || path.startsWith("shared/runtime/")) return [];
@@ -334,6 +343,7 @@ function hasDocstring(raw: string, position: number): boolean {
 /** Rules that look at one file alone. */
 export const rules: Readonly<Record<string, Rule>> = {
   importDirection,
+  tableAccess,
   names,
   purity,
   handlerLength,
