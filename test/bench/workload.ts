@@ -6,6 +6,7 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { startApi, type TestApi } from "../support/api.ts";
+import { bridge, opening } from "../support/bridge.ts";
 import { brokerage, clientRequest } from "../support/brokerage.ts";
 import { putRaw } from "../support/deliveries.ts";
 import { functionEnvironment } from "../support/emulator.ts";
@@ -224,12 +225,6 @@ async function trading(api: TestApi, caller: TestCaller, account: string): Promi
     }
     trade = opened.result.trade.id;
   }
-  const source = async () => {
-    const body = { name: "mt5:bench", platform: "mt5", authoritative: "platform" };
-    const as = newCaller();
-    const made = await api.call(as, "POST", "/feed/sources", { body });
-    return { as, address: `/feed/sources/${made.body.id}` };
-  };
   const own = await api.call(caller, "POST", "/feed/sources", {
     body: { name: "mt5:bench", platform: "mt5", authoritative: "platform" },
   });
@@ -250,11 +245,21 @@ async function trading(api: TestApi, caller: TestCaller, account: string): Promi
       get_feed_source: async () => ({ address: `/feed/sources/${own.body.id}` }),
       list_feed_rejects: async () => ({ address: `/feed/sources/${own.body.id}/rejects` }),
       send_feed_batch: async () => {
-        const { as, address } = await source();
-        return { as, address: `${address}/batches`, parts: { body: { first_seq: "1", items: [] } } };
+        const { as, source: fed, item } = await tradingBridge(api);
+        const body = { first_seq: "1", items: [{ seq: "1", ...item }] };
+        return { as, address: `${fed.path}/batches`, parts: { body } };
       },
     },
   };
+}
+
+/** A brokerage of its own whose platform sends one deal: a batch without items would be free. */
+async function tradingBridge(api: TestApi) {
+  const as = newCaller();
+  await putMarket(api, as.tenant_id);
+  const platform = bridge(api, as);
+  const { login } = await platform.trader();
+  return { as, source: await platform.newSource({ authoritative: "platform" }), item: opening(login, "D-1", "P-1") };
 }
 
 /** An event as the publisher stores it. */
