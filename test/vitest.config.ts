@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
@@ -7,10 +7,18 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
 
-// Vitest reads this file once for each project, and all of them share one folder.
+// Vitest reads this file once for each project, and all of them share one folder, which the global setup makes.
 const variable = "BROKERAGE_TEST_ANSWERS";
-const answersDir = process.env[variable] ?? mkdtempSync(join(tmpdir(), "brokerage-answers-"));
+const answersDir = process.env[variable] ?? join(tmpdir(), `brokerage-answers-${randomUUID()}`);
 process.env[variable] = answersDir;
+
+/** Tests that start nothing and need no synthesis, without those that take seconds alone: the inner loop. */
+const fast = [
+  "test/architecture.test.ts",
+  "test/domain/**/*.test.ts",
+  "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
+  "test/webhooks/!(post|receivers).test.ts",
+];
 
 /** Stories of half a minute and more; begun last, each would run on beside an idle processor. */
 const longest = ["e2e/grants", "simulation/soak", "e2e/refusals", "e2e/ladder", "data/filters", "simulation/programs"];
@@ -27,8 +35,9 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * The whole suite: files run side by side on two workers; those that start the stack bring their own time bounds. What
- * all of them saw answered is judged after the last of them, so it is a project of its own.
+ * The whole suite: files run on two workers; those that start the stack bring their own time bounds. `fast` needs no
+ * synthesis and ends within seconds (`npm test -- --project fast`). What all files saw answered is judged after the
+ * last of them, so it is a project of its own.
  */
 export default defineConfig({
   test: {
@@ -39,12 +48,13 @@ export default defineConfig({
     hookTimeout: 120_000,
     provide: { answersDir },
     projects: [
+      { extends: true, test: { name: "fast", include: fast, sequence: { groupOrder: 0 } } },
       {
         extends: true,
         test: {
           name: "suite",
           include: ["test/**/*.test.ts"],
-          exclude: [judgedLast],
+          exclude: [judgedLast, ...fast],
           globalSetup: ["test/support/global-setup.ts"],
           sequence: { groupOrder: 0 },
         },
