@@ -1,0 +1,70 @@
+/** The long forms of the tests, one after the other, with a table of what each took: `npm run check:long`. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { helpAsked, readArguments, runCommand, UsageError } from "../shared/runtime/command-line.ts";
+
+/** A long form: a test file with settings of its own, or a script of package.json. */
+type LongForm = { readonly env: Readonly<Record<string, string>>; readonly file: string } | { readonly script: string };
+
+const random = { SIMULATION_SEED: "random" };
+const longForms: Readonly<Record<string, LongForm>> = {
+  debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt.test.ts" },
+  filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },
+  fuzz: { env: { FUZZ_RUNS: "2000", FUZZ_SEED: String(Date.now() % 1e9) }, file: "test/http/fuzz.test.ts" },
+  lists: { env: { WALK_TRANSACTIONS: "1000" }, file: "test/e2e/lists.test.ts" },
+  races: { env: { RACE_RUNS: "60", RACE_SEED: "random" }, file: "test/simulation/trading-races.test.ts" },
+  "margin-walk": { env: { WALK_RUNS: "40", WALK_SEED: "random" }, file: "test/simulation/margin-walk.test.ts" },
+  programs: { env: { ...random, SIMULATION_RUNS: "300" }, file: "test/simulation/programs.test.ts" },
+  feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },
+  ladder: { env: { LADDER_SCALE: "600" }, file: "test/e2e/ladder.test.ts" },
+  soak: { script: "soak" },
+};
+
+const names = Object.keys(longForms);
+const help = `Runs the long forms of the tests: more runs of the models with new seeds, long walks, and the soak.
+
+npm run check:long -- [options]
+  --only <list>   names with commas between them, of ${names.join(", ")}
+  --help          this text
+
+One runs after the other; the table at the end shows what each took. Ends with 1 when one failed. A failed model prints
+the seed that fails again.`;
+
+function chosen(only: string | undefined): string[] {
+  const wanted = only?.split(",").map((name) => name.trim()) ?? names;
+  const unknown = wanted.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new UsageError(`--only names "${unknown}"; the long forms are ${names.join(", ")}.`);
+  return wanted;
+}
+
+/** Runs one long form with its output on this terminal; returns whether it passed. */
+async function run(form: LongForm): Promise<boolean> {
+  // The bounds of the short forms do not hold for these.
+  const bounds = `--testTimeout=${2 * 3600 * 1000}`;
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts", bounds];
+  const [command, args] =
+    "script" in form ? ["npm", ["run", "--silent", form.script]] : [process.execPath, [...vitest, form.file]];
+  const env = { ...process.env, ...("env" in form ? form.env : {}) };
+  const child = spawn(command, args, { cwd: fileURLToPath(new URL("..", import.meta.url)), env, stdio: "inherit" });
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code === 0;
+}
+
+await runCommand(async () => {
+  if (helpAsked(help)) return;
+  const { values } = readArguments({ only: { type: "string" } });
+  const results: { name: string; passed: boolean; seconds: number }[] = [];
+  const wanted = chosen(values.only);
+  for (const [place, name] of wanted.entries()) {
+    console.log(`\n== ${name} (${place + 1} of ${wanted.length})`);
+    const startMs = Date.now();
+    const passed = await run(longForms[name] as LongForm);
+    results.push({ name, passed, seconds: Math.round((Date.now() - startMs) / 1000) });
+  }
+  console.log("\n| long form | result | seconds |\n|---|---|---:|");
+  for (const { name, passed, seconds } of results) {
+    console.log(`| ${name} | ${passed ? "passed" : "failed"} | ${seconds} |`);
+  }
+  if (results.some(({ passed }) => !passed)) process.exitCode = 1;
+});
