@@ -129,10 +129,18 @@ function targetOf(assembly: Assembly, value: Json): string | undefined {
   return typeof logicalId === "string" ? logicalId : undefined;
 }
 
-/** The resource of a type that an expression leads to. */
-function resourceOf(assembly: Assembly, type: string, value: Json): Entry | undefined {
+/**
+ * The resource of a type that an expression leads to. One in `template` that names no parameter means that template
+ * alone: two nested stacks may use the same logical id.
+ */
+function resourceOf(assembly: Assembly, type: string, value: Json, template?: string): Entry | undefined {
   const target = targetOf(assembly, value);
-  return ofType(assembly, type).find(({ logicalId }) => logicalId === target);
+  const ref = objectOf(value)["Ref"];
+  const passed = typeof ref === "string" && assembly.parameters.has(ref);
+  const here = passed ? undefined : template;
+  return ofType(assembly, type).find(
+    (entry) => entry.logicalId === target && (here === undefined || entry.template === here),
+  );
 }
 
 interface Statement {
@@ -166,10 +174,11 @@ function allStatements(assembly: Assembly): Statement[] {
 }
 
 /** Path of a REST resource: its own part behind that of its parent. */
-function pathOf(assembly: Assembly, resourceId: Json): string {
-  const resource = resourceOf(assembly, "AWS::ApiGateway::Resource", resourceId);
+function pathOf(assembly: Assembly, resourceId: Json, template: string): string {
+  const resource = resourceOf(assembly, "AWS::ApiGateway::Resource", resourceId, template);
   if (resource === undefined) return "";
-  return `${pathOf(assembly, resource.properties["ParentId"])}/${String(resource.properties["PathPart"])}`;
+  const parent = pathOf(assembly, resource.properties["ParentId"], resource.template);
+  return `${parent}/${String(resource.properties["PathPart"])}`;
 }
 
 interface ApiMethod {
@@ -183,7 +192,7 @@ function methodsOf(assembly: Assembly): ApiMethod[] {
   return ofType(assembly, "AWS::ApiGateway::Method").map((entry) => ({
     entry,
     method: String(entry.properties["HttpMethod"]),
-    path: pathOf(assembly, entry.properties["ResourceId"]) || "/",
+    path: pathOf(assembly, entry.properties["ResourceId"], entry.template) || "/",
     mock: objectOf(entry.properties["Integration"])["Type"] === "MOCK",
   }));
 }

@@ -1,4 +1,4 @@
-import { Aws, Duration, Fn, RemovalPolicy } from "aws-cdk-lib";
+import { Aws, Duration, Fn, NestedStack, RemovalPolicy } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   ApiKeySourceType,
@@ -13,7 +13,7 @@ import {
   type Method,
   MethodLoggingLevel,
   PassthroughBehavior,
-  type Resource,
+  Resource,
   RestApi,
   type UsagePlan,
 } from "aws-cdk-lib/aws-apigateway";
@@ -75,6 +75,12 @@ function invocationUri(handler: IFunction): string {
   return `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}:${target}`;
 }
 
+/** `webhook_endpoints` becomes `WebhookEndpointsPaths`, since logical ids hold letters and digits only. */
+function pathsOf(segment: string): string {
+  const words = segment.split(/[^a-z0-9]+/i).filter((word) => word !== "");
+  return `${words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`).join("")}Paths`;
+}
+
 function throttling(throttle: Throttle) {
   return { rateLimit: throttle.ratePerSecond, burstLimit: throttle.burst };
 }
@@ -108,16 +114,37 @@ export class Api extends Construct {
     const methods = new Map<string, Method>();
     const resources = new Map<string, { resource: Resource; allowed: string[] }>();
     for (const route of props.routes) {
-      const resource = this.restApi.root.resourceForPath(route.path);
+      const resource = this.resourceOf(route.path);
       const known = resources.get(route.path) ?? { resource, allowed: [] };
       resources.set(route.path, { resource, allowed: [...known.allowed, route.method] });
       methods.set(`${route.method} ${route.path}`, this.addMethod(resource, route, props.handler(route), authorizer));
     }
     for (const { resource, allowed } of resources.values()) addMethodNotAllowed(resource, allowed);
-    for (const type of ["Resource", "Method", "GatewayResponse"]) {
-      limitParallelCreation(this, `AWS::ApiGateway::${type}`, limits.deployment.gateway_parallel_creations);
-    }
+    this.orderCreation();
     return this.addPlan(methods.get("GET /quotes/{symbol}"));
+  }
+
+  /** The resource of a path, in the nested stack of its first segment: one stack holds 500 resources (ADR 0035). */
+  private resourceOf(path: string): Resource {
+    const { root } = this.restApi;
+    const segment = path.split("/")[1] ?? "";
+    if (root.getResource(segment) === undefined) {
+      const stack = new NestedStack(this, pathsOf(segment), { description: `Paths of /${segment}` });
+      new Resource(stack, "Resource", { parent: root, pathPart: segment });
+      acknowledge(stack, "CloudFormation-Validate::W2509", "The parameters are ARNs of functions, not secrets.");
+    }
+    return root.resourceForPath(path);
+  }
+
+  /** As many stacks of paths at once as the gateway takes, and in each of them one of a kind after the other. */
+  private orderCreation(): void {
+    const atOnce = limits.deployment.gateway_parallel_creations;
+    for (const type of ["AWS::CloudFormation::Stack", "AWS::ApiGateway::GatewayResponse"]) {
+      limitParallelCreation(this, type, atOnce);
+    }
+    for (const stack of this.node.children.filter((child) => NestedStack.isNestedStack(child))) {
+      for (const type of ["Resource", "Method"]) limitParallelCreation(stack, `AWS::ApiGateway::${type}`, 1);
+    }
   }
 
   private makeRestApi(accessLogs: LogGroup): RestApi {
@@ -238,7 +265,7 @@ export class Api extends Construct {
 
   private acknowledgeFindings(): void {
     const { restApi } = this;
-    acknowledge(restApi, "AwsSolutions-COG4", "Tokens are ours (RFC 9068), verified by a Lambda authorizer.");
+    acknowledge(this, "AwsSolutions-COG4", "Tokens are ours (RFC 9068), verified by a Lambda authorizer.");
     acknowledge(
       restApi,
       "AwsSolutions-APIG2",

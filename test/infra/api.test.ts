@@ -31,17 +31,28 @@ beforeAll(async () => {
 
 afterAll(() => stage.remove());
 
-function pathOf(resourceId: Json): string {
+/** The path of a resource of a template; the first of each path hangs on the root, which is a parameter there. */
+function pathOf(template: string, resourceId: Json): string {
   const id = at(resourceId, "Ref");
-  const resource = ofType(stage, "AWS::ApiGateway::Resource").find(({ logicalId }) => logicalId === id);
+  const resource = ofType(stage, "AWS::ApiGateway::Resource").find(
+    (each) => each.template === template && each.logicalId === id,
+  );
   if (resource === undefined) return "";
-  return `${pathOf(resource.properties["ParentId"])}/${resource.properties["PathPart"]}`;
+  return `${pathOf(template, resource.properties["ParentId"])}/${resource.properties["PathPart"]}`;
+}
+
+/** `create_client` as it is in the names of constructs: `CreateClient`. */
+function constructOf(id: string): string {
+  return id.replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function method(verb: string, path: string): NamedResource {
   const methods = ofType(stage, "AWS::ApiGateway::Method");
   return only(
-    methods.filter(({ properties }) => properties["HttpMethod"] === verb && pathOf(properties["ResourceId"]) === path),
+    methods.filter(
+      ({ template, properties }) =>
+        properties["HttpMethod"] === verb && pathOf(template, properties["ResourceId"]) === path,
+    ),
   );
 }
 
@@ -52,7 +63,7 @@ describe("methods", () => {
       const { properties } = method(row.method, row.path);
       expect(properties["Integration"]).toMatchObject({ Type: "AWS_PROXY", IntegrationHttpMethod: "POST" });
       expect(at(properties["Integration"], "Credentials")).toBeDefined();
-      expect(JSON.stringify(at(properties["Integration"], "Uri"))).toContain("NestedStack");
+      expect(JSON.stringify(at(properties["Integration"], "Uri"))).toContain(`${constructOf(row.id)}Function`);
       if (row.auth === "token") {
         expect(properties).toMatchObject({ AuthorizationType: "CUSTOM", ApiKeyRequired: true });
         expect(properties["AuthorizerId"]).toBeDefined();
@@ -67,7 +78,7 @@ describe("methods", () => {
     const paths = new Set(rows.map(({ path }) => path));
     expect(ofType(stage, "AWS::ApiGateway::Method")).toHaveLength(rows.length + paths.size);
     const withoutMethods = ofType(stage, "AWS::ApiGateway::Resource")
-      .map(({ logicalId }) => pathOf({ Ref: logicalId }))
+      .map(({ template, logicalId }) => pathOf(template, { Ref: logicalId }))
       .filter((path) => !paths.has(path as Route["path"]));
     expect(withoutMethods.sort()).toContain("/oauth");
   });
@@ -111,9 +122,32 @@ describe("methods", () => {
       .map(({ properties }) => at(properties["Integration"], "Credentials"))
       .filter((role) => role !== undefined);
     expect(new Set(credentials.map((role) => JSON.stringify(role))).size).toBe(1);
-    const roleId = at(credentials[0], "Fn::GetAtt", 0);
-    const role = only(ofType(stage, "AWS::IAM::Role").filter(({ logicalId }) => logicalId === roleId));
+    const parameter = String(at(credentials[0], "Ref"));
+    const stacks = ofType(stage, "AWS::CloudFormation::Stack").map(({ properties }) => properties["Parameters"]);
+    const roleIds = new Set(stacks.map((parameters) => at(parameters, parameter, "Fn::GetAtt", 0)));
+    const role = only(ofType(stage, "AWS::IAM::Role").filter(({ logicalId }) => roleIds.has(logicalId)));
     expect(JSON.stringify(role.properties["Policies"])).toContain(":function:brokerage-sandbox-*");
+  });
+});
+
+describe("the deployment", () => {
+  const stacksOfPaths = () =>
+    ofType(stage, "AWS::CloudFormation::Stack").filter(({ logicalId }) => /Paths/.test(logicalId));
+
+  test("waits for the methods of every path, whose stack is that of its first segment", () => {
+    const segments = new Set(rows.map(({ path }) => path.split("/")[1]));
+    const { resource } = only(ofType(stage, "AWS::ApiGateway::Deployment"));
+    const waitsFor = [resource.DependsOn ?? []].flat();
+    expect(stacksOfPaths()).toHaveLength(segments.size);
+    expect(waitsFor).toEqual(expect.arrayContaining(stacksOfPaths().map(({ logicalId }) => logicalId)));
+  });
+
+  test("is another one as soon as one method is", async () => {
+    const changed = rows.map((row) => (row.path === "/me" ? { ...row, auth: "none" as const } : row));
+    const other = await synthesizeStage({ stage: "sandbox", routes: changed, validate: false });
+    const nameIn = (each: SynthesizedStage) => only(ofType(each, "AWS::ApiGateway::Deployment")).logicalId;
+    expect(nameIn(other)).not.toBe(nameIn(stage));
+    await other.remove();
   });
 });
 

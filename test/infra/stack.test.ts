@@ -10,6 +10,7 @@ import {
   functionOf,
   lines,
   list,
+  type NamedResource,
   ofType,
   only,
   roleOf,
@@ -465,18 +466,33 @@ describe("what a deployment asks of the account", () => {
     expect(production).toBeGreaterThan(sandbox);
   });
 
-  test.each(["Resource", "Method", "GatewayResponse"])("no more than five of AWS::ApiGateway::%s at once", (name) => {
-    for (const stage of ["sandbox", "production"] as const) {
-      const all = ofType(synthesized(stage), `AWS::ApiGateway::${name}`);
-      const ids = new Set(all.map(({ logicalId }) => logicalId));
-      const waits = all.map(({ resource }) => [resource.DependsOn ?? []].flat().filter((id) => ids.has(id)));
-      // Chains: at any time at most one resource of each is being created.
-      expect(waits.filter((before) => before.length === 0)).toHaveLength(5);
-      const waitedFor = waits.flat();
-      expect(waitedFor).toHaveLength(all.length - 5);
-      expect(new Set(waitedFor).size).toBe(waitedFor.length);
-    }
-  });
+  /** How many of these can be created at the same time: each waits for at most one, and at most one waits for it. */
+  function chainsOf(all: readonly NamedResource[]): number {
+    const ids = new Set(all.map(({ logicalId }) => logicalId));
+    const waits = all.map(({ resource }) => [resource.DependsOn ?? []].flat().filter((id) => ids.has(id)));
+    const waitedFor = waits.flat();
+    const first = waits.filter((before) => before.length === 0).length;
+    expect(waitedFor).toHaveLength(all.length - first);
+    expect(new Set(waitedFor).size).toBe(waitedFor.length);
+    return first;
+  }
+
+  test.each(["sandbox", "production"] as const)(
+    "no more than five paths, methods and responses at once in %s",
+    (name) => {
+      const stage = synthesized(name);
+      const stacks = ofType(stage, "AWS::CloudFormation::Stack").filter(({ logicalId }) => /Paths/.test(logicalId));
+      expect(chainsOf(stacks)).toBe(5);
+      expect(chainsOf(ofType(stage, "AWS::ApiGateway::GatewayResponse"))).toBe(5);
+      for (const type of ["AWS::ApiGateway::Resource", "AWS::ApiGateway::Method"]) {
+        const templates = new Set(ofType(stage, type).map(({ template }) => template));
+        expect(templates.size).toBe(stacks.length);
+        for (const template of templates) {
+          expect(chainsOf(ofType(stage, type).filter((each) => each.template === template))).toBe(1);
+        }
+      }
+    },
+  );
 });
 
 describe("the webhook ladder", () => {
