@@ -1,84 +1,106 @@
 import { readFileSync } from "node:fs";
 import type { Plugin } from "esbuild";
+import { parseSync } from "oxc-parser";
 import { limits } from "../shared/limits.ts";
-import { routes } from "../shared/routes/index.ts";
-import type { Route } from "../shared/routes/route.ts";
-import { memberOrder } from "../shared/schema/member-order.ts";
+import { shippedRows } from "./shipped-rows.ts";
 
 const ours = /\/(?:shared|functions)\/.*\.ts$/;
 
-/** Folders whose files only declare, which nobody but their importers notices. */
-const rows = /\/shared\/routes\/[^/]+\.ts$/;
-const schemas = /\/shared\/(?:schema\/[^/]+|limits)\.ts$/;
+/** Files of rows; what they declare with is apart from them. */
+const rows = /\/shared\/routes\/(?!(?:route|index)\.ts$)[^/]+\.ts$/;
+/** Files that only declare, so that what a function does not use of them can be left out. */
+const declaring = /\/shared\/(?:schema\/[^/]+|limits|routes\/(?:route|index))\.ts$/;
 
-/** `const a = …;` at the start of a line, to the semicolon before the next line that starts there. */
-const constant = /^((?:export )?const \w+(?:: [^=\n]+)? = )([\s\S]*?);$(?=\n(?:\S|\n|$))/gm;
-
-/** What follows the value of a member: the next member, a comment before it, or the end of the row. */
-const next = String.raw`(?= {2}(?:\w|\/[/*])|\}\))`;
-
-/** What only the description of the API says of a row, with its value. */
-const described = new RegExp(
-  String.raw`^ {2}(?:tag|summary|description|example|grants|stages):\s[\s\S]*?,\n${next}`,
-  "gm",
-);
-
-/** The name of a member of a row, and those that {@link undescribed} takes away. */
-const member = /^ {2}(\w+)[:,]/gm;
-const describing = new Set(["tag", "summary", "description", "example", "grants", "stages"]);
-
-/** A row, and in it its id and its reply. */
-const row = /^export const \w+ = route\(\{\n[\s\S]*?^\}\);$/gm;
-const identifier = /^ {2}id: "(\w+)",$/m;
-const reply = new RegExp(String.raw`^ {2}reply:\s[\s\S]*?,\n${next}`, "m");
-
-/**
- * A file of rows with the order of each reply's members in the place of its schema, of which functions ask nothing
- * else: to make the schemas is a fifth of what a function loads.
- * @throws Error when a row has no reply that can be found
- */
-export function ordered(source: string, known: readonly Pick<Route, "id" | "reply">[] = routes): string {
-  return source.replace(row, (text) => {
-    const id = identifier.exec(text)?.[1];
-    const schema = known.find((each) => each.id === id)?.reply;
-    if (schema === undefined || !reply.test(text)) throw new Error(`The row ${id} has no reply that can be read.`);
-    return text.replace(reply, () => `  reply: { order: ${JSON.stringify(memberOrder(schema))} },\n`);
-  });
+/** A node of the syntax tree (ESTree): its kind, where it is in the text, and its parts. */
+interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [part: string]: unknown;
 }
 
-/**
- * A file of rows without what only the description and the stacks read of them.
- * @throws Error when a member that functions read would go with it: a row without its `body` would check nothing
- */
-export function undescribed(source: string): string {
-  return source.replace(row, (text) => {
-    const left = text.replace(described, "");
-    const kept = membersOf(left);
-    const lost = [...membersOf(text)].filter((name) => !describing.has(name) && !kept.has(name));
-    if (lost.length > 0) throw new Error(`The row ${identifier.exec(text)?.[1]} would lose ${lost.join(", ")}.`);
-    return left;
-  });
+/** Text that takes the place of a part of a source. */
+interface Replacement {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
 }
 
-function membersOf(text: string): ReadonlySet<string> {
-  return new Set([...text.matchAll(member)].map(([, name = ""]) => name));
+function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === "object" && value !== null && typeof (value as SyntaxNode).type === "string";
 }
 
-/** Marks each constant as free of side effects. */
+/** The parts of a node that are nodes. */
+function partsOf(node: SyntaxNode): SyntaxNode[] {
+  return Object.values(node).flat().filter(isNode);
+}
+
+/** @throws Error when the source is not TypeScript */
+function parsed(source: string): readonly SyntaxNode[] {
+  const { program, errors } = parseSync("source.ts", source);
+  const [fault] = errors;
+  if (fault !== undefined) throw new Error(fault.message);
+  return program.body as unknown as SyntaxNode[];
+}
+
+function replaced(source: string, replacements: readonly Replacement[]): string {
+  const fromTheEnd = replacements.toSorted((one, other) => other.start - one.start);
+  return fromTheEnd.reduce((text, { start, end, text: put }) => text.slice(0, start) + put + text.slice(end), source);
+}
+
+/** Marks the value of each constant of a module as free of side effects. */
 export function marked(source: string): string {
-  return source.replace(constant, (_statement, start: string, value: string) => {
-    return `${start}/* @__PURE__ */ (() => (${value}))();`;
-  });
+  const statements = parsed(source).map((node) =>
+    node.type === "ExportNamedDeclaration" && isNode(node["declaration"]) ? node["declaration"] : node,
+  );
+  const values = statements
+    .filter(({ type, kind }) => type === "VariableDeclaration" && kind === "const")
+    .flatMap(partsOf)
+    .map(({ init }) => init)
+    .filter(isNode);
+  return replaced(
+    source,
+    values.flatMap(({ start, end }) => [
+      { start, end, text: `/* @__PURE__ */ (() => (${source.slice(start, end)}))()` },
+    ]),
+  );
 }
 
 /** A file with each limit that it names by its path in place of the path: else every function carries all of them. */
 export function inlined(source: string, values: object = limits): string {
-  if (!/^import .*\blimits\b.* from "(?:\.\.?\/)+(?:shared\/)?limits\.ts";$/m.test(source)) return source;
-  return source.replace(/(?<![\w.$])limits((?:\.\w+)+)/g, (path, members: string) => {
-    let value: unknown = values;
-    for (const name of members.slice(1).split(".")) value = (value as Record<string, unknown> | undefined)?.[name];
-    return value === undefined ? path : `(${literal(value)})`;
-  });
+  if (!source.includes("limits.ts")) return source;
+  const body = parsed(source);
+  if (!body.some(importsLimits)) return source;
+  const replacements: Replacement[] = [];
+  const visit = (node: SyntaxNode): void => {
+    const found = limitAt(node, values);
+    if (found === undefined) for (const part of partsOf(node)) visit(part);
+    else replacements.push({ start: node.start, end: node.end, text: `(${literal(found.value)})` });
+  };
+  for (const node of body) visit(node);
+  return replaced(source, replacements);
+}
+
+/** `import { limits } from "<where>/limits.ts"` */
+function importsLimits({ type, source, specifiers = [] }: SyntaxNode): boolean {
+  if (
+    type !== "ImportDeclaration" ||
+    !isNode(source) ||
+    !/^[./]+(?:\/shared)?\/limits\.ts$/.test(String(source["value"]))
+  )
+    return false;
+  return (specifiers as SyntaxNode[]).some(({ local }) => isNode(local) && local["name"] === "limits");
+}
+
+/** The limit that a node is the whole path of: `limits.<group>.<name>`, or a group. */
+function limitAt(node: SyntaxNode, values: object): { readonly value: unknown } | undefined {
+  if (node.type !== "MemberExpression" || node["computed"] === true) return undefined;
+  const { object, property } = node as unknown as { object: SyntaxNode; property: SyntaxNode };
+  const root = object.type === "Identifier" && object["name"] === "limits";
+  const inner = root ? { value: values } : limitAt(object, values);
+  const name = String(property["name"]);
+  if (inner === undefined || typeof inner.value !== "object" || inner.value === null) return undefined;
+  return Object.hasOwn(inner.value, name) ? { value: (inner.value as Record<string, unknown>)[name] } : undefined;
 }
 
 function literal(value: unknown): string {
@@ -91,16 +113,17 @@ function literal(value: unknown): string {
  * Lets the bundler leave out the rows, schemas and limits that a function does not use. esbuild sees no further than
  * one file when it asks whether a call may be dropped, so the annotations at `route` and at zod's functions do not help
  * where they are called: a function that gets one client would carry every row about clients and all their schemas,
- * 13 KB.
+ * 13 KB. Rows come from their values and limits and schemas from the syntax tree, so neither a comment nor the layout
+ * of a source changes what is shipped (ADR 0036).
  */
 export function declarations(): Plugin {
   return {
     name: "declarations",
     setup(context) {
-      context.onLoad({ filter: ours }, ({ path }) => {
+      context.onLoad({ filter: ours }, async ({ path }) => {
+        if (rows.test(path)) return { contents: await shippedRows(path), loader: "ts" };
         const source = inlined(readFileSync(path, "utf8"));
-        if (rows.test(path)) return { contents: marked(undescribed(ordered(source))), loader: "ts" };
-        return { contents: schemas.test(path) ? marked(source) : source, loader: "ts" };
+        return { contents: declaring.test(path) ? marked(source) : source, loader: "ts" };
       });
     },
   };

@@ -1,7 +1,11 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { inlined, marked, ordered, undescribed } from "../../infra/declarations.ts";
+import { inlined, marked } from "../../infra/declarations.ts";
+import { rowsOf, shippedRows } from "../../infra/shipped-rows.ts";
 
 /** What the bundler keeps of a module of which `kept` alone is used. */
 async function bundled(source: string): Promise<string> {
@@ -58,88 +62,42 @@ export function used() {
   });
 });
 
-describe("a row", () => {
-  it("loses its texts and grants and nothing else", () => {
-    const source = `export const a = route({
-  id: "a",
-  summary: "What it does",
-  description:
-    "More, with { and },",
-  example: {
-    summary: "inner",
-    id: 1,
-  },
-  grants: ["read"],
-  reply: A,
-  stages: ["sandbox"],
-});
-`;
-    expect(undescribed(source)).toBe(`export const a = route({
-  id: "a",
-  reply: A,
-});
-`);
-  });
+describe("a file of rows", () => {
+  const Body = z.object({ name: z.string() });
+  const reply = z.object({ id: z.string(), list: z.array(z.object({ b: z.int(), a: z.nullable(z.int()) })) });
+  const named = new Map<unknown, { module: string; name: string }>([
+    [Body, { module: "../schema/a.ts", name: "Body" }],
+  ]);
+  const makeA = { id: "make_a", method: "POST", path: "/a", summary: "Make an a", grants: ["put"], body: Body, reply };
 
-  it.each(["// Why it is asked.", "/* Why it is asked. */"])(
-    "keeps the member that a comment %s comes before",
-    (comment) => {
-      const source = `export const a = route({
-  id: "a",
-  summary: "Make an a",
-  ${comment}
-  body: Body,
-  reply: A,
-  example: { a: 1 },
-  ${comment}
-  secret: true,
-});
-`;
-      const left = undescribed(source);
-      expect(left).toContain("  body: Body,\n");
-      expect(left).toContain("  secret: true,\n");
-      expect(left).not.toMatch(/summary|example/);
-    },
-  );
-
-  it("ends the build where a member that functions read would be lost", () => {
-    const source = `export const a = route({
-  id: "a",
-  example: {
-    a: 1,
-},
-  body: Body,
-  grants: [],
- // a comment where the formatter puts none
-  query: Query,
-  reply: A,
-});
-`;
-    expect(() => undescribed(source)).toThrow("The row a would lose query.");
-  });
-});
-
-describe("the reply of a row", () => {
-  const source = `import { A } from "./a.ts";
-export const a = route({
-  id: "a",
-  reply: page(
-    A,
-  ),
-  refusals: [],
-});
-`;
-
-  it("is the order of its members, in the place of the schema that would have to be made", () => {
-    const reply = z.object({ id: z.string(), list: z.array(z.object({ b: z.int(), a: z.nullable(z.int()) })) });
+  it("is shipped without texts and grants, with its schemas by name and its reply as the order of its members", () => {
     const order = '{"members":{"id":null,"list":{"each":{"members":{"b":null,"a":null}}}}}';
-    expect(ordered(source, [{ id: "a", reply }])).toBe(source.replace("page(\n    A,\n  )", `{ order: ${order} }`));
+    const row = `{ id: "make_a", method: "POST", path: "/a", body: Body, reply: { order: ${order} } }`;
+    const statement = 'import { Body } from "../schema/a.ts";';
+    expect(rowsOf({ makeA, all: [makeA] }, named, "a.ts")).toBe(
+      `${statement}\nexport const makeA = ${row};\nexport const all = [makeA];\n`,
+    );
   });
 
-  it("must be found: a row that nobody knows and one without a reply end the build", () => {
-    expect(() => ordered(source, [])).toThrow("The row a has no reply that can be read.");
-    const known = [{ id: "a", reply: z.string() }];
-    expect(() => ordered(source.replace(/ {2}reply[\s\S]*?\),\n/, ""), known)).toThrow("The row a has no reply");
+  it("ends the build where a body has no name, and where something else is exported", () => {
+    const unnamed = { ...makeA, body: z.object({}) };
+    expect(() => rowsOf({ unnamed }, named, "a.ts")).toThrow("The body of the row make_a must be a schema");
+    expect(() => rowsOf({ makeA, help: () => 1 }, named, "a.ts")).toThrow("a.ts exports help, which is neither");
+  });
+
+  it("is shipped the same with a comment, a blank line or a helper at any place of a row", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "planted-rows-"));
+    const real = new URL("../../shared/routes/", import.meta.url).pathname;
+    for (const file of readdirSync(real).filter((name) => !["route.ts", "index.ts"].includes(name))) {
+      const source = readFileSync(join(real, file), "utf8")
+        .replaceAll(/from "(\.\.?\/[^"]+)"/g, (_, target: string) => `from ${JSON.stringify(join(real, target))}`)
+        .replaceAll(/^( {2,}\w+: )/gm, "\n  /* a comment */ // and another, with }); and reply: in it\n$1")
+        .replaceAll(/summary: ("[^"]+")/g, "summary: plantedHelper($1)");
+      const helper = 'function plantedHelper(text: string) {\n  return text.concat("!");\n}\n';
+      writeFileSync(join(folder, file), `${source}${helper}`);
+      expect(await shippedRows(join(folder, file))).toBe(await shippedRows(join(real, file)));
+    }
+    rmSync(folder, { recursive: true, force: true });
   });
 });
 
@@ -155,6 +113,9 @@ describe("a limit", () => {
     ["limits.none;", "limits.none;"],
     ["row.limits.b;", "row.limits.b;"],
     ["limits;", "limits;"],
+    ['"limits.b"; // limits.b', '"limits.b"; // limits.b'],
+    ["limits\n  .a.list.map(f);", "([1]).map(f);"],
+    ["limits.a.list.length;", "(1);"],
   ])("%s becomes %s", (text, expected) => {
     expect(of(text)).toBe(expected);
   });

@@ -1,0 +1,91 @@
+import { readdirSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import type { Route } from "../shared/routes/route.ts";
+import { memberOrder } from "../shared/schema/member-order.ts";
+
+const schemaFolder = new URL("../shared/schema/", import.meta.url);
+
+/** What only the description of the API and the stacks read of a row. */
+const described: ReadonlySet<string> = new Set(["tag", "summary", "description", "example", "grants", "stages"]);
+/** Members that are schemas, of which a function needs the very one. */
+const schemas: ReadonlySet<string> = new Set(["query", "body"]);
+
+/** Where a value is exported: its module, relative to a file of rows, and its name there. */
+interface Exported {
+  readonly module: string;
+  readonly name: string;
+}
+
+/** A module as it is after its evaluation: its exports by their names. */
+export type Module = Readonly<Record<string, unknown>>;
+
+let known: Promise<ReadonlyMap<unknown, Exported>> | undefined;
+
+/** Every value that a file of schemas exports, with its name. */
+function exportedSchemas(): Promise<ReadonlyMap<unknown, Exported>> {
+  known ??= readSchemas();
+  return known;
+}
+
+async function readSchemas(): Promise<ReadonlyMap<unknown, Exported>> {
+  const files = readdirSync(schemaFolder).filter((file) => file.endsWith(".ts"));
+  const modules = await Promise.all(files.map((file) => import(new URL(file, schemaFolder).href) as Promise<Module>));
+  return new Map(
+    modules.flatMap((module, place) =>
+      Object.entries(module)
+        .filter(([, value]) => typeof value === "object" && value !== null)
+        .map(([name, value]) => [value, { module: `../schema/${files[place]}`, name }] as const),
+    ),
+  );
+}
+
+/**
+ * A file of rows as functions load it: each row without what only the description and the stacks read, and with the
+ * order of its reply's members in the place of the schema, which would be a fifth of what a function loads. It is
+ * made from the evaluated rows, so nothing depends on how they are written.
+ * @throws Error when a file exports something else than rows and lists of them, or when the schema of a query or a body
+ *   has no exported name
+ */
+export async function shippedRows(path: string): Promise<string> {
+  return rowsOf(await import(pathToFileURL(path).href), await exportedSchemas(), path);
+}
+
+/** The text of {@link shippedRows} for the exports of a file. */
+export function rowsOf(module: Module, named: ReadonlyMap<unknown, Exported>, path: string): string {
+  const imports = new Map<string, Set<string>>();
+  const lines: string[] = [];
+  const names = new Map<unknown, string>();
+  for (const [name, value] of Object.entries(module)) {
+    if (!isRow(value)) continue;
+    names.set(value, name);
+    lines.push(`export const ${name} = ${rowText(value, named, imports)};`);
+  }
+  for (const [name, value] of Object.entries(module)) {
+    if (names.has(value)) continue;
+    if (!Array.isArray(value) || !value.every((each) => names.has(each))) {
+      throw new Error(`${path} exports ${name}, which is neither a row nor a list of rows of this file.`);
+    }
+    lines.push(`export const ${name} = [${value.map((each) => names.get(each)).join(", ")}];`);
+  }
+  const statements = [...imports].map(([from, some]) => `import { ${[...some].join(", ")} } from "${from}";`);
+  return [...statements, ...lines, ""].join("\n");
+}
+
+function isRow(value: unknown): value is Route {
+  return typeof value === "object" && value !== null && "id" in value && "path" in value && "reply" in value;
+}
+
+function rowText(row: Route, named: ReadonlyMap<unknown, Exported>, imports: Map<string, Set<string>>): string {
+  const members = Object.entries(row).flatMap(([member, value]) => {
+    if (described.has(member) || value === undefined) return [];
+    if (member === "reply") return [`reply: { order: ${JSON.stringify(memberOrder(row.reply))} }`];
+    if (!schemas.has(member)) return [`${member}: ${JSON.stringify(value)}`];
+    const found = named.get(value);
+    if (found === undefined) {
+      throw new Error(`The ${member} of the row ${row.id} must be a schema that a file of shared/schema exports.`);
+    }
+    imports.set(found.module, (imports.get(found.module) ?? new Set()).add(found.name));
+    return [`${member}: ${found.name}`];
+  });
+  return `{ ${members.join(", ")} }`;
+}
