@@ -47,6 +47,8 @@ export interface StageConfig {
   readonly deliveries: {
     /** From the queue of first attempts. */
     readonly firstConcurrency: number;
+    /** From the queue of endpoints that are not proven; Lambda takes no less than 2. */
+    readonly unprovenConcurrency: number;
     /** From each queue of retries; Lambda takes no less than 2. */
     readonly retryConcurrency: number;
   };
@@ -92,7 +94,7 @@ const configs: Record<Stage, StageConfig> = {
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
-    deliveries: { firstConcurrency: 8, retryConcurrency: 2 },
+    deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
     evaluations: { concurrency: 4 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     monthlyBudgetUsd: 100,
@@ -113,7 +115,7 @@ const configs: Record<Stage, StageConfig> = {
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
-    deliveries: { firstConcurrency: 40, retryConcurrency: 10 },
+    deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
     evaluations: { concurrency: 20 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     monthlyBudgetUsd: 1000,

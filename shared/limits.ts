@@ -178,6 +178,21 @@ export const limits = {
     excerpt_max_bytes: 4096,
     /** Attempts of one endpoint at the same time. */
     slots_per_endpoint: 4,
+    /** The same while it is unproven: without a success in so long, or with a failure since its last one. */
+    slots_unproven: 1,
+    proven_seconds: 24 * 3600,
+    /** After an attempt that nobody answered an unproven endpoint is closed: for so long at first, then doubling. */
+    closed_min_seconds: 30,
+    closed_max_seconds: 300,
+    /** A delivery that was let in as the probe of its endpoint gives way to another when it has not come by then. */
+    probe_seconds: 60,
+    /** A message that meets the probe of its endpoint comes back after 1 s, 2 s, 4 s and so on to this. */
+    unproven_return_max_seconds: 8,
+    /** Deliveries of a closed endpoint rest no longer than this beyond its closing, spread over so many seconds. */
+    rest_max_seconds: 3600,
+    rest_spread_seconds: 30,
+    /** Deliveries that a sweep wakes of an endpoint that is open again, a second: about what its slots take. */
+    woken_per_second: 20,
     /** How long a worker waits for a slot before it gives the message back. */
     slot_wait_ms: 2000,
     /** Beside the attempt itself a function needs this much of its time: to read, to claim and to record. */

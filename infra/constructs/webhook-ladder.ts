@@ -11,9 +11,10 @@ import type { ServiceFunction } from "./service-function.ts";
 
 /**
  * The queues that wake the deliverer (ADR 0008). First attempts and retries wait apart, so that a customer who is down
- * for a day never stands before one who is there.
+ * for a day never stands before one who is there; and endpoints that are not proven have a lane with workers of its
+ * own, so that one that never answers does not stand there either (ADR 0031).
  */
-const deliveryQueues = ["deliver", "retry_1m", "retry_5m", "retry_long"] as const;
+const deliveryQueues = ["deliver", "deliver_unproven", "retry_1m", "retry_5m", "retry_long"] as const;
 
 /** One of the queues that wake the deliverer. */
 export type DeliveryQueue = (typeof deliveryQueues)[number];
@@ -21,16 +22,18 @@ export type DeliveryQueue = (typeof deliveryQueues)[number];
 /** Variable that a function finds the address of a queue in. */
 const variables: Readonly<Record<DeliveryQueue, string>> = {
   deliver: "DELIVER_QUEUE_URL",
+  deliver_unproven: "DELIVER_UNPROVEN_QUEUE_URL",
   retry_1m: "RETRY_1M_QUEUE_URL",
   retry_5m: "RETRY_5M_QUEUE_URL",
   retry_long: "RETRY_LONG_QUEUE_URL",
 };
 
-const { jitter_max: jitter, retry_delays_seconds: delays } = limits.webhooks;
+const { jitter_max: jitter, retry_delays_seconds: delays, closed_max_seconds: closed } = limits.webhooks;
 
 /** Longest time that a message of each queue is held back on purpose. */
 const longestDelaySeconds: Readonly<Record<DeliveryQueue, number>> = {
   deliver: 0,
+  deliver_unproven: closed,
   retry_1m: Math.ceil(delays[0] * (1 + jitter)),
   retry_5m: Math.ceil(delays[1] * (1 + jitter)),
   retry_long: limits.queues.max_delay_seconds,
@@ -68,9 +71,8 @@ export class WebhookLadder extends Construct {
     super(scope, id);
     this.props = props;
     this.deadLetters = failureQueue(this, "deliver-dead", props.config, "deliver-dead");
-    const [deliver, retry_1m, retry_5m, retry_long] = deliveryQueues.map((name) => this.makeQueue(name));
-    if (!deliver || !retry_1m || !retry_5m || !retry_long) throw new Error("A queue of the ladder is missing.");
-    this.queues = { deliver, retry_1m, retry_5m, retry_long };
+    const queues = deliveryQueues.map((name) => [name, this.makeQueue(name)] as const);
+    this.queues = Object.fromEntries(queues) as Record<DeliveryQueue, Queue>;
   }
 
   /** Invocations that the queues start at the same time, all together. */
@@ -137,5 +139,6 @@ export class WebhookLadder extends Construct {
 }
 
 function maximumConcurrency({ deliveries }: StageConfig, name: DeliveryQueue): number {
-  return name === "deliver" ? deliveries.firstConcurrency : deliveries.retryConcurrency;
+  if (name === "deliver") return deliveries.firstConcurrency;
+  return name === "deliver_unproven" ? deliveries.unprovenConcurrency : deliveries.retryConcurrency;
 }

@@ -178,8 +178,8 @@ const deliver: BackgroundFunction = {
   description: "Posts events to webhook endpoints",
   // Not more than the lease of a claim, so that nobody else posts while this one may still do.
   timeoutSeconds: 20,
-  // A delivery that finds its endpoint busy goes back to the queue that it came from.
-  queues: ["deliver", "retry_1m", "retry_5m", "retry_long"],
+  // A delivery goes to the lane of its endpoint; one that finds it busy goes back to the queue that it came from.
+  queues: ["deliver", "deliver_unproven", "retry_1m", "retry_5m", "retry_long"],
   secrets: ["service_key"],
   statements: ({ table }) => [
     ...tableStatements(["read"], { tableArn: table, keys: Object.values(deliveryKeys) }),

@@ -324,7 +324,7 @@ export class ServiceStack extends Stack {
         {
           name: "sweep",
           description: "Does what is due and was not done",
-          expression: "rate(5 minutes)",
+          expression: "rate(1 minute)",
           target: promote.lambda,
           input: { action: "sweep" },
         },

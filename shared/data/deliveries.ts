@@ -7,9 +7,10 @@ import {
 } from "@aws-sdk/lib-dynamodb";
 import type { Attempt, Delivery } from "../domain/delivery.ts";
 import { crashOf, type Outcome } from "../domain/delivery-attempt.ts";
-import { inForce, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
+import { closingAfter, slotsOf } from "../domain/delivery-lane.ts";
+import { inForce, type Probe, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { nowMs, pause } from "../runtime/clock.ts";
+import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import {
   attempts,
@@ -23,6 +24,7 @@ import {
 import type { DeliveryMessage } from "./queues.ts";
 import { backoffMs, readKeys } from "./store.ts";
 import { readItem, readRawItem, table } from "./table.ts";
+import { indexes } from "./table-shape.ts";
 import { putNew, updateItem } from "./write.ts";
 
 /** Everything that an attempt needs to know; what is gone is undefined. */
@@ -77,21 +79,28 @@ export async function takeSlot(
   let current: WebhookHealth | undefined = health;
   // The item of an endpoint at work changes often: what a failed condition brings along is the newest.
   for (let tried = 0; current !== undefined && tried < limits.webhooks.slots_per_endpoint; tried += 1) {
-    if (!hasRoom(current, deliveryId, now)) return undefined;
-    const done = await updateHealth(current, slotTaking(current.slots, deliveryId, now, leaseUntil));
+    const most = slotsOf(current, Date.parse(now), delayMs);
+    if (!hasRoom(current, most, deliveryId, now)) return undefined;
+    const done = await updateHealth(current, slotTaking(current.slots, most, deliveryId, now, leaseUntil));
     if (done.ok) return { health: done.health, delivery_id: deliveryId, lease_until: leaseUntil };
     current = done.health;
   }
   return undefined;
 }
 
-function hasRoom({ slots }: WebhookHealth, deliveryId: string, now: string): boolean {
+function hasRoom({ slots }: WebhookHealth, most: number, deliveryId: string, now: string): boolean {
   const live = Object.entries(slots).filter(([, until]) => until > now);
-  return live.length < limits.webhooks.slots_per_endpoint && live.every(([id]) => id !== deliveryId);
+  return live.length < most && live.every(([id]) => id !== deliveryId);
 }
 
 /** Expected to be over by now: each is compared, so two workers never clear or take one twice. */
-function slotTaking(slots: WebhookHealth["slots"], deliveryId: string, now: string, leaseUntil: string): HealthChange {
+function slotTaking(
+  slots: WebhookHealth["slots"],
+  most: number,
+  deliveryId: string,
+  now: string,
+  leaseUntil: string,
+): HealthChange {
   const over = Object.keys(slots).filter((id) => (slots[id] ?? "") <= now && id !== deliveryId);
   const own = slots[deliveryId] === undefined ? 0 : 1;
   const names = Object.fromEntries(over.map((id, index) => [`#over${index}`, id]));
@@ -106,14 +115,33 @@ function slotTaking(slots: WebhookHealth["slots"], deliveryId: string, now: stri
     names: { "#own": deliveryId, ...names },
     values: {
       ":until": leaseUntil,
-      ":room": limits.webhooks.slots_per_endpoint - 1 + own + over.length,
+      ":room": most - 1 + own + over.length,
       ...(own + over.length > 0 ? { ":now": now } : {}),
     },
   };
 }
 
+/**
+ * Notes that a delivery is the probe of its endpoint. When another worker has changed that meanwhile, what it made of
+ * the health is returned, undefined when the endpoint is gone.
+ */
+export function noteProbe(health: WebhookHealth, probe: Probe): Promise<HealthOutcome> {
+  return updateHealth(health, {
+    update: "SET probe = :probe",
+    conditions: [sameAs("probe", health.probe)],
+    names: {},
+    values: { ":probe": probe, ":seen_probe": health.probe ?? null },
+  });
+}
+
+/** Condition that a member, which older items lack, still is what was read: the value `:seen_<member>`. */
+function sameAs(member: "probe" | "closed_until", seen: unknown): string {
+  const same = `${member} = :seen_${member}`;
+  return seen ? same : `(attribute_not_exists(${member}) OR ${same})`;
+}
+
 /** What an attempt says about its endpoint; one that the service itself broke off says nothing. */
-export type Verdict = "accepted" | "failed" | "nothing";
+export type Verdict = "accepted" | "failed" | "unanswered" | "nothing";
 
 /**
  * Gives a slot back and counts how the attempt went, in one write. Returns the endpoint's health after it, undefined
@@ -123,7 +151,7 @@ export async function giveSlot(slot: Slot, verdict: Verdict, at: string): Promis
   let current: WebhookHealth | undefined = slot.health;
   let held = true;
   for (let tried = 0; current !== undefined && tried < limits.commit.conflict_tries; tried += 1) {
-    const change = slotGiving(slot, held, verdict, current.consecutive_failures > 0, at);
+    const change = slotGiving(slot, held, countings[verdict](current, at));
     if (change === undefined) return current;
     const done = await updateHealth(current, change);
     if (done.ok) return done.health;
@@ -134,42 +162,84 @@ export async function giveSlot(slot: Slot, verdict: Verdict, at: string): Promis
   return undefined;
 }
 
-function slotGiving(
-  { delivery_id, lease_until }: Slot,
-  held: boolean,
-  verdict: Verdict,
-  failing: boolean,
-  at: string,
-): HealthChange | undefined {
-  const counted = countings[verdict](failing, at);
-  if (!held && counted.update === "") return undefined;
-  const given = held ? " REMOVE slots.#own" : "";
+function slotGiving({ delivery_id, lease_until }: Slot, held: boolean, counted: Counted): HealthChange | undefined {
+  if (!held && counted.set.length === 0) return undefined;
+  const set = counted.set.length > 0 ? `SET ${counted.set.join(", ")}` : "";
   return {
-    update: `${counted.update}${given}`.trim(),
+    update: `${set}${held ? " REMOVE slots.#own" : ""}`.trim(),
     conditions: [...counted.conditions, ...(held ? ["slots.#own = :until"] : [])],
     names: held ? { "#own": delivery_id } : {},
     values: { ...counted.values, ...(held ? { ":until": lease_until } : {}) },
   };
 }
 
-type Counting = (failing: boolean, at: string) => Omit<HealthChange, "names">;
+/** What a verdict changes beside the slot. */
+interface Counted extends Pick<HealthChange, "conditions" | "values"> {
+  readonly set: readonly string[];
+}
 
-const countings: Readonly<Record<Verdict, Counting>> = {
-  nothing: () => ({ update: "", conditions: [], values: {} }),
-  accepted: (_, at) => ({
-    update: "SET consecutive_failures = :zero, first_failure_at = :none, last_success_at = :at",
-    conditions: [],
-    values: { ":zero": 0, ":none": null, ":at": at },
-  }),
-  failed: (failing, at) => ({
-    update: failing
-      ? "SET consecutive_failures = consecutive_failures + :one, last_failure_at = :at"
-      : "SET consecutive_failures = :one, first_failure_at = :at, last_failure_at = :at",
-    // The first failure after a success is told apart by the counter, which any of them may have moved.
-    conditions: [failing ? "consecutive_failures > :zero" : "consecutive_failures = :zero"],
-    values: { ":zero": 0, ":one": 1, ":at": at },
-  }),
+const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) => Counted>> = {
+  nothing: () => ({ set: [], conditions: [], values: {} }),
+  accepted: (health, at) => {
+    const reopened = reopening(health, at);
+    return {
+      set: [
+        "consecutive_failures = :zero, first_failure_at = :none, last_success_at = :at, proven_at = :at",
+        "timeouts_in_a_row = :zero, closed_until = :none, probe = :none",
+        ...reopened.set,
+      ],
+      conditions: [sameAs("closed_until", health.closed_until)],
+      values: {
+        ":zero": 0,
+        ":none": null,
+        ":at": at,
+        ":seen_closed_until": health.closed_until ?? null,
+        ...reopened.values,
+      },
+    };
+  },
+  failed,
+  unanswered: (health, at) => {
+    const closing = closingAfter(health, Date.parse(at), delayMs);
+    const counted = failed(health, at);
+    if (closing === undefined) return counted;
+    return {
+      set: [...counted.set, "timeouts_in_a_row = :timeouts, closed_until = :closed_until"],
+      conditions: [...counted.conditions, sameAs("closed_until", health.closed_until)],
+      values: {
+        ...counted.values,
+        ":timeouts": closing.timeouts_in_a_row,
+        ":closed_until": closing.closed_until,
+        ":seen_closed_until": health.closed_until ?? null,
+      },
+    };
+  },
 };
+
+/** The attempt of the probe is over: another delivery may be the next one. */
+function failed({ consecutive_failures: failures }: WebhookHealth, at: string): Counted {
+  return {
+    set: [
+      failures > 0
+        ? "consecutive_failures = consecutive_failures + :one, last_failure_at = :at, probe = :none"
+        : "consecutive_failures = :one, first_failure_at = :at, last_failure_at = :at, probe = :none",
+    ],
+    // The first failure after a success is told apart by the counter, which any of them may have moved.
+    conditions: [failures > 0 ? "consecutive_failures > :zero" : "consecutive_failures = :zero"],
+    values: { ":zero": 0, ":one": 1, ":at": at, ":none": null },
+  };
+}
+
+/** Of an endpoint that was closed deliveries rest: the sweep finds it and wakes them, after any other note about it. */
+function reopening(health: WebhookHealth, at: string): Pick<Counted, "set" | "values"> {
+  if (!health.closed_until) return { set: [], values: {} };
+  const { due_pk, due_sk } = webhookHealths.indexesOf({ ...health, wake_at: at });
+  const { partition, sort } = indexes.due;
+  return {
+    set: [`reopened_at = :at, wake_at = :at, ${partition} = :due_pk, ${sort} = :due_sk`],
+    values: { ":due_pk": due_pk, ":due_sk": due_sk },
+  };
+}
 
 /** An update of an endpoint's health, in the terms of an update expression. */
 export interface HealthChange {
@@ -289,14 +359,23 @@ export async function putCrash(
  * Lets the sweep look for a delivery later than it would have. Its version stays: nothing about the delivery changes,
  * and a worker that claims it at this moment must not fail.
  */
-export async function postpone(delivery: Delivery, wakeAt: string): Promise<void> {
+export function postpone(delivery: Delivery, wakeAt: string): Promise<void> {
+  return wakeLater(delivery, wakeAt, "");
+}
+
+/** The same for a delivery whose endpoint is closed: a success at the endpoint wakes it earlier. */
+export function letRest(delivery: Delivery, wakeAt: string): Promise<void> {
+  return wakeLater(delivery, wakeAt, ", resting = :resting");
+}
+
+async function wakeLater(delivery: Delivery, wakeAt: string, more: string): Promise<void> {
   const { due_pk, due_sk } = deliveries.indexesOf({ ...delivery, wake_at: wakeAt });
   try {
     await table.send(
       new UpdateCommand({
         TableName: env.tableName,
         Key: deliveries.keyOf(delivery),
-        UpdateExpression: "SET wake_at = :wake, due_pk = :pk, due_sk = :sk",
+        UpdateExpression: `SET wake_at = :wake, due_pk = :pk, due_sk = :sk${more}`,
         ConditionExpression: "wake_at = :before AND attempt = :attempt",
         ExpressionAttributeValues: {
           ":wake": wakeAt,
@@ -304,6 +383,7 @@ export async function postpone(delivery: Delivery, wakeAt: string): Promise<void
           ":sk": due_sk,
           ":before": delivery.wake_at,
           ":attempt": delivery.attempt,
+          ...(more === "" ? {} : { ":resting": true }),
         },
       }),
     );

@@ -1,11 +1,13 @@
 import { DeleteCommand, QueryCommand, TransactWriteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
-import { cancelled, type Delivery, isOpen, isWanted, messageOf, wakeUp } from "../domain/delivery.ts";
-import type { WebhookEndpoint } from "../domain/webhook.ts";
+import { cancelled, type Delivery, isOpen, isWanted, messageOf, type Wake, wakeUp } from "../domain/delivery.ts";
+import { restsOn, restUntil } from "../domain/delivery-lane.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { chance } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
-import { putCrash } from "./deliveries.ts";
+import { letRest, putCrash } from "./deliveries.ts";
 import { isDue, overdue, type Swept } from "./due.ts";
 import { deliveries, webhookHealths, webhooks } from "./entities.ts";
 import { inParallel } from "./parallel.ts";
@@ -16,7 +18,7 @@ import { indexes } from "./table-shape.ts";
 import { updateItem } from "./write.ts";
 
 const { partition: duePk, sort: dueSk } = indexes.due;
-const toRest = `SET wake_at = :wake REMOVE ${duePk}, ${dueSk}`;
+const toRest = `SET wake_at = :wake REMOVE resting, ${duePk}, ${dueSk}`;
 
 /**
  * Wakes the deliveries that are due: those whose time comes within the horizon, and those whose message or worker was
@@ -29,24 +31,89 @@ export async function wakeDeliveries(goOn: () => boolean): Promise<Swept> {
     // In small steps: what is put off and not sent, because the function ends, waits for its next wake.
     for (let start = 0; start < keys.length && goOn(); start += limits.events.due_page) {
       const found = await readKeys(keys.slice(start, start + limits.events.due_page));
-      const due = (found as (Delivery | undefined)[]).filter(isDue);
-      const messages: { queue: DeliveryQueue; message: OutgoingDelivery }[] = [];
-      await inParallel(limits.webhooks.parallel_writes, due, async (delivery) => {
-        const message = await putOff(delivery);
-        if (message !== undefined) messages.push(message);
-      }).catch((error: unknown) => {
-        failed += 1;
-        log.error("Deliveries could not be woken.", { error: (error as Error).name });
-      });
-      done += await sendAll(messages);
+      const woken = await wakeAll((found as (Delivery | undefined)[]).filter(isDue));
+      done += woken.done;
+      failed += woken.failed;
     }
   }
   return { done, failed };
 }
 
+/**
+ * Puts deliveries off and sends their messages; of an endpoint that is closed only the first. `delayOf` says how many
+ * seconds a message is held back by its place.
+ */
+async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0): Promise<Swept> {
+  const messages: { queue: DeliveryQueue; message: OutgoingDelivery }[] = [];
+  let failed = 0;
+  const healths = await healthsOf(due);
+  const probed = new Set<string>();
+  await inParallel(limits.webhooks.parallel_writes, [...due.entries()], async ([place, delivery]) => {
+    const { endpoint_id } = delivery;
+    const wake = wakeUp(delivery, nowMs(), delayMs);
+    const overdue = wake.do === "send" && wake.delay_seconds === 0;
+    const health = healths.get(endpoint_id);
+    if (overdue && restsOn(health, probed.has(endpoint_id))) return restOn(delivery, health);
+    if (overdue) probed.add(endpoint_id);
+    const message = await putOff(delivery, overdue ? heldBack(wake, delayOf(place)) : wake);
+    if (message !== undefined) messages.push(message);
+  }).catch((error: unknown) => {
+    failed += 1;
+    log.error("Deliveries could not be woken.", { error: (error as Error).name });
+  });
+  return { done: await sendAll(messages), failed };
+}
+
+function heldBack(wake: Extract<Wake, { do: "send" }>, delay_seconds: number): Wake {
+  const wakeAt = new Date(Date.parse(wake.wake_at) + delayMs(delay_seconds)).toISOString();
+  return { ...wake, delay_seconds, wake_at: wakeAt };
+}
+
+async function healthsOf(due: readonly Delivery[]): Promise<ReadonlyMap<string, WebhookHealth>> {
+  const keys = new Map(
+    due.map(({ tenant_id, endpoint_id }) => [endpoint_id, webhookHealths.key(tenant_id, endpoint_id)]),
+  );
+  const found = (await readKeys([...keys.values()])) as (WebhookHealth | undefined)[];
+  return new Map(found.flatMap((health) => (health === undefined ? [] : [[health.endpoint_id, health]])));
+}
+
+function restOn(delivery: Delivery, health: WebhookHealth | undefined): Promise<void> {
+  const until = restUntil(delivery, health?.closed_until ?? nowIso(), { nowMs: nowMs(), delayMs, chance: chance() });
+  return letRest(delivery, until);
+}
+
+/**
+ * Wakes what rests of an endpoint that was closed and accepted something since, page by page within the function's
+ * time, and at the pace of the endpoint: all at once they would keep those waiting that come after them. What was woken
+ * rests no more, so a sweep that goes on sends nothing twice. Returns whether all of them are awake.
+ */
+export async function wakeResting(tenant: string, endpointId: string, goOn: () => boolean): Promise<boolean> {
+  const { max_delay_seconds } = limits.queues;
+  let whole = true;
+  let woken = 0;
+  for (const partition of deliveries.ofEndpoint(tenant, endpointId, ["pending", "retrying"])) {
+    let start: Record<string, unknown> | undefined;
+    do {
+      const first = woken;
+      const delayOf = (place: number) => Math.floor((first + place) / limits.webhooks.woken_per_second);
+      if (!goOn() || delayOf(limits.events.due_page) > max_delay_seconds) return false;
+      const page = await openDeliveries(partition, start);
+      const found = (await readKeys(page.keys)) as (Delivery | undefined)[];
+      const resting = found.filter((item) => item?.resting === true) as Delivery[];
+      const { failed } = await wakeAll(resting, delayOf);
+      woken += resting.length;
+      whole &&= failed === 0;
+      start = page.next;
+    } while (start !== undefined);
+  }
+  return whole;
+}
+
 /** Moves the wake of a delivery on, and returns the message to send if this sweep was the one that did so. */
-async function putOff(delivery: Delivery): Promise<{ queue: DeliveryQueue; message: OutgoingDelivery } | undefined> {
-  const wake = wakeUp(delivery, nowMs(), delayMs);
+async function putOff(
+  delivery: Delivery,
+  wake: Wake,
+): Promise<{ queue: DeliveryQueue; message: OutgoingDelivery } | undefined> {
   const wakeAt = wake.do === "rest" ? null : wake.wake_at;
   const { due_pk, due_sk } = deliveries.indexesOf({ ...delivery, wake_at: wakeAt });
   const rest = wakeAt === null;
@@ -55,7 +122,7 @@ async function putOff(delivery: Delivery): Promise<{ queue: DeliveryQueue; messa
       new UpdateCommand({
         TableName: env.tableName,
         Key: deliveries.keyOf(delivery),
-        UpdateExpression: rest ? toRest : `SET wake_at = :wake, ${duePk} = :pk, ${dueSk} = :sk`,
+        UpdateExpression: rest ? toRest : `SET wake_at = :wake, ${duePk} = :pk, ${dueSk} = :sk REMOVE resting`,
         ConditionExpression: "wake_at = :before AND attempt = :attempt",
         ExpressionAttributeValues: {
           ":wake": wakeAt,

@@ -3,6 +3,7 @@ import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { type HealthChange, moveOn, updateHealth } from "./deliveries.ts";
+import { wakeResting } from "./delivery-sweep.ts";
 import { isDue, overdue, type Swept } from "./due.ts";
 import { webhookHealths, webhooks } from "./entities.ts";
 import { readKeys } from "./store.ts";
@@ -55,8 +56,9 @@ function noting(health: WebhookHealth, off: SwitchOff | null): HealthChange {
 }
 
 /**
- * Switches off the endpoints that the deliverer noted, and takes the notes away. Done twice, or by two sweeps at once,
- * it comes to the same. Returns how many notes were dealt with, and how many could not be.
+ * Deals with what the deliverer noted beside endpoints, and takes the notes away: switches off those that are to be
+ * off, and wakes what rests of those that were closed and accepted something since. Done twice, or by two sweeps at
+ * once, it comes to the same. Returns how many notes were dealt with, and how many could not be.
  */
 export async function switchOffNoted(goOn: () => boolean): Promise<Swept> {
   let [done, failed] = [0, 0];
@@ -65,15 +67,27 @@ export async function switchOffNoted(goOn: () => boolean): Promise<Swept> {
       if (!isDue(health) || !goOn()) continue;
       const { tenant_id, endpoint_id } = health;
       try {
-        await switchOff(tenant_id, endpoint_id);
+        await (health.off === null && health.reopened_at ? reopen(health, goOn) : switchOff(tenant_id, endpoint_id));
         done += 1;
       } catch (error) {
         failed += 1;
-        log.error("An endpoint could not be switched off.", { endpoint_id, error: (error as Error).name });
+        log.error("A note beside an endpoint was not dealt with.", { endpoint_id, error: (error as Error).name });
       }
     }
   }
   return { done, failed };
+}
+
+/** Takes the note away when nothing rests any more; one that came meanwhile stays. */
+async function reopen(health: WebhookHealth, goOn: () => boolean): Promise<void> {
+  const { tenant_id, endpoint_id, reopened_at } = health;
+  if (!(await wakeResting(tenant_id, endpoint_id, goOn))) return;
+  await updateHealth(health, {
+    update: `SET reopened_at = :none, wake_at = :none REMOVE ${duePk}, ${dueSk}`,
+    conditions: ["reopened_at = :before", "#off = :none"],
+    names: { "#off": "off" },
+    values: { ":none": null, ":before": reopened_at },
+  });
 }
 
 async function writeOff(stored: WebhookEndpoint, standing: WebhookEndpoint): Promise<boolean> {

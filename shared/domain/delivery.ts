@@ -28,6 +28,8 @@ export interface Delivery {
   readonly wake_at: string | null;
   readonly first_attempt_at: string | null;
   readonly last: Omit<Attempt, "tenant_id" | "delivery_id" | "claim" | "response_excerpt" | "expires_at"> | null;
+  /** True once it rested because its endpoint was closed, until the sweep has woken it (ADR 0031). */
+  readonly resting?: boolean;
   /** When the event happened, or when the repetition was asked for. */
   readonly created_at: string;
   readonly updated_at: string;

@@ -64,8 +64,25 @@ export interface WebhookHealth {
   readonly slots: Readonly<Record<string, string>>;
   /** What the deliverer found, until the sweep has written it on the endpoint; see {@link inForce}. */
   readonly off: SwitchOff | null;
-  /** When the sweep looks at that note, RFC 3339; null without one. */
+  /** When the sweep looks at that note or at `reopened_at`, RFC 3339; null without either. */
   readonly wake_at: string | null;
+  // What follows came later: health that was stored before it has none of it, which means null or 0.
+  /** The last success at the present address; null before the first one there. Without it `last_success_at` counts. */
+  readonly proven_at?: string | null;
+  /** Attempts since then that nobody answered while the endpoint was unproven. */
+  readonly timeouts_in_a_row?: number;
+  /** Nothing is sent before, RFC 3339; it stays until a success, which wakes what rests (ADR 0031). */
+  readonly closed_until?: string | null;
+  /** The one delivery of an unproven endpoint that is in the unproven lane. */
+  readonly probe?: Probe | null;
+  /** When an endpoint that was closed accepted something, until the sweep has woken what rests; RFC 3339. */
+  readonly reopened_at?: string | null;
+}
+
+/** A delivery that is let into the unproven lane, and when it gives way to another, RFC 3339. */
+export interface Probe {
+  readonly delivery_id: string;
+  readonly until: string;
 }
 
 /** That an endpoint is to be off, with what of it was judged: switched on anew or moved, it is another one. */
@@ -145,6 +162,11 @@ export function draftHealth(endpoint: WebhookEndpoint): WebhookHealth {
     slots: {},
     off: null,
     wake_at: null,
+    proven_at: null,
+    timeouts_in_a_row: 0,
+    closed_until: null,
+    probe: null,
+    reopened_at: null,
   };
 }
 
@@ -359,8 +381,8 @@ export function amendEndpoint(
   const { id } = endpoint;
   // The failures before count no more, or the first one after would switch the endpoint off again. A note about the
   // address before must not come back with that address.
-  const fresh = enables ? { consecutive_failures: 0, first_failure_at: null, off: null } : { off: null };
-  const renews = enables || (health.off && after.url !== endpoint.url);
+  const renews = enables || after.url !== endpoint.url;
+  const fresh = enables ? { ...unproven, ...unharmed } : { ...unproven, closed_until: opened(health, context) };
   return {
     ok: true,
     result: { endpoint: after, health: renews ? { ...health, ...fresh } : health },
@@ -370,6 +392,22 @@ export function amendEndpoint(
     ],
     events: [],
   };
+}
+
+/** Nothing is known of how the endpoint does, and no note about it counts any more. */
+const unproven = {
+  off: null,
+  proven_at: null,
+  timeouts_in_a_row: 0,
+  closed_until: null,
+  probe: null,
+} as const;
+
+const unharmed = { consecutive_failures: 0, first_failure_at: null, reopened_at: null } as const;
+
+/** At a new address an endpoint is open at once. What rests still waits for its first success there. */
+function opened({ closed_until = null }: WebhookHealth, { now }: Context): string | null {
+  return closed_until !== null && closed_until > now ? now : closed_until;
 }
 
 /** Decides `DELETE /webhook_endpoints/{id}`: nobody finds it any more; the sweep cancels what was on its way. */

@@ -46,6 +46,9 @@ export const env = {
     get deliver(): string {
       return required("DELIVER_QUEUE_URL");
     },
+    get deliver_unproven(): string {
+      return required("DELIVER_UNPROVEN_QUEUE_URL");
+    },
     get retry_1m(): string {
       return required("RETRY_1M_QUEUE_URL");
     },

@@ -3,8 +3,10 @@ import {
   type DeliveryState,
   entryOf,
   giveSlot,
+  letRest,
   loadDeliveries,
   moveDelivery,
+  noteProbe,
   postpone,
   putAttempt,
   putCrash,
@@ -17,7 +19,8 @@ import { noteOff } from "../data/switch-off.ts";
 import { openWebhookSecret } from "../data/webhook-secrets.ts";
 import { cancelled, type Delivery } from "../domain/delivery.ts";
 import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
-import type { WebhookEndpoint } from "../domain/webhook.ts";
+import { isProven, isSilence, type Place, placeOf, restUntil } from "../domain/delivery-lane.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
 import { chance } from "../runtime/ids.ts";
@@ -121,15 +124,16 @@ async function workOn(turn: Turn): Promise<void> {
     if (delivery === undefined || task === "drop") return;
     if (task === "cancel") return cancel(delivery);
     if (typeof task === "object") return waitForTime(turn, delivery, task.early_ms);
+    if (health !== undefined && (await isElsewhere(turn, delivery, health))) return;
     if (turn.remainingMs() < bounds.attempt_timeout_ms + bounds.attempt_reserve_ms) return giveBack(turn, delivery);
     if (task === "bury" && (await bury(turn, delivery, state))) return;
     const now = nowMs();
     const leaseUntil = new Date(now + bounds.lease_ms).toISOString();
     const slot = health && (await takeSlot(health, delivery.id, new Date(now).toISOString(), leaseUntil));
     if (slot !== undefined) return attempt(turn, { ...state, delivery }, slot);
-    // The slots of an endpoint that fails are held for long: waiting for them would hold workers that others need.
-    const failing = (health?.consecutive_failures ?? 0) > 0;
-    if (failing || nowMs() > turn.lineMs) return giveBack(turn, delivery);
+    // An unproven endpoint may hold its slot for long: waiting for it would hold a worker that others need.
+    const proven = health !== undefined && isProven(health, nowMs(), delayMs);
+    if (!proven || nowMs() > turn.lineMs) return giveBack(turn, delivery);
     await pause(freshMs + chance() * freshMs);
     state = await reload(message);
   }
@@ -149,6 +153,47 @@ async function cancel(delivery: Delivery): Promise<void> {
 }
 
 /**
+ * Whether a delivery is not to be attempted by this worker, after it was moved to the lane of its endpoint, sent back
+ * for a while, or let rest.
+ */
+async function isElsewhere(turn: Turn, delivery: Delivery, health: WebhookHealth): Promise<boolean> {
+  const { message, queue } = turn.arrival;
+  const lane = queue === "deliver_unproven" ? "unproven" : "proven";
+  let current: WebhookHealth | undefined = health;
+  // The health of an endpoint at work changes often: what a failed condition brings along is the newest.
+  for (let tried = 0; current !== undefined && tried < limits.commit.conflict_tries; tried += 1) {
+    const place = placeOf({ delivery, lane, returns: message.returns }, current, nowMs(), delayMs);
+    if (place.do === "attempt") return false;
+    if (place.do !== "move" || place.probe === undefined || message.returns >= bounds.max_returns) {
+      await put(turn, delivery, place);
+      return true;
+    }
+    const noted = await noteProbe(current, place.probe);
+    if (noted.ok) {
+      await put(turn, delivery, place);
+      return true;
+    }
+    current = noted.health;
+  }
+  await giveBack(turn, delivery);
+  return true;
+}
+
+/** Sends a message where the delivery is to be attempted, or none. */
+async function put(turn: Turn, delivery: Delivery, place: Exclude<Place, { do: "attempt" }>): Promise<void> {
+  const { queue } = turn.arrival;
+  switch (place.do) {
+    case "rest":
+      return letRest(delivery, restUntil(delivery, place.closed_until, { nowMs: nowMs(), delayMs, chance: chance() }));
+    case "come_back":
+      // Not to the unproven lane, where an endpoint has one message at a time.
+      return sendOn(turn, delivery, queue === "deliver_unproven" ? "deliver" : queue, place.delay_seconds);
+    case "move":
+      return sendOn(turn, delivery, place.lane === "unproven" ? "deliver_unproven" : "deliver", place.delay_seconds);
+  }
+}
+
+/**
  * A message that comes a moment too soon waits on; one that is far too soon is a repetition, and another one comes. One
  * that went back too often is dropped: the sweep looks for the attempt a minute after its time.
  */
@@ -158,18 +203,23 @@ async function waitForTime(turn: Turn, delivery: Delivery, earlyMs: number): Pro
   if (goesBack) await giveBack(turn, delivery, seconds);
 }
 
+/** Sends a message back to its queue for a moment. */
+function giveBack(turn: Turn, delivery: Delivery, delay_seconds: number = bounds.slot_return_seconds): Promise<void> {
+  return sendOn(turn, delivery, turn.arrival.queue, delay_seconds);
+}
+
 /**
- * Sends a message back to its queue for a moment. One that went back too often is left to the sweep, which is looking
- * for the delivery anyway: Lambda ends a function that wakes itself through a queue about 16 times in a row.
+ * Sends a message on to a queue. One that was sent on too often is left to the sweep, which is looking for the delivery
+ * anyway: Lambda ends a function that wakes itself through a queue about 16 times in a row.
  */
-async function giveBack({ arrival }: Turn, delivery: Delivery, delay_seconds?: number): Promise<void> {
-  const { message, queue } = arrival;
+async function sendOn(turn: Turn, delivery: Delivery, queue: DeliveryQueue, delay_seconds: number): Promise<void> {
+  const { message } = turn.arrival;
   const { endpoint_id } = delivery;
   if (message.returns >= bounds.max_returns) {
     return postpone(delivery, new Date(nowMs() + delayMs(bounds.sent_again_after_seconds)).toISOString());
   }
   const body = { ...message, returns: message.returns + 1 };
-  await sendDeliveries(queue, [{ body, endpoint_id, delay_seconds: delay_seconds ?? bounds.slot_return_seconds }]);
+  await sendDeliveries(queue, [{ body, endpoint_id, delay_seconds }]);
 }
 
 /**
@@ -306,7 +356,8 @@ async function turnOff(endpoint: WebhookEndpoint, reason: string): Promise<void>
   log.warn("An endpoint was switched off.", { tenant_id: endpoint.tenant_id, endpoint_id: endpoint.id, reason });
 }
 
-function verdictOf({ error }: Outcome): Verdict {
-  if (error === null) return "accepted";
-  return error === "worker_crash" ? "nothing" : "failed";
+function verdictOf(outcome: Outcome): Verdict {
+  if (outcome.error === null) return "accepted";
+  if (outcome.error === "worker_crash") return "nothing";
+  return isSilence(outcome) ? "unanswered" : "failed";
 }

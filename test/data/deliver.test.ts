@@ -1,5 +1,6 @@
-import { PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { marshall } from "@aws-sdk/util-dynamodb";
+import type { ServerResponse } from "node:http";
+import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
@@ -7,6 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import type { Entity, PublishedEvent } from "../../shared/data/entities.ts";
 import type { DeliveryMessage } from "../../shared/data/queues.ts";
 import { type Attempt, type Delivery, draftDelivery, wakeOfSent, wakeOfWaiting } from "../../shared/domain/delivery.ts";
+import { isProven } from "../../shared/domain/delivery-lane.ts";
 import { draftHealth, inForce, type WebhookEndpoint, type WebhookHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
@@ -83,7 +85,7 @@ interface Situation {
   readonly delivery: Delivery;
 }
 
-/** An endpoint, events for it and their deliveries, as the publisher leaves them. */
+/** An endpoint, proven unless `health` says otherwise, with events and deliveries as the publisher leaves them. */
 async function situation(
   count = 1,
   more: Partial<WebhookEndpoint> = {},
@@ -115,7 +117,7 @@ async function situation(
     ...more,
   };
   await put(webhooks, endpoint);
-  await put(webhookHealths, { ...draftHealth(endpoint), ...health });
+  await put(webhookHealths, { ...draftHealth(endpoint), proven_at: now, last_success_at: now, ...health });
   const all: { delivery: Delivery; event: PublishedEvent }[] = [];
   for (let sequence = 1; sequence <= count; sequence += 1) {
     const event = eventOf(endpoint.tenant_id, sequence, now);
@@ -152,17 +154,32 @@ const messageOf = ({ tenant_id, id }: Delivery, attempt = 1, returns = 0): Deliv
   returns,
 });
 
-/** Hands messages to the function, as one batch of a queue. */
-function deliver(
+/** Hands messages to the function, as one batch of a queue: by default that of its lane. */
+async function deliver(
   messages: readonly (DeliveryMessage | string)[],
-  { queue = "deliver", remainingMs = 20_000 } = {},
+  { queue: given = "", remainingMs = 20_000 } = {},
 ): Promise<SQSBatchResponse> {
+  const queue = given === "" ? await laneOf(messages[0]) : given;
   const Records = messages.map((message, index) => ({
     messageId: `m${index}`,
     eventSourceARN: `arn:aws:sqs:eu-west-1:000000000000:${queue}`,
     body: typeof message === "string" ? message : JSON.stringify(message),
   }));
   return handler({ Records } as unknown as SQSEvent, lambdaContext(remainingMs));
+}
+
+/** The queue of the lane that a message belongs to, read past the watched way. */
+async function laneOf(message: DeliveryMessage | string | undefined): Promise<string> {
+  const read = async (key: object) => {
+    const { Item } = await emulator.client.send(
+      new GetItemCommand({ TableName: emulator.tableName, Key: marshall(key), ConsistentRead: true }),
+    );
+    return Item && unmarshall(Item);
+  };
+  if (typeof message !== "object") return "deliver";
+  const delivery = await read(deliveries.key(message.tenant_id, message.delivery_id));
+  const health = delivery && (await read(webhookHealths.key(message.tenant_id, delivery["endpoint_id"])));
+  return health && !isProven(health as WebhookHealth, nowMs, unscaled) ? "deliver-unproven" : "deliver";
 }
 
 async function stored({ tenant_id, id, endpoint_id }: Delivery) {
@@ -510,13 +527,13 @@ describe("the slots of an endpoint", () => {
     expect((await stored(delivery)).delivery).toMatchObject(delivery);
   });
 
-  it("that a failing endpoint holds are not waited for: the worker is free for others at once", async () => {
+  it("that an unproven endpoint holds are not waited for: the worker is free for others at once", async () => {
     const { delivery } = await situation(1, {}, { slots: busy(10_000), consecutive_failures: 1 });
     vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
     const startMs = Date.now();
     expect(await deliver([messageOf(delivery)])).toEqual(none);
     expect(Date.now() - startMs).toBeLessThan(bounds.slot_wait_ms);
-    expect(queues.takeMessages()).toMatchObject([{ queue: "deliver", delaySeconds: 5, body: { returns: 1 } }]);
+    expect(queues.takeMessages()).toMatchObject([{ queue: "deliver", delaySeconds: 1, body: { returns: 1 } }]);
   });
 
   it("that stay taken leave the delivery to the sweep, which looks for it later", async () => {
@@ -548,6 +565,179 @@ describe("the slots of an endpoint", () => {
     const after = await stored(delivery);
     expect(after.health).toBeUndefined();
     expect(after.delivery.status).toBe("succeeded");
+  });
+});
+
+describe("the unproven lane", () => {
+  const fresh = { proven_at: null, last_success_at: null };
+  const seconds = (from: number, count: number) => new Date(from + count * 1000).toISOString();
+  const silence = (_: Received, reply: ServerResponse) => {
+    // What the worker sees of a receiver that never answers, ten seconds later.
+    at(nowMs + 10_000);
+    reply.destroy();
+  };
+  const bodies = () => queues.takeMessages().map(({ queue, delaySeconds, body }) => ({ queue, delaySeconds, body }));
+
+  it("gets one delivery of an endpoint that nothing is known of; its others come back in a second", async () => {
+    const { all } = await situation(3, {}, fresh);
+    expect(
+      await deliver(
+        all.map(({ delivery }) => messageOf(delivery)),
+        { queue: "deliver" },
+      ),
+    ).toEqual(none);
+    expect(receiver.received).toEqual([]);
+    const sent = bodies();
+    expect(sent.map(({ queue, delaySeconds }) => `${queue} ${delaySeconds}`).sort()).toEqual([
+      "deliver 1",
+      "deliver 1",
+      "deliver-unproven 0",
+    ]);
+    const moved = sent.find(({ queue }) => queue === "deliver-unproven")?.body;
+    expect(moved).toMatchObject({ attempt: 1, returns: 1 });
+    const [first] = all;
+    if (first === undefined) throw new Error("There are three deliveries.");
+    expect((await stored(first.delivery)).health.probe).toEqual({
+      delivery_id: moved?.["delivery_id"],
+      until: seconds(nowMs, bounds.probe_seconds),
+    });
+    await deliver([moved as unknown as DeliveryMessage], { queue: "deliver-unproven" });
+    expect(receiver.received).toHaveLength(1);
+    expect((await stored(first.delivery)).health).toMatchObject({ probe: null, closed_until: null, slots: {} });
+    // It is proven now: the others are attempted where they are.
+    const others = sent
+      .filter(({ queue }) => queue === "deliver")
+      .map(({ body }) => body as unknown as DeliveryMessage);
+    await deliver(others, { queue: "deliver" });
+    expect(receiver.received).toHaveLength(3);
+    expect(queues.takeMessages()).toEqual([]);
+  });
+
+  it("gives back what belongs to a proven endpoint, and takes a retry of one that is not", async () => {
+    const { delivery } = await situation();
+    await deliver([messageOf(delivery)], { queue: "deliver-unproven" });
+    expect(bodies()).toMatchObject([{ queue: "deliver", delaySeconds: 0, body: { attempt: 1, returns: 1 } }]);
+    const failing = await situation(1, {}, { consecutive_failures: 1 });
+    await deliver([messageOf(failing.delivery)], { queue: "retry-5m" });
+    expect(bodies()).toMatchObject([{ queue: "deliver-unproven", delaySeconds: 0, body: { returns: 1 } }]);
+    expect(receiver.received).toEqual([]);
+  });
+
+  it("closes an endpoint that does not answer for 30 s, doubling to five minutes, with one probe each", async () => {
+    const { all } = await situation(9, {}, fresh);
+    receiver.answer = silence;
+    for (const [turn, { delivery }] of all.slice(0, 6).entries()) {
+      const [moved] = await movedBy(delivery);
+      expect(moved).toMatchObject({ queue: "deliver-unproven", delaySeconds: [0, 30, 60, 120, 240, 300][turn] });
+      at(nowMs + (moved?.delaySeconds ?? 0) * 1000);
+      expect(await deliver([messageOf(delivery)], { queue: "deliver-unproven" })).toEqual(none);
+      expect(receiver.received).toHaveLength(turn + 1);
+      queues.takeMessages();
+      const { health } = await stored(delivery);
+      const closed = [30, 60, 120, 240, 300, 300][turn] ?? 0;
+      expect(health).toMatchObject({ timeouts_in_a_row: turn + 1, closed_until: seconds(nowMs, closed), probe: null });
+    }
+  });
+
+  async function movedBy(delivery: Delivery) {
+    await deliver([messageOf(delivery)], { queue: "deliver" });
+    return bodies();
+  }
+
+  it("lets rest what comes beside the probe of a closed endpoint: no message, a wake after the closing", async () => {
+    const closed_until = seconds(nowMs, 60);
+    const { all, delivery } = await situation(3, {}, { ...fresh, consecutive_failures: 2, closed_until });
+    const [probe, ...others] = all.map((each) => each.delivery);
+    await deliver([messageOf(probe ?? delivery)], { queue: "deliver" });
+    expect(bodies()).toMatchObject([{ queue: "deliver-unproven", delaySeconds: 60, body: { delivery_id: probe?.id } }]);
+    await deliver(
+      others.map((each) => messageOf(each)),
+      { queue: "deliver" },
+    );
+    // Also one that was let in before and comes too early.
+    await deliver([messageOf(probe ?? delivery)], { queue: "deliver-unproven" });
+    expect(bodies()).toMatchObject([{ queue: "deliver-unproven", delaySeconds: 60 }]);
+    expect(receiver.received).toEqual([]);
+    for (const each of others) {
+      const { delivery: resting } = await stored(each);
+      expect(resting).toMatchObject({ status: "pending", attempt: 1, version: 1, resting: true });
+      expect((resting.wake_at ?? "") >= closed_until).toBe(true);
+      expect((resting.wake_at ?? "") <= seconds(nowMs, 60 + bounds.rest_spread_seconds)).toBe(true);
+    }
+  });
+
+  it("opens an endpoint with its first success, and notes for the sweep that what rests may go", async () => {
+    const closed_until = seconds(nowMs, -1);
+    const { delivery } = await situation(
+      1,
+      {},
+      { ...fresh, consecutive_failures: 2, timeouts_in_a_row: 2, closed_until },
+    );
+    expect(await deliver([messageOf(delivery)], { queue: "deliver-unproven" })).toEqual(none);
+    const now = seconds(nowMs, 0);
+    const { health } = await stored(delivery);
+    expect(health).toMatchObject({ timeouts_in_a_row: 0, closed_until: null, proven_at: now, reopened_at: now });
+    expect(health).toMatchObject({ wake_at: now, consecutive_failures: 0 });
+    expect(isProven(health, nowMs, unscaled)).toBe(true);
+  });
+
+  it("does not close a proven endpoint that fails once; its next success proves it again", async () => {
+    const { all, delivery } = await situation(2);
+    receiver.answer = silence;
+    await deliver([messageOf(delivery)]);
+    queues.takeMessages();
+    expect((await stored(delivery)).health).toMatchObject({ consecutive_failures: 1, closed_until: null });
+    receiver.answer = answerByDefault;
+    const second = all[1]?.delivery ?? delivery;
+    await deliver([messageOf(second)], { queue: "deliver-unproven" });
+    const { health } = await stored(second);
+    expect(health).toMatchObject({ reopened_at: null, wake_at: null });
+    expect(isProven(health, nowMs, unscaled)).toBe(true);
+  });
+
+  it("reads health that was stored before there were lanes", async () => {
+    const { delivery, endpoint } = await situation();
+    const {
+      proven_at: _,
+      timeouts_in_a_row: __,
+      closed_until: ___,
+      probe: ____,
+      reopened_at: _____,
+      ...old
+    } = {
+      ...draftHealth(endpoint),
+      last_success_at: seconds(nowMs, -60),
+    };
+    await put(webhookHealths, old);
+    await deliver([messageOf(delivery)], { queue: "deliver" });
+    expect(receiver.received).toHaveLength(1);
+    const other = await situation(2);
+    await put(webhookHealths, {
+      ...old,
+      endpoint_id: other.endpoint.id,
+      tenant_id: other.endpoint.tenant_id,
+      last_success_at: null,
+    });
+    expect(await movedBy(other.delivery)).toMatchObject([{ queue: "deliver-unproven", delaySeconds: 0 }]);
+    receiver.answer = silence;
+    await deliver([messageOf(other.delivery)], { queue: "deliver-unproven" });
+    expect((await stored(other.delivery)).health).toMatchObject({ timeouts_in_a_row: 1, probe: null });
+  });
+
+  it("leaves the place of a delivery whose message was lost to another one after a minute", async () => {
+    const { all, delivery } = await situation(2, {}, fresh);
+    expect(await movedBy(delivery)).toHaveLength(1);
+    at(nowMs + bounds.probe_seconds * 1000);
+    const second = all[1]?.delivery ?? delivery;
+    expect(await movedBy(second)).toMatchObject([{ queue: "deliver-unproven", body: { delivery_id: second.id } }]);
+  });
+
+  it("is asked for again by a message that comes a second time, and by none that came too often", async () => {
+    const { delivery } = await situation(1, {}, fresh);
+    expect(await movedBy(delivery)).toEqual(await movedBy(delivery));
+    await deliver([messageOf(delivery, 1, bounds.max_returns)], { queue: "deliver" });
+    expect(queues.takeMessages()).toEqual([]);
+    expect(Date.parse((await stored(delivery)).delivery.wake_at ?? "")).toBeGreaterThanOrEqual(nowMs + 900_000);
   });
 });
 

@@ -1,13 +1,16 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { webhookHealths, webhooks } from "../../shared/data/entities.ts";
+import { deliveries, webhookHealths, webhooks } from "../../shared/data/entities.ts";
 import { itemOf } from "../../shared/data/write.ts";
+import type { Delivery } from "../../shared/domain/delivery.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../../shared/domain/webhook.ts";
+import { limits } from "../../shared/limits.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { putRaw, waitingDeliveries } from "../support/deliveries.ts";
 import { findings } from "../support/oracle.ts";
 import { scanTable } from "../support/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../support/request.ts";
+import { failure } from "../support/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);
@@ -210,6 +213,100 @@ describe("a change of an endpoint that was noted to be off", () => {
     expect((await patch(own, { url })).body).toMatchObject({ status: "enabled", url, version: 3 });
     await sweep();
     expect((await get(own)).body).toMatchObject({ status: "enabled", version: 3 });
+    expect(await isDue(own)).toBe(false);
+  });
+});
+
+describe("a closed endpoint", () => {
+  it("gets one of its overdue deliveries from a sweep, which lets the others rest on", async () => {
+    const own = await ownEndpoint();
+    const { endpoint, health } = await own.stored();
+    const closed_until = new Date(Date.now() + 60_000).toISOString();
+    const closed = { ...health, consecutive_failures: 2, timeouts_in_a_row: 2, closed_until };
+    await putRaw(api, itemOf(webhookHealths, closed));
+    const ids = await waitingDeliveries(api, endpoint, 60);
+    await sweep();
+    const sent = api.queues.takeMessages();
+    expect(sent).toHaveLength(1);
+    const keys = [...ids].map((id) => deliveries.key(own.caller.tenant_id, id));
+    const items = (await readKeys(keys)) as Delivery[];
+    const resting = items.filter((item) => item.resting === true);
+    expect(resting).toHaveLength(59);
+    // They are an hour late, so they rest for a quarter of an hour, and not for the closing alone.
+    for (const { wake_at } of resting) expect(Date.parse(wake_at ?? "")).toBeGreaterThan(Date.now() + 890_000);
+    await sweep();
+    expect(api.queues.takeMessages()).toEqual([]);
+    await putRaw(api, itemOf(webhookHealths, { ...closed, closed_until: null }));
+    await waitingDeliveries(api, endpoint, 5);
+    await sweep();
+    expect(api.queues.takeMessages()).toHaveLength(5);
+  });
+});
+
+describe("a note that a closed endpoint accepted something", () => {
+  const later = () => new Date(Date.now() + 3_600_000).toISOString();
+  const reopened = async (own: Own) => {
+    const { health } = await own.stored();
+    const at = new Date().toISOString();
+    await putRaw(api, itemOf(webhookHealths, { ...health, reopened_at: at, wake_at: at }));
+  };
+  const resting = async (own: Own, count: number, fields: Partial<Delivery> = {}) =>
+    waitingDeliveries(api, (await own.stored()).endpoint, count, { wake_at: later(), resting: true, ...fields });
+  const messages = () => api.queues.takeMessages();
+  const sent = (some = messages()) => some.map(({ queue, body }) => `${queue} ${body["delivery_id"]}`);
+
+  it("sends everything that rests, each once and first attempts apart from others, and is taken away", async () => {
+    const own = await ownEndpoint();
+    const first = await resting(own, 120);
+    const others = await resting(own, 3, { status: "retrying", attempt: 2 });
+    // One that only waits for its time is left alone.
+    await resting(own, 1, { resting: false });
+    await reopened(own);
+    expect(await sweep()).toMatchObject({ switched_off: 1, failed: 0 });
+    const expected = [...[...first].map((id) => `deliver ${id}`), ...[...others].map((id) => `retry-long ${id}`)];
+    const taken = messages();
+    expect(sent(taken).sort()).toEqual(expected.sort());
+    // At the pace of the endpoint, so that they do not stand before what comes after them.
+    const delays = taken.map(({ delaySeconds }) => delaySeconds ?? 0);
+    const { woken_per_second: pace } = limits.webhooks;
+    const seconds = Array.from({ length: Math.ceil(taken.length / pace) }, (_, second) => second);
+    expect([...new Set(delays)].sort((a, b) => a - b)).toEqual(seconds);
+    for (const second of seconds) expect(delays.filter((delay) => delay === second).length).toBeLessThanOrEqual(pace);
+    expect((await own.stored()).health).toMatchObject({ reopened_at: null, wake_at: null });
+    expect(await isDue(own)).toBe(false);
+    const [some = ""] = first;
+    const [woken] = await readKeys([deliveries.key(own.caller.tenant_id, some)]);
+    expect(woken).not.toHaveProperty("resting");
+    await reopened(own);
+    await sweep();
+    expect(sent()).toEqual([]);
+  });
+
+  it("stays until all of them are awake", async () => {
+    const own = await ownEndpoint();
+    const [id] = await resting(own, 1);
+    await reopened(own);
+    api.watched.interfere = ({ operation, input }) =>
+      operation === "UpdateItem" && JSON.stringify(input).includes("REMOVE resting")
+        ? failure("ProvisionedThroughputExceededException")
+        : undefined;
+    await sweep();
+    expect(sent()).toEqual([]);
+    expect(await isDue(own)).toBe(true);
+    api.watched.interfere = () => undefined;
+    await sweep();
+    expect(sent()).toEqual([`deliver ${id}`]);
+    expect(await isDue(own)).toBe(false);
+  });
+
+  it("comes after a note that the endpoint is to be off", async () => {
+    const own = await notedEndpoint();
+    await resting(own, 1);
+    const { health } = await own.stored();
+    await putRaw(api, itemOf(webhookHealths, { ...health, reopened_at: health.wake_at }));
+    await sweep();
+    expect(sent()).toEqual([]);
+    expect((await own.stored()).endpoint.status).toBe("auto_disabled");
     expect(await isDue(own)).toBe(false);
   });
 });

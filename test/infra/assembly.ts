@@ -109,7 +109,7 @@ function subject(resource: Json): string {
   if (/TablesVolatile/.test(text)) return "volatile";
   if (/SigningKey/.test(text)) return "signing-key";
   if (/ServiceKey/.test(text)) return "service-key";
-  const queue = /(?:Ladder|Margin)((?:deliver|margin)dead|deliver|retry1m|retry5m|retrylong|margin)[0-9A-F]{8}/.exec(
+  const queue = /(?:Ladder|Margin)((?:deliver|margin)(?:dead)?|deliverunproven|retry(?:1m|5m|long))[0-9A-F]{8}/.exec(
     text,
   )?.[1];
   if (queue !== undefined) return `queue ${queue}`;

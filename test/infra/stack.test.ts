@@ -174,7 +174,7 @@ describe("rights of the functions", () => {
   });
 
   test("the deliverer reads what a delivery needs, writes deliveries and health, and no endpoint", () => {
-    const ladder = ["deliver", "retry1m", "retry5m", "retrylong"];
+    const ladder = ["deliver", "deliverunproven", "retry1m", "retry5m", "retrylong"];
     expect(rightsOf("production", "deliver").sort()).toEqual(
       [
         "Allow dynamodb:BatchGetItem main brk_*|EVT|* brk_*#evt_* brk_*|WHE brk_*#dlv_* brk_*#whe_*",
@@ -496,9 +496,9 @@ describe("what a deployment asks of the account", () => {
 });
 
 describe("the webhook ladder", () => {
-  /** Concurrency of first attempts and of each queue of retries, written out a second time on purpose. */
-  const concurrency = { sandbox: [8, 2, 2, 2], production: [40, 10, 10, 10] } as const;
-  const names = ["deliver", "retry-1m", "retry-5m", "retry-long"] as const;
+  /** Concurrency of both lanes and of each queue of retries, written out a second time on purpose. */
+  const concurrency = { sandbox: [6, 2, 2, 2, 2], production: [35, 5, 10, 10, 10] } as const;
+  const names = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"] as const;
 
   function queueOf(stage: Stage, name: string) {
     const queues = ofType(synthesized(stage), "AWS::SQS::Queue");
@@ -558,7 +558,7 @@ describe("the webhook ladder", () => {
       ComparisonOperator: "GreaterThanThreshold",
     });
     const ages = names.map((name) => alarmOf(`${name}-late`));
-    expect(ages.map(({ Threshold: threshold }) => threshold)).toEqual([300, 366, 630, 1200]);
+    expect(ages.map(({ Threshold: threshold }) => threshold)).toEqual([300, 600, 366, 630, 1200]);
     for (const { MetricName: metric } of ages) expect(metric).toBe("ApproximateAgeOfOldestMessage");
   });
 
@@ -573,6 +573,7 @@ describe("the webhook ladder", () => {
     };
     const [deliver, ...retries] = [
       "DELIVER_QUEUE_URL deliver",
+      "DELIVER_UNPROVEN_QUEUE_URL deliverunproven",
       "RETRY_1M_QUEUE_URL retry1m",
       "RETRY_5M_QUEUE_URL retry5m",
       "RETRY_LONG_QUEUE_URL retrylong",
@@ -677,6 +678,7 @@ describe("what is kept", () => {
       "schedule-failures": 1_209_600,
       "deliver-dead": 1_209_600,
       deliver: 86_400,
+      "deliver-unproven": 86_400,
       "retry-1m": 86_400,
       "retry-5m": 86_400,
       "retry-long": 86_400,
@@ -701,7 +703,7 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual(["brokerage/sandbox/service-key", "brokerage/sandbox/signing-key"]);
   });
 
-  test("provision and the margin sweep run every minute and the other every five, with a dead-letter queue", () => {
+  test("provision and both sweeps run every minute, with a dead-letter queue", () => {
     const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
       properties["ScheduleExpression"],
       at(properties["Target"], "Input"),
@@ -709,7 +711,7 @@ describe("what runs by itself", () => {
     ]);
     expect(schedules).toEqual([
       ["rate(1 minute)", '{"action":"reconcile"}', true],
-      ["rate(5 minutes)", '{"action":"sweep"}', true],
+      ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });
@@ -722,6 +724,7 @@ describe("what runs by itself", () => {
       "counter-failed-open",
       "deliver-dead",
       "deliver-late",
+      "deliver-unproven-late",
       "errors-fast-burn",
       "errors-slow-burn",
       "function-throttles",

@@ -25,7 +25,7 @@ export type SendFault =
 /** An address that takes messages as SQS does and remembers them, for handlers that run inside the test process. */
 export interface QueueEndpoint {
   readonly endpoint: string;
-  /** Environment of a function that sends to the four queues of the ladder, or to that of margins, here. */
+  /** Environment of a function that sends to the queues of the ladder, or to that of margins, here. */
   readonly environment: Readonly<Record<string, string>>;
   /** Messages taken since the last time, in order of arrival. */
   readonly takeMessages: () => SentMessage[];
@@ -89,6 +89,7 @@ function environmentOf(endpoint: string): Record<string, string> {
     AWS_SECRET_ACCESS_KEY: "test",
     AWS_ENDPOINT_URL_SQS: endpoint,
     DELIVER_QUEUE_URL: `${endpoint}/000000000000/deliver`,
+    DELIVER_UNPROVEN_QUEUE_URL: `${endpoint}/000000000000/deliver-unproven`,
     RETRY_1M_QUEUE_URL: `${endpoint}/000000000000/retry-1m`,
     RETRY_5M_QUEUE_URL: `${endpoint}/000000000000/retry-5m`,
     RETRY_LONG_QUEUE_URL: `${endpoint}/000000000000/retry-long`,

@@ -1,0 +1,143 @@
+import { limits } from "../limits.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Outcome } from "./delivery-attempt.ts";
+import type { Probe, WebhookHealth } from "./webhook.ts";
+
+/**
+ * The two lanes of deliveries (ADR 0031). Each has workers of its own, so that a receiver that never answers cannot
+ * hold those that the others need.
+ */
+export type Lane = "proven" | "unproven";
+
+/** Turns business seconds into real milliseconds. */
+type DelayMs = (seconds: number) => number;
+
+/**
+ * Whether an endpoint is proven: it accepted something within the last day and nothing failed since. Health that was
+ * stored before there were lanes has no `proven_at`; its last success counts.
+ */
+export function isProven(health: WebhookHealth, nowMs: number, delayMs: DelayMs): boolean {
+  const { consecutive_failures, last_success_at, proven_at = last_success_at } = health;
+  if (consecutive_failures > 0 || proven_at === null) return false;
+  return nowMs - Date.parse(proven_at) < delayMs(limits.webhooks.proven_seconds);
+}
+
+/** Attempts that an endpoint may have at the same time. */
+export function slotsOf(health: WebhookHealth, nowMs: number, delayMs: DelayMs): number {
+  const { slots_per_endpoint, slots_unproven } = limits.webhooks;
+  return isProven(health, nowMs, delayMs) ? slots_per_endpoint : slots_unproven;
+}
+
+/** What a worker does with a delivery whose time has come. */
+export type Place =
+  | { readonly do: "attempt" }
+  | {
+      readonly do: "move";
+      readonly lane: Lane;
+      /** Whole business seconds. */
+      readonly delay_seconds: number;
+      /** Set when the delivery has to take the endpoint's one place in the lane first. */
+      readonly probe?: Probe;
+    }
+  /** The endpoint has another delivery in the lane, which may soon prove it. */
+  | { readonly do: "come_back"; readonly delay_seconds: number }
+  /** The endpoint is closed and another delivery will probe it: no message is needed until then. */
+  | { readonly do: "rest"; readonly closed_until: string };
+
+/** A message as a worker has it. */
+export interface Arrived {
+  readonly delivery: Pick<Delivery, "id">;
+  readonly lane: Lane;
+  /** How often the message went back. */
+  readonly returns: number;
+}
+
+/**
+ * Decides where a delivery is attempted. Of an unproven endpoint one delivery at a time is let into the unproven lane:
+ * the probe. So that lane never holds more messages than there are unproven endpoints, however many events they get.
+ */
+export function placeOf(arrived: Arrived, health: WebhookHealth, nowMs: number, delayMs: DelayMs): Place {
+  const { delivery, lane, returns } = arrived;
+  if (isProven(health, nowMs, delayMs)) {
+    return lane === "proven" ? { do: "attempt" } : { do: "move", lane: "proven", delay_seconds: 0 };
+  }
+  const now = new Date(nowMs).toISOString();
+  const { closed_until = null } = health;
+  const closed = closed_until !== null && closed_until > now;
+  if (isTaken(health, delivery.id, now)) {
+    return closed ? { do: "rest", closed_until } : { do: "come_back", delay_seconds: comeBackSeconds(returns) };
+  }
+  if (!closed && lane === "unproven") return { do: "attempt" };
+  const openMs = closed ? Date.parse(closed_until) : nowMs;
+  const until = new Date(openMs + delayMs(limits.webhooks.probe_seconds)).toISOString();
+  const own = health.probe?.delivery_id === delivery.id && health.probe.until > now;
+  return {
+    do: "move",
+    lane: "unproven",
+    delay_seconds: Math.ceil((openMs - nowMs) / delayMs(1)),
+    ...(own ? {} : { probe: { delivery_id: delivery.id, until } }),
+  };
+}
+
+/** Whether another delivery is the endpoint's probe or is being attempted. What a dead worker left ends by itself. */
+function isTaken({ probe, slots }: WebhookHealth, deliveryId: string, now: string): boolean {
+  if (probe && probe.delivery_id !== deliveryId && probe.until > now) return true;
+  return Object.entries(slots).some(([id, until]) => id !== deliveryId && until > now);
+}
+
+/** A probe that succeeds takes a moment, one that does not takes ten seconds: the waits grow from one to the other. */
+function comeBackSeconds(returns: number): number {
+  return Math.min(2 ** returns, limits.webhooks.unproven_return_max_seconds);
+}
+
+/** Whether a failed attempt held its worker for long: nothing was answered, or something that came late. */
+export function isSilence({ error, duration_ms }: Pick<Outcome, "error" | "duration_ms">): boolean {
+  if (error === null || error === "worker_crash") return false;
+  return error === "timeout" || duration_ms >= limits.webhooks.connect_timeout_ms;
+}
+
+/** How long an endpoint is closed after so many attempts in a row that nobody answered, in business seconds. */
+export function closingSeconds(timeouts: number): number {
+  const { closed_min_seconds, closed_max_seconds } = limits.webhooks;
+  return Math.min(closed_min_seconds * 2 ** (timeouts - 1), closed_max_seconds);
+}
+
+/** Members of an endpoint's health that say for how long it is closed. */
+export type Closing = Required<Pick<WebhookHealth, "timeouts_in_a_row" | "closed_until">>;
+
+/**
+ * What an unanswered attempt makes of an endpoint. A proven one becomes unproven by it and no more; of several attempts
+ * that ran side by side only the first closes it. Undefined when nothing changes.
+ */
+export function closingAfter(health: WebhookHealth, nowMs: number, delayMs: DelayMs): Closing | undefined {
+  const { closed_until = null, timeouts_in_a_row: before = 0 } = health;
+  if (isProven(health, nowMs, delayMs)) return undefined;
+  if (closed_until !== null && Date.parse(closed_until) > nowMs) return undefined;
+  const timeouts_in_a_row = before + 1;
+  const until = new Date(nowMs + delayMs(closingSeconds(timeouts_in_a_row))).toISOString();
+  return { timeouts_in_a_row, closed_until: until };
+}
+
+/**
+ * Whether the sweep leaves an overdue delivery of an endpoint at rest: one that was closed since its last success needs
+ * one probe, which it gets, and a message for each of thousands would keep those waiting that come after them.
+ */
+export function restsOn(health: WebhookHealth | undefined, probeIsSent: boolean): boolean {
+  return probeIsSent && Boolean(health?.closed_until);
+}
+
+/**
+ * Until when a delivery rests whose endpoint is closed: to the end of the closing, and a quarter of the time by which
+ * it is late already, so that those of an endpoint that is gone for days cost little. A success wakes them all,
+ * whatever they wait for. `chance` from 0 up to 1 spreads them.
+ */
+export function restUntil(
+  { next_attempt_at }: Pick<Delivery, "next_attempt_at">,
+  closedUntil: string,
+  { nowMs, delayMs, chance }: { readonly nowMs: number; readonly delayMs: DelayMs; readonly chance: number },
+): string {
+  const { rest_spread_seconds, rest_max_seconds } = limits.webhooks;
+  const late = next_attempt_at === null ? 0 : Math.max(0, nowMs - Date.parse(next_attempt_at));
+  const rest = Math.max(Date.parse(closedUntil), nowMs + Math.min(late / 4, delayMs(rest_max_seconds)));
+  return new Date(Math.ceil(rest + chance * delayMs(rest_spread_seconds))).toISOString();
+}

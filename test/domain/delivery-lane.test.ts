@@ -1,0 +1,213 @@
+import { describe, expect, it } from "vitest";
+import {
+  closingAfter,
+  closingSeconds,
+  isProven,
+  isSilence,
+  type Place,
+  placeOf,
+  restUntil,
+  slotsOf,
+} from "../../shared/domain/delivery-lane.ts";
+import { amendEndpoint, draftHealth, type WebhookHealth } from "../../shared/domain/webhook.ts";
+import { limits } from "../../shared/limits.ts";
+import { accepted, changesOf, decisionContext, decisionTime, someEndpoint } from "../support/decisions.ts";
+
+const nowMs = Date.parse(decisionTime);
+const realTime = (seconds: number) => seconds * 1000;
+const at = (seconds: number) => new Date(nowMs + seconds * 1000).toISOString();
+const day = 24 * 3600;
+const fresh = draftHealth(someEndpoint());
+const proven: WebhookHealth = { ...fresh, proven_at: at(-60), last_success_at: at(-60) };
+const { proven_at: _, timeouts_in_a_row: __, closed_until: ___, probe: ____, reopened_at: _____, ...older } = fresh;
+
+describe("an endpoint is proven", () => {
+  it.each<readonly [string, WebhookHealth, boolean]>([
+    ["not before its first success", fresh, false],
+    ["by a success", proven, true],
+    ["for a day", { ...proven, proven_at: at(1 - day) }, true],
+    ["not for longer than a day", { ...proven, proven_at: at(-day) }, false],
+    ["not with a failure since", { ...proven, consecutive_failures: 1 }, false],
+    ["not by a success at the address before", { ...proven, proven_at: null }, false],
+    ["by the last success that was stored before there were lanes", { ...older, last_success_at: at(-60) }, true],
+    ["not without one", older, false],
+  ])("%s", (_, health, is) => {
+    expect(isProven(health, nowMs, realTime)).toBe(is);
+    expect(slotsOf(health, nowMs, realTime)).toBe(is ? 4 : 1);
+  });
+
+  it("for a shorter time where business time passes faster", () => {
+    expect(isProven({ ...proven, proven_at: at(-144) }, nowMs, (seconds) => (seconds * 1000) / 600)).toBe(false);
+    expect(isProven({ ...proven, proven_at: at(-143) }, nowMs, (seconds) => (seconds * 1000) / 600)).toBe(true);
+  });
+});
+
+describe("a delivery", () => {
+  const own = { id: "dlv_1" };
+  const probeOf = (delivery_id: string, seconds: number) => ({ probe: { delivery_id, until: at(seconds) } });
+  const closed = { ...fresh, consecutive_failures: 3, timeouts_in_a_row: 2, closed_until: at(60) };
+  const takes = (seconds: number) => ({ delivery_id: own.id, until: at(seconds) });
+  const toProbe = (delay_seconds: number, until: number): Place => ({
+    do: "move",
+    lane: "unproven",
+    delay_seconds,
+    probe: takes(until),
+  });
+
+  it.each<readonly [string, "proven" | "unproven", WebhookHealth, Place]>([
+    ["of a proven endpoint is attempted", "proven", proven, { do: "attempt" }],
+    [
+      "of a proven endpoint leaves the other lane",
+      "unproven",
+      proven,
+      { do: "move", lane: "proven", delay_seconds: 0 },
+    ],
+    ["of an unproven endpoint is moved as its probe", "proven", fresh, toProbe(0, 60)],
+    ["of older health is moved as well", "proven", older, toProbe(0, 60)],
+    [
+      "that is the probe is moved again without a new note",
+      "proven",
+      { ...fresh, ...probeOf("dlv_1", 9) },
+      { do: "move", lane: "unproven", delay_seconds: 0 },
+    ],
+    ["whose note is over takes it anew", "proven", { ...fresh, ...probeOf("dlv_1", 0) }, toProbe(0, 60)],
+    ["of an unproven endpoint is attempted in its lane", "unproven", fresh, { do: "attempt" }],
+    ["that is the probe is attempted in its lane", "unproven", { ...fresh, ...probeOf("dlv_1", 9) }, { do: "attempt" }],
+    [
+      "beside another probe comes back",
+      "proven",
+      { ...fresh, ...probeOf("dlv_2", 9) },
+      { do: "come_back", delay_seconds: 1 },
+    ],
+    [
+      "beside another probe is not attempted in the lane either",
+      "unproven",
+      { ...fresh, ...probeOf("dlv_2", 9) },
+      { do: "come_back", delay_seconds: 1 },
+    ],
+    [
+      "beside another attempt comes back",
+      "proven",
+      { ...fresh, slots: { dlv_2: at(9) } },
+      { do: "come_back", delay_seconds: 1 },
+    ],
+    ["beside a probe that never came takes its place", "proven", { ...fresh, ...probeOf("dlv_2", 0) }, toProbe(0, 60)],
+    [
+      "beside an attempt whose worker died takes its place",
+      "proven",
+      { ...fresh, slots: { dlv_2: at(0) } },
+      toProbe(0, 60),
+    ],
+    ["of a closed endpoint is its probe after the closing", "proven", closed, toProbe(60, 120)],
+    [
+      "of a closed endpoint that comes too early is delayed again",
+      "unproven",
+      { ...closed, ...probeOf("dlv_1", 120) },
+      { do: "move", lane: "unproven", delay_seconds: 60 },
+    ],
+    [
+      "of a closed endpoint rests beside its probe",
+      "proven",
+      { ...closed, ...probeOf("dlv_2", 120) },
+      { do: "rest", closed_until: at(60) },
+    ],
+    ["of an endpoint whose closing is over is its probe", "proven", { ...closed, closed_until: at(0) }, toProbe(0, 60)],
+  ])("%s", (_, lane, health, place) => {
+    expect(placeOf({ delivery: own, lane, returns: 0 }, health, nowMs, realTime)).toEqual(place);
+  });
+
+  it("comes back ever later, so that it outlives a probe that is not answered", () => {
+    const busy = { ...fresh, ...probeOf("dlv_2", 9) };
+    const delays = [0, 1, 2, 3, 4, 11].map((returns) =>
+      placeOf({ delivery: own, lane: "proven", returns }, busy, nowMs, realTime),
+    );
+    expect(delays).toEqual([1, 2, 4, 8, 8, 8].map((delay_seconds) => ({ do: "come_back", delay_seconds })));
+    const { max_returns, attempt_timeout_ms } = limits.webhooks;
+    expect(1 + 2 + 4 + 8 * (max_returns - 3)).toBeGreaterThan(2 * (attempt_timeout_ms / 1000));
+  });
+
+  it("is delayed by whole seconds, never less than the closing", () => {
+    const health = { ...closed, closed_until: new Date(nowMs + 1).toISOString() };
+    expect(placeOf({ delivery: own, lane: "proven", returns: 0 }, health, nowMs, realTime)).toMatchObject({
+      delay_seconds: 1,
+    });
+    const faster = (seconds: number) => seconds * 10;
+    expect(placeOf({ delivery: own, lane: "proven", returns: 0 }, closed, nowMs, faster)).toMatchObject({
+      delay_seconds: 6000,
+    });
+  });
+});
+
+describe("a closing", () => {
+  it("lasts 30 s, doubling to five minutes", () => {
+    expect([1, 2, 3, 4, 5, 6, 1000].map(closingSeconds)).toEqual([30, 60, 120, 240, 300, 300, 300]);
+  });
+
+  it.each<readonly [string, WebhookHealth, ReturnType<typeof closingAfter>]>([
+    ["begins with an attempt that nobody answered", fresh, { timeouts_in_a_row: 1, closed_until: at(30) }],
+    ["begins at older health too", older, { timeouts_in_a_row: 1, closed_until: at(30) }],
+    [
+      "is longer after the one before",
+      { ...fresh, timeouts_in_a_row: 3, closed_until: at(-1) },
+      { timeouts_in_a_row: 4, closed_until: at(240) },
+    ],
+    ["is not made of a proven endpoint", proven, undefined],
+    ["is not made longer by an attempt beside it", { ...fresh, timeouts_in_a_row: 1, closed_until: at(20) }, undefined],
+  ])("%s", (_, health, closing) => {
+    expect(closingAfter(health, nowMs, realTime)).toEqual(closing);
+  });
+
+  it.each([
+    ["timeout", 10_000, true],
+    ["timeout", 0, true],
+    ["http_status", 2999, false],
+    ["http_status", 3000, true],
+    ["connection_reset", 9000, true],
+    ["connection_refused", 5, false],
+    ["worker_crash", 20_000, false],
+    [null, 9000, false],
+  ] as const)("follows %s after %i ms: %s", (error, duration_ms, is) => {
+    expect(isSilence({ error, duration_ms })).toBe(is);
+  });
+
+  it.each<readonly [string, number, number, number]>([
+    ["ends the rest of a new delivery", 0, 0, 60],
+    ["is exceeded by a spread", 0, 0.5, 75],
+    ["is exceeded by a quarter of the time that the delivery is late", -1200, 0, 300],
+    ["is exceeded by an hour at most", -5 * day, 0, 3600],
+    ["counts a delivery as on time that is early", 600, 0, 60],
+  ])("%s", (_, due, chance, rest) => {
+    const delivery = { next_attempt_at: at(due) };
+    expect(restUntil(delivery, at(60), { nowMs, delayMs: realTime, chance })).toBe(at(rest));
+  });
+
+  it.each<readonly [string, object, string | null, number]>([
+    ["ends at once with another address", { url: "https://hooks.example.com/other" }, decisionTime, 3],
+    ["goes on when something else is changed", { description: "x" }, at(60), 3],
+  ])("%s", (_, patch, closed_until, failures) => {
+    const health = { ...proven, consecutive_failures: 3, timeouts_in_a_row: 2, closed_until: at(60) };
+    const rules = { local: false, unknownAccounts: [] };
+    const decision = accepted(amendEndpoint({ endpoint: someEndpoint(), health }, patch, rules, decisionContext()));
+    expect(decision.result.health).toMatchObject({ closed_until, consecutive_failures: failures });
+    const moved = closed_until === decisionTime;
+    expect(decision.result.health.proven_at).toBe(moved ? null : proven.proven_at);
+    expect(changesOf(decision.changes, "adjust")).toHaveLength(moved ? 1 : 0);
+  });
+
+  it("is forgotten when the endpoint is switched on again", () => {
+    const health = {
+      ...proven,
+      consecutive_failures: 3,
+      timeouts_in_a_row: 2,
+      closed_until: at(60),
+      reopened_at: at(-9),
+    };
+    const rules = { local: false, unknownAccounts: [] };
+    const endpoint = someEndpoint({ status: "disabled" });
+    const decision = amendEndpoint({ endpoint, health }, { status: "enabled" }, rules, decisionContext());
+    expect(decision).toMatchObject({
+      ok: true,
+      result: { health: { ...fresh, last_success_at: proven.last_success_at } },
+    });
+  });
+});
