@@ -1,0 +1,187 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Cloud, startCloud } from "../../infra/local/cloud.ts";
+import { synthesizeOnce } from "../../infra/local/synthesis.ts";
+import { helpAsked, readArguments, runCommand, wholeNumber } from "../../shared/runtime/command-line.ts";
+import { type ApiClient, someClient } from "../support/api-client.ts";
+import { newApplication } from "../support/application.ts";
+import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { eventually } from "../support/wait.ts";
+import { callsTo, eventOf, quantiles, register } from "../support/webhooks.ts";
+
+const help = `Measures what receivers that never answer cost those that do, in one run of the local service.
+
+npm run bench:lanes -- [options]
+  --seconds <n>    length of each part of the run (default 60)
+  --pace <n>       events a second of the brokerage with the proven endpoint (default 2)
+  --flood <n>      events a second of the brokerage with the silent endpoints; each goes to all of them (default 1)
+  --silent <list>  how many fresh silent endpoints, part by part (default 1,2,20)
+  --help           this text
+
+Every part has silent endpoints of a new brokerage; a third brokerage opens a fresh endpoint every ten seconds, whose
+first delivery is timed. The last part has as many endpoints as the one before it, and they answer: what the proven
+one loses there it loses to the work of this machine, and to no silence. Ends with 1 when the proven endpoint's 99th
+percentile from commit to receipt is not under twice its value alone, or when a fresh endpoint waits for more than
+90 s.`;
+
+/** What must hold. */
+const most = { ratio: 2, first_delivery_ms: 90_000 };
+const freshEveryMs = 10_000;
+
+interface Part {
+  readonly silent: number;
+  /** Whether they answer after all. */
+  readonly answering: boolean;
+  readonly seconds: number;
+  readonly pace: number;
+  readonly flood: number;
+}
+
+interface Measured extends Part {
+  readonly median: number;
+  readonly p99: number;
+  /** Milliseconds from the commit of a fresh endpoint's first event to its receipt. */
+  readonly first_deliveries: readonly number[];
+}
+
+const pauseUntil = (ms: number) => new Promise((done) => setTimeout(done, Math.max(0, ms - Date.now())));
+
+/** Does something so many times a second, until the time is over; waits for what was begun. */
+async function paced(perSecond: number, endMs: number, work: (turn: number) => Promise<void>): Promise<void> {
+  const startMs = Date.now();
+  const begun: Promise<void>[] = [];
+  for (let turn = 0; perSecond > 0; turn += 1) {
+    const atMs = startMs + (turn * 1000) / perSecond;
+    if (atMs >= endMs) break;
+    await pauseUntil(atMs);
+    begun.push(work(turn));
+  }
+  await Promise.all(begun);
+}
+
+async function makeClient(api: ApiClient): Promise<void> {
+  const { status, text } = await api.call("POST", "/clients", { body: someClient() });
+  if (status !== 201) throw new Error(`POST /clients answered ${status}: ${text}`);
+}
+
+const latencyOf = (call: Received) => call.atMs - Date.parse(eventOf(call).created_at);
+
+class Bench {
+  private readonly cloud: Cloud;
+  private readonly receiver: Receiver;
+  private turn = 0;
+
+  constructor(cloud: Cloud, receiver: Receiver) {
+    this.cloud = cloud;
+    this.receiver = receiver;
+  }
+
+  /** A brokerage with a proven endpoint at `/proven`. */
+  async prove(): Promise<ApiClient> {
+    this.receiver.answer = ({ path }, reply) => {
+      if (!path.startsWith("/silent")) reply.end();
+    };
+    const { api } = await newApplication(this.cloud);
+    await register(api, `${this.receiver.url}/proven`);
+    for (let event = 1; event <= 20; event += 1) {
+      await makeClient(api);
+      await eventually(() => callsTo(this.receiver, "/proven").length >= event || undefined, 60_000);
+    }
+    return api;
+  }
+
+  /** One part of the run: its silent endpoints are new, and are removed at its end. */
+  async measure(api: ApiClient, part: Part): Promise<Measured> {
+    this.turn += 1;
+    this.receiver.received.splice(0);
+    const silent = part.silent > 0 ? await this.openOthers(part) : undefined;
+    const { api: fresh } = await newApplication(this.cloud);
+    const endMs = Date.now() + part.seconds * 1000;
+    const first: number[] = [];
+    let made = 0;
+    await Promise.all([
+      paced(part.pace, endMs, async () => {
+        await makeClient(api);
+        made += 1;
+      }),
+      silent && paced(part.flood, endMs, () => makeClient(silent.api)),
+      paced(1000 / freshEveryMs, endMs, async (number) => {
+        first.push(await this.firstDelivery(fresh, `/fresh-${this.turn}-${number}`));
+      }),
+    ]);
+    await eventually(() => callsTo(this.receiver, "/proven").length >= made || undefined, 900_000);
+    const { median, p99 } = quantiles(callsTo(this.receiver, "/proven").map(latencyOf));
+    for (const id of silent?.ids ?? []) await silent?.api.call("DELETE", `/webhook_endpoints/${id}`);
+    return { ...part, median, p99, first_deliveries: first };
+  }
+
+  private async openOthers({ silent, answering }: Part): Promise<{ readonly api: ApiClient; readonly ids: string[] }> {
+    const { api } = await newApplication(this.cloud);
+    const url = `${this.receiver.url}/${answering ? "answering" : "silent"}`;
+    const ids: string[] = [];
+    while (ids.length < silent) ids.push((await register(api, `${url}-${ids.length}`)).id);
+    return { api, ids };
+  }
+
+  /** Opens an endpoint, makes one event and waits for it; then the endpoint goes, so that the next one is alone. */
+  private async firstDelivery(api: ApiClient, path: string): Promise<number> {
+    const { id } = await register(api, this.receiver.url + path);
+    await makeClient(api);
+    const call = await eventually(() => callsTo(this.receiver, path)[0], 900_000);
+    await api.call("DELETE", `/webhook_endpoints/${id}`);
+    return latencyOf(call);
+  }
+}
+
+function report(alone: Measured, measured: readonly Measured[]): boolean {
+  const ms = (value: number) => String(Math.round(value)).padStart(8);
+  console.log("  silent  median ms   p99 ms  p99 ratio  first delivery of a fresh endpoint, ms: median, longest");
+  let held = true;
+  for (const part of [alone, ...measured]) {
+    const ratio = part.p99 / alone.p99;
+    const first = { middle: quantiles(part.first_deliveries).median, longest: Math.max(...part.first_deliveries) };
+    held &&= part === alone || part.answering || (ratio < most.ratio && first.longest <= most.first_delivery_ms);
+    const figures = `${ms(part.silent)} ${ms(part.median)}  ${ms(part.p99)}   ${ratio.toFixed(2).padStart(8)}`;
+    const name = part.answering ? "  (these answer)" : "";
+    console.log(`${figures}  ${ms(first.middle)}, ${ms(first.longest)}${name}`);
+  }
+  return held;
+}
+
+async function main(): Promise<void> {
+  if (helpAsked(help)) return;
+  const { values } = readArguments({
+    seconds: { type: "string", default: "60" },
+    pace: { type: "string", default: "2" },
+    flood: { type: "string", default: "1" },
+    silent: { type: "string", default: "1,2,20" },
+  });
+  const seconds = wholeNumber("seconds", values.seconds, 10);
+  const pace = wholeNumber("pace", values.pace, 1, 15);
+  const flood = wholeNumber("flood", values.flood, 0, 15);
+  const counts = values.silent.split(",").map((count) => wholeNumber("silent", count, 1, 20));
+  const { directory: assemblyDir } = await synthesizeOnce("sandbox", resolve(join(".local", "cdk")), console.log);
+  const dataDir = mkdtempSync(join(tmpdir(), "brokerage-lanes-"));
+  const receiver = await startReceiver();
+  try {
+    const cloud = await startCloud({ assemblyDir, dataDir, port: 0, timeScale: 1 });
+    try {
+      const bench = new Bench(cloud, receiver);
+      const api = await bench.prove();
+      const part = { seconds, pace, flood, answering: false };
+      const alone = await bench.measure(api, { ...part, silent: 0 });
+      const measured: Measured[] = [];
+      for (const silent of counts) measured.push(await bench.measure(api, { ...part, silent }));
+      measured.push(await bench.measure(api, { ...part, silent: counts.at(-1) ?? 1, answering: true }));
+      if (!report(alone, measured)) process.exitCode = 1;
+    } finally {
+      await cloud.stop();
+    }
+  } finally {
+    await receiver.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+await runCommand(main);
