@@ -44,8 +44,8 @@ export const maxResources = 450;
 /** CloudFormation takes templates of 1 MB; a page below that is left for the upload's own additions. */
 export const maxTemplateBytes = 1_000_000;
 
-/** Settings that exist for one machine only and open what is closed in the cloud. */
-const localSettings = ["BROKERAGE_LOCAL", "WEBHOOK_ALLOW_CIDRS"] as const;
+/** Settings that exist for one machine only: they open, or stretch, what is bounded in the cloud. */
+const localSettings = ["BROKERAGE_LOCAL", "BUDGET_FACTOR", "WEBHOOK_ALLOW_CIDRS"] as const;
 
 /** AWS asks for a visibility timeout of six function timeouts, so that a retried batch is not delivered twice. */
 const visibilityTimeouts = 6;

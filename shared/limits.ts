@@ -123,13 +123,15 @@ export const limits = {
     conflict_tries: 10,
     /** Full jitter between these two, doubling. */
     conflict_delay_min_ms: 50,
-    conflict_delay_max_ms: 1600,
+    conflict_delay_max_ms: 800,
     /** Times a decision is made again after its condition failed, each after a new read. */
     decision_tries: 10,
     /** Items that one transaction holds (DynamoDB). */
     max_items: 100,
     /** All of it ends this long before the function's own timeout. */
     reserve_ms: 1000,
+    /** Seconds after which what met others every time may come again. */
+    retry_after_seconds: 1,
   },
   events: {
     /** Events that one publishing transaction numbers (DynamoDB: 100 items in one transaction). */
@@ -380,10 +382,34 @@ export const limits = {
     /** A start that takes longer is not rehearsed further: Lambda gives it ten seconds (AWS docs: init phase). */
     rehearsal_ms: 1000,
   },
-  /** Calls of AWS, in the SDK's words: milliseconds for a connection to stand, and for an answer to begin. */
+  /** One request, from its arrival in a function to its answer (ADR 0032). */
+  request: {
+    /** Time of a request that reads, and of one that changes something. */
+    read_budget_ms: 3000,
+    write_budget_ms: 5000,
+    /** An answer is there so long before the function's timeout, whatever a request takes. */
+    answer_reserve_ms: 1000,
+    /** Seconds after which a request that was given up may come again. */
+    retry_after_seconds: 2,
+  },
+  /** Calls of AWS. */
   calls: {
-    connectionTimeout: 1000,
-    requestTimeout: 3000,
-    throwOnRequestTimeout: true,
+    /** Tries of a call that is throttled, fails at the service or loses its connection: the SDK's, and no others. */
+    attempts: 3,
+    /** In the SDK's words: milliseconds for a connection to stand, for an answer to begin, and between two requests. */
+    handler: {
+      connectionTimeout: 1000,
+      requestTimeout: 1500,
+      throwOnRequestTimeout: true,
+      /** Services keep an idle connection for longer; sockets on the way, such as NAT, for 350 s (AWS docs). */
+      idleConnectionTimeout: 15_000,
+    },
+    /** The same for what changes API keys, which no caller waits for. */
+    slow_handler: {
+      connectionTimeout: 1000,
+      requestTimeout: 5000,
+      throwOnRequestTimeout: true,
+      idleConnectionTimeout: 15_000,
+    },
   },
 } as const;

@@ -6,7 +6,8 @@ import { limits } from "../../shared/limits.ts";
 import { retryFeedReject } from "../../shared/routes/feed.ts";
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
-export const handler = await ingest(retryFeedReject, async ({ path, body, caller, load, newContext, remainingMs }) => {
+export const handler = await ingest(retryFeedReject, async ({ path, body, caller, load, ...request }) => {
+  const { newContext, remainingMs, inFullTime } = request;
   const { id = "", seq = "" } = path;
   if (!/^[1-9]\d{0,14}$/.test(seq)) return undefined;
   const { source, reject } = await load({
@@ -23,6 +24,6 @@ export const handler = await ingest(retryFeedReject, async ({ path, body, caller
     newContext,
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
-  const [result] = await applyBatch(run, [readFeedItem(JSON.parse(reject.item))]);
+  const [result] = await inFullTime(() => applyBatch(run, [readFeedItem(JSON.parse(reject.item))]));
   return result;
 });

@@ -8,7 +8,8 @@ import { limits } from "../../shared/limits.ts";
 import { sendFeedBatch } from "../../shared/routes/feed.ts";
 
 /** `POST /feed/sources/{id}/batches` */
-export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, newContext, remainingMs }) => {
+export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, ...request }) => {
+  const { newContext, remainingMs, inFullTime } = request;
   const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
   if (source === undefined) return undefined;
   const plan = planBatch(source.next_seq, body);
@@ -21,6 +22,8 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
   await beat(source);
-  const results = await applyBatch(run, plan.fresh.map(readFeedItem));
-  return receiptBody(await advanceSource(source, results), plan.known, results);
+  return inFullTime(async () => {
+    const results = await applyBatch(run, plan.fresh.map(readFeedItem));
+    return receiptBody(await advanceSource(source, results), plan.known, results);
+  });
 });

@@ -1,16 +1,20 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from "aws-lambda";
+import { limits } from "../../shared/limits.ts";
 import { gatewayKeyOf } from "../../shared/oauth/application-draws.ts";
 import { authorizeBearer, liveScopes } from "../../shared/oauth/authorize.ts";
+import { withinBudget } from "../../shared/runtime/budget.ts";
+import { env } from "../../shared/runtime/env.ts";
 
 /**
  * Lambda authorizer of the API. Its answer is cached, so it allows the whole stage; scopes are checked per endpoint.
+ * When it cannot read what a token names within its budget it fails: API Gateway answers with 503 and caches nothing.
  */
 export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> {
   const headers = Object.entries(event.multiValueHeaders ?? {});
   const given = headers
     .filter(([name]) => name.toLowerCase() === "authorization")
     .flatMap(([, values]) => values ?? []);
-  const authorized = await authorizeBearer(given);
+  const authorized = await withinBudget(limits.request.read_budget_ms * env.budgetFactor, () => authorizeBearer(given));
   // API Gateway takes exactly this text for "answer 401".
   if (authorized === undefined) throw new Error("Unauthorized");
   const { application } = authorized;

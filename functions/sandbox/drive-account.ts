@@ -5,9 +5,10 @@ import { overtaken } from "../../shared/http/sandbox-market.ts";
 import { driveSandboxAccount } from "../../shared/routes/sandbox-market.ts";
 
 /** `POST /sandbox/accounts/{id}/drive` */
-export const handler = await ingest(driveSandboxAccount, async ({ path, body, caller, newContext, remainingMs }) => {
+export const handler = await ingest(driveSandboxAccount, async ({ path, body, caller, ...request }) => {
+  const { newContext, remainingMs, inFullTime } = request;
   const attempted = { tenant_id: caller.tenant_id, newContext, remainingMs };
-  const driven = await driveAccount(attempted, path["id"] ?? "", body);
+  const driven = await inFullTime(() => driveAccount(attempted, path["id"] ?? "", body));
   if (driven.kind === "refused") throw refused(driven.refusal);
   if (driven.kind === "overtaken") throw overtaken();
   return driven.kind === "driven" ? driven.body : undefined;

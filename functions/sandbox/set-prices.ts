@@ -10,8 +10,9 @@ import { setSandboxPrices } from "../../shared/routes/sandbox-market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `POST /sandbox/prices` */
-export const handler = await ingest(setSandboxPrices, async ({ body: { prices }, caller, newContext, remainingMs }) => {
+export const handler = await ingest(setSandboxPrices, async ({ body: { prices }, caller, ...request }) => {
   const { tenant_id } = caller;
+  const { newContext, remainingMs, inFullTime } = request;
   const names = prices.map(({ symbol }) => symbol);
   const market = await readQuoted(tenant_id, names);
   const refusal = refusePrices(market, prices, nowIso());
@@ -19,7 +20,8 @@ export const handler = await ingest(setSandboxPrices, async ({ body: { prices },
   const set = await setPrices(tenant_id, prices, market);
   const quotes = set.filter((quote) => quote !== undefined);
   if (quotes.length < set.length) throw overtaken();
-  const acted = await actOn({ tenant_id, newContext, remainingMs }, quotes, limits.sandbox.max_effects);
+  const attempted = { tenant_id, newContext, remainingMs };
+  const acted = await inFullTime(() => actOn(attempted, quotes, limits.sandbox.max_effects));
   const seeds = new Map(prices.map((change) => [change.symbol, seedOf(change)]));
   const data = quotes.map((quote) => priceBody(quote, seeds.get(quote.symbol) ?? null));
   return { object: "sandbox_prices", data, effects: effectsBody(acted) };

@@ -428,6 +428,7 @@ class RunningCloud implements Cloud {
   /** Variables of the runner for a function; addresses of AWS in the template's values become local ones. */
   private variablesOf(definition: FunctionDefinition): Record<string, string> {
     const { timeScale = 1, strictEgress = false } = this.options;
+    const { BUDGET_FACTOR: budgetFactor } = process.env;
     const replaced = Object.entries(definition.environment).map(([name, value]) => [name, this.localized(value)]);
     return {
       ...Object.fromEntries(replaced),
@@ -438,6 +439,7 @@ class RunningCloud implements Cloud {
       AWS_SECRET_ACCESS_KEY: "local",
       NODE_COMPILE_CACHE: join(this.logs, "..", "compile-cache"),
       ...(timeScale !== 1 && { TIME_SCALE: String(timeScale) }),
+      ...(budgetFactor !== undefined && { BUDGET_FACTOR: budgetFactor }),
       ...(!strictEgress && { BROKERAGE_LOCAL: "1" }),
     };
   }

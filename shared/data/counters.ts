@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
+import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { failureCounters, rateCounters } from "./entities.ts";
@@ -38,10 +39,11 @@ export interface RateVerdict {
   readonly retry_after_seconds: number;
 }
 
-// No retry: a counter that is asked twice for one request would count it twice. It uses the connections of the other
-// client, so that whichever made one first made it for both.
-const counterTable = DynamoDBDocumentClient.from(
-  new DynamoDBClient({ maxAttempts: 1, requestHandler: table.config.requestHandler }),
+// One try: a request does not wait for a counter that fails. Only where a connection that was reused turns out to be
+// closed the handler sends once more, so a count may be one too high and is never too low (ADR 0032). It uses the
+// connections of the other client, so that whichever made one first made it for both.
+const counterTable = bounded(
+  DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 1, requestHandler: table.config.requestHandler })),
 );
 
 /** A counter that is not there in time is not waited for. */

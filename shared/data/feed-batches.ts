@@ -10,6 +10,7 @@ import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
+import { isUnavailable, Unavailable } from "../runtime/unavailable.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
 import { feedSources, type Key, orders, pulses, trades, uniques } from "./entities.ts";
 import { deferred, type FeedRun, type PlacedItem, settleItem } from "./feed-items.ts";
@@ -83,7 +84,8 @@ async function settledOrDeferred(run: FeedRun, item: PlacedItem): Promise<FeedRe
   } catch (error) {
     const { name, message, stack } = error as Error;
     log.error("An item of a feed failed.", { source: run.source.id, seq, error: name, message, stack });
-    return deferred(seq, "internal_error", "The service failed; nothing was changed by this item.");
+    const code = isUnavailable(error) ? "service_unavailable" : "internal_error";
+    return deferred(seq, code, "The service failed. Send it again: an item is applied once.");
   }
 }
 
@@ -192,7 +194,7 @@ export async function advanceSource(source: FeedSource, results: readonly FeedRe
     if (known === undefined) throw new Error(`The source ${source.id} is gone.`);
     before = known;
   }
-  throw new Error(`The source ${source.id} changes all the time.`);
+  throw new Unavailable(`The source ${source.id} changes all the time.`);
 }
 
 /** Notes that a source is alive. Late for a moment or written twice it does no harm. */

@@ -9,6 +9,7 @@ import { followed } from "../domain/trading/watch.ts";
 import { isComplete, reversedFrom, type Surroundings, type Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
+import { Unavailable } from "../runtime/unavailable.ts";
 import type { UpdateAccount } from "../schema/account.ts";
 import { ledgers } from "./entities.ts";
 import { positionsOf } from "./holdings.ts";
@@ -93,7 +94,7 @@ async function ledgerFrom({ tenant_id, account_id, seq }: Balance, from: number)
     if (entries.length === seq - from + 1) return entries;
     await pause(backoffMs(attempt));
   }
-  throw new Error(`The ledger of ${account_id} is not complete from entry ${from} to ${seq}.`);
+  throw new Unavailable(`The ledger of ${account_id} is not complete from entry ${from} to ${seq}.`);
 }
 
 /** Decides a change of an account; with open positions also what it means for their margin. */

@@ -5,12 +5,13 @@ import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
+import { isThrottle, isUnavailable, Unavailable } from "../runtime/unavailable.ts";
 import { overdue, type Swept } from "./due.ts";
 import { eventId, events, type Outbox, type OutboxPart, outboxes, type PublishedEvent, sequences } from "./entities.ts";
 import { addressees, fanOut, fanOutAgain } from "./fan-out.ts";
 import { partKeys, type WaitingEvent } from "./outbox.ts";
 import { lastSequence } from "./sequences.ts";
-import { backoffMs, isThrottle, readKeys } from "./store.ts";
+import { backoffMs, readKeys } from "./store.ts";
 import { table } from "./table.ts";
 import { endpointsOf } from "./webhook-reads.ts";
 import { putNew, type TransactItem } from "./write.ts";
@@ -33,21 +34,24 @@ export async function publishOutbox(items: readonly Outbox[]): Promise<ReadonlyS
   return failed;
 }
 
-/** One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone. */
+/**
+ * One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone. A
+ * table that cannot be asked is no item's fault: halves would only ask it more often, so the batch comes again whole.
+ */
 async function publishIsolated(tenant: string, batch: readonly Outbox[]): Promise<readonly string[]> {
   try {
     await publishBatch(tenant, batch);
     return [];
   } catch (error) {
-    if (batch.length > 1) {
+    if (batch.length > 1 && !isUnavailable(error)) {
       const middle = Math.ceil(batch.length / 2);
       const first = await publishIsolated(tenant, batch.slice(0, middle));
       return [...first, ...(await publishIsolated(tenant, batch.slice(middle)))];
     }
-    countMetric("EventPublishFailed");
-    const [only] = batch;
-    log.error("An outbox item could not be published.", { outbox_id: only?.id, error: (error as Error).name });
-    return only === undefined ? [] : [only.id];
+    countMetric("EventPublishFailed", batch.length);
+    const ids = batch.map(({ id }) => id);
+    log.error("Outbox items could not be published.", { outbox_ids: ids, error: (error as Error).name });
+    return ids;
   }
 }
 
@@ -85,7 +89,7 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
       gone.push(...waiting.filter((_, index) => result.has(index)));
       waiting = waiting.filter((_, index) => !result.has(index));
     }
-    if (attempt === limits.commit.conflict_tries) throw new Error("The event counter is too contended.");
+    if (attempt === limits.commit.conflict_tries) throw new Unavailable("The event counter is too contended.");
     if (waiting.length > 0) await pause(backoffMs(attempt));
   }
   await fanOut(published);

@@ -1,5 +1,6 @@
 import { SendMessageBatchCommand, type SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
 import { limits } from "../limits.ts";
+import { bounded } from "../runtime/budget.ts";
 import { pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { chance } from "../runtime/ids.ts";
@@ -39,10 +40,7 @@ export function queueOf(arn: string): DeliveryQueue {
 
 const deliveryQueues = Object.keys(env.queues) as DeliveryQueue[];
 
-const sqs = new SQSClient({
-  maxAttempts: 3,
-  requestHandler: limits.calls,
-});
+const sqs = bounded(new SQSClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }));
 
 /** A message of any queue, and how it is sent. */
 export interface OutgoingMessage {

@@ -11,6 +11,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { chance } from "../runtime/ids.ts";
+import { isThrottle, type Reason, Unavailable } from "../runtime/unavailable.ts";
 import {
   accounts,
   applications,
@@ -139,7 +140,10 @@ class StoredReplyFound extends Error {
   }
 }
 
-/** Reads items of a tenant in one BatchGetItem, unprocessed keys again until all are there. */
+/**
+ * Reads items of a tenant in one BatchGetItem, unprocessed keys again until all are there.
+ * @throws Unavailable when several answers in a row brought none of them
+ */
 export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>>(
   tenant: string,
   refs: R,
@@ -174,22 +178,25 @@ export async function readKeys(keys: readonly TableKey[], consistent = true): Pr
 
 async function readInto(found: Map<string, unknown>, keys: readonly TableKey[], consistent: boolean): Promise<void> {
   let wanted = keys;
-  for (let attempt = 0; wanted.length > 0; attempt += 1) {
-    if (attempt === limits.commit.conflict_tries) throw new Error("The table did not answer all keys.");
-    if (attempt > 0) await pause(backoffMs(attempt));
+  let inVain = 0;
+  while (wanted.length > 0) {
+    if (inVain === limits.calls.attempts) throw new Unavailable("The table did not answer all keys.");
+    if (inVain > 0) await pause(backoffMs(inVain));
     const sides = [false, true].flatMap((volatile) => {
       const keys = wanted.filter((key) => (key.volatile ?? false) === volatile).map(({ pk, sk }) => ({ pk, sk }));
       return keys.length === 0 ? [] : [{ volatile, name: tableOf({ volatile }), keys }];
     });
     const requests = sides.map(({ name, keys: each }) => [name, { Keys: each, ConsistentRead: consistent }]);
     const answer = await table.send(new BatchGetCommand({ RequestItems: Object.fromEntries(requests) }));
-    wanted = sides.flatMap(({ name, volatile }) => {
+    const left = sides.flatMap(({ name, volatile }) => {
       for (const item of answer.Responses?.[name] ?? []) {
         found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]), volatile }), readItem(item));
       }
-      const left = answer.UnprocessedKeys?.[name]?.Keys ?? [];
-      return left.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk), volatile }));
+      const unprocessed = answer.UnprocessedKeys?.[name]?.Keys ?? [];
+      return unprocessed.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk), volatile }));
     });
+    inVain = left.length < wanted.length ? 0 : inVain + 1;
+    wanted = left;
   }
 }
 
@@ -271,16 +278,11 @@ async function commit<R>(
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
   ];
   try {
-    await table.send(new TransactWriteCommand({ TransactItems: items }));
+    await sendTransaction(items);
     return { kind: "fresh", reply };
   } catch (error) {
     return afterCancellation(error, command, decision.changes, stored === undefined ? -1 : items.length - 1);
   }
-}
-
-interface Reason {
-  readonly Code?: string;
-  readonly Item?: Record<string, unknown>;
 }
 
 /**
@@ -293,9 +295,9 @@ async function afterCancellation<R>(
   changes: readonly (Change | PreparedChange)[],
   replyIndex: number,
 ): Promise<Attempt> {
-  const { name, CancellationReasons: reasons = [] } = error as { name?: string; CancellationReasons?: Reason[] };
-  if (isThrottle(name)) return { kind: "again", conflict: true };
-  if (name !== "TransactionCanceledException") throw error;
+  const reasons = reasonsOf(error);
+  // A call that was given up may have been carried out: to decide again would be to do it twice.
+  if ((error as Error).name !== "TransactionCanceledException" || onlyThrottled(reasons)) throw error;
   const failed = (index: number) => reasons[index]?.Code === "ConditionalCheckFailed";
   if (replyIndex >= 0 && failed(replyIndex)) {
     const item = reasons[replyIndex]?.Item;
@@ -312,36 +314,53 @@ async function afterCancellation<R>(
   throw error;
 }
 
+/** Why each member of a cancelled transaction was not written; none for any other error. */
+function reasonsOf(error: unknown): readonly Reason[] {
+  return (error as { CancellationReasons?: readonly Reason[] }).CancellationReasons ?? [];
+}
+
+/** Whether nothing stands in the way of a cancelled transaction but a throttled table. */
+function onlyThrottled(reasons: readonly Reason[]): boolean {
+  const told = reasons.flatMap(({ Code = "None" }) => (Code === "None" ? [] : [Code]));
+  return told.length > 0 && told.every(isThrottle);
+}
+
 /**
- * Sends one transaction whose decision no read can change, again as long as it only met another one or a throttled
- * table: then nothing was written.
- * @throws Error what DynamoDB says of any other failure, or when it met others every time
+ * Sends one transaction. The SDK tries a throttled call again but takes a transaction that was cancelled by throttling
+ * for an answer, so that one is sent again here, as often as the SDK would: then nothing was written.
+ * @throws Error what DynamoDB says of any other failure
  */
-export async function transact(items: readonly TransactItem[]): Promise<void> {
+async function sendTransaction(items: readonly TransactItem[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await table.send(new TransactWriteCommand({ TransactItems: [...items] }));
       return;
     } catch (error) {
-      const { name, CancellationReasons: reasons = [] } = error as { name?: string; CancellationReasons?: Reason[] };
-      const met = ({ Code }: Reason) => Code === "TransactionConflict" || isThrottle(Code);
-      const fails = reasons.some((reason) => !met(reason) && (reason.Code ?? "None") !== "None");
-      if (attempt === limits.commit.conflict_tries || fails || !(isThrottle(name) || reasons.some(met))) throw error;
+      if (attempt === limits.calls.attempts || !onlyThrottled(reasonsOf(error))) throw error;
       await pause(backoffMs(attempt));
     }
   }
 }
 
-/** Whether DynamoDB says that it was asked too much: nothing is wrong with the request, and it may come again. */
-export function isThrottle(code: string | undefined): boolean {
-  return (
-    code === "TransactionInProgressException" ||
-    code === "ProvisionedThroughputExceededException" ||
-    code === "ProvisionedThroughputExceeded" ||
-    code === "ThrottlingException" ||
-    code === "ThrottlingError" ||
-    code === "RequestLimitExceeded"
-  );
+/**
+ * Sends one transaction whose decision no read can change, again as long as it only met another one: then nothing was
+ * written.
+ * @throws Error what DynamoDB says of any other failure, or when it met others every time
+ */
+export async function transact(items: readonly TransactItem[]): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sendTransaction(items);
+    } catch (error) {
+      const reasons = reasonsOf(error);
+      const fails = reasons.some(
+        ({ Code = "None" }) => !["None", "TransactionConflict"].includes(Code) && !isThrottle(Code),
+      );
+      const met = reasons.some(({ Code }) => Code === "TransactionConflict");
+      if (attempt === limits.commit.conflict_tries || fails || !met) throw error;
+      await pause(backoffMs(attempt));
+    }
+  }
 }
 
 async function settleRefusal<R>(command: Command<R>, refusal: Refusal): Promise<Attempt> {
@@ -361,7 +380,7 @@ async function settleUnchanged<R>(command: Command<R>, reply: Reply): Promise<At
     return { kind: "fresh", reply };
   } catch (error) {
     const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
-    if (name === "TransactionConflictException" || isThrottle(name)) return { kind: "again", conflict: true };
+    if (name === "TransactionConflictException") return { kind: "again", conflict: true };
     if (name !== "ConditionalCheckFailedException" || item === undefined) throw error;
     return replayOf(readRawItem<StoredReply>(item), command.idempotency);
   }

@@ -2,21 +2,22 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import { limits } from "../limits.ts";
+import { bounded } from "../runtime/budget.ts";
 import { facetsAttribute } from "./table-shape.ts";
 
 /**
  * The one connection of a function to its tables. A number that a double cannot hold exactly becomes a bigint; money is
- * made a bigint always, see {@link readItem}.
+ * made a bigint always, see {@link readItem}. Its tries are the only ones of a call: what it gives up is not sent again
+ * within the same request (ADR 0032).
  */
-export const table = DynamoDBDocumentClient.from(
-  new DynamoDBClient({
-    maxAttempts: 3,
-    requestHandler: limits.calls,
-  }),
-  {
-    marshallOptions: { removeUndefinedValues: true },
-    unmarshallOptions: { wrapNumbers: exactNumber },
-  },
+export const table = bounded(
+  DynamoDBDocumentClient.from(
+    new DynamoDBClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
+    {
+      marshallOptions: { removeUndefinedValues: true },
+      unmarshallOptions: { wrapNumbers: exactNumber },
+    },
+  ),
 );
 
 function exactNumber(text: string): number | bigint {

@@ -17,6 +17,7 @@ import {
 } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
+import { Unavailable } from "../runtime/unavailable.ts";
 import { clients, trades } from "./entities.ts";
 import { positionsOf } from "./holdings.ts";
 import { readMarket, readMarketWith } from "./market.ts";
@@ -184,7 +185,7 @@ export async function readHolder<X extends Refs>(
     if (account === undefined || balance === undefined) return undefined;
     const whole = balance.positions === open.length && (risk?.positions_sum ?? 0) === positionsSum(open);
     if (whole) return { state: { account, balance, risk, positions: open }, found };
-    if (attempt === limits.commit.decision_tries) throw new Error(`The positions of ${accountId} do not add up.`);
+    if (attempt === limits.commit.decision_tries) throw new Unavailable(`The positions of ${accountId} do not add up.`);
     await pause(backoffMs(attempt));
   }
 }

@@ -1,8 +1,11 @@
 import middy from "@middy/core";
 import httpJsonBodyParser from "@middy/http-json-body-parser";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from "aws-lambda";
+import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
+import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
 import { replyOrder } from "../schema/member-order.ts";
 import { moneyMembersOf } from "../schema/money.ts";
 import { readBody } from "./body.ts";
@@ -23,7 +26,8 @@ export type Stage = (exchange: Exchange) => void | Promise<void>;
 /**
  * The one pipeline around every endpoint, in this order: request id, caller, scope, address, rate, headers, query,
  * body, schema, idempotency, handler, reply. Every answer of it, a failure included, has the common headers and is JSON
- * or a problem document. A row that shows a secret needs `sealingOf`, so that none is ever stored in clear.
+ * or a problem document. All of it shares one budget of time, beyond which the answer is 503. A row that shows a secret
+ * needs `sealingOf`, so that none is ever stored in clear.
  * @throws Error when such a row is given none
  */
 export function endpoint(
@@ -90,7 +94,20 @@ export function endpoint(
     const exchange = exchangeOf(request.context);
     request.response = await finish(exchange, problemAnswer(exchange, await tellingError(exchange, request.error)));
   });
-  return chain as unknown as Handler;
+  const handle = chain as unknown as Handler;
+  return (event, context) => withinBudget(budgetMs(row, context), () => handle(event, context));
+}
+
+/** Milliseconds that a request has: those of its kind, and never more than leave time to answer. */
+function budgetMs({ method }: Route, context: LambdaContext): number {
+  const { read_budget_ms, write_budget_ms } = limits.request;
+  const budget_ms = method === "GET" ? read_budget_ms : write_budget_ms;
+  return Math.min(budget_ms * env.budgetFactor, wholeTimeMs(context));
+}
+
+/** Milliseconds until an answer must be there, whatever the request takes. */
+export function wholeTimeMs(context: Pick<LambdaContext, "getRemainingTimeInMillis">): number {
+  return Math.max(0, context.getRemainingTimeInMillis() - limits.request.answer_reserve_ms);
 }
 
 /** A refused request is told so, whatever its own work came to meanwhile: else unknown ids could be tried for free. */
@@ -110,6 +127,7 @@ function newExchange(row: Route, event: APIGatewayProxyEvent, lambda: LambdaCont
     lambda,
     request_id: event.requestContext.requestId,
     started_ms: nowMs(),
+    ends_ms: nowMs() + budgetMs(row, lambda),
     query: {},
     body: undefined,
     body_text: "",

@@ -13,6 +13,8 @@ export interface Exchange {
   readonly lambda: LambdaContext;
   readonly request_id: string;
   readonly started_ms: number;
+  /** When its budget is used up, epoch milliseconds. */
+  readonly ends_ms: number;
   caller?: Caller;
   /** The answer of the rate counter; beside the handler's own read for a GET. */
   verdict?: Promise<RateVerdict>;

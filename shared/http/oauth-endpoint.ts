@@ -1,5 +1,7 @@
 import { prime } from "../data/counters.ts";
 import type { Route } from "../routes/route.ts";
+import { log } from "../runtime/log.ts";
+import { isUnavailable } from "../runtime/unavailable.ts";
 import { headerOf } from "./body.ts";
 import type { Handler } from "./endpoint.ts";
 import { type OAuthParameters, readOAuthParameters } from "./oauth-parameters.ts";
@@ -17,26 +19,35 @@ export interface RawOAuthRequest {
 }
 
 /** What it answers: JSON, or an empty body. */
-interface RawOAuthAnswer {
+export interface RawOAuthAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** An endpoint that clients call with their own credentials (RFC 6749 2.3). */
+/**
+ * An endpoint that clients call with their own credentials (RFC 6749 2.3). What cannot be answered now is answered by
+ * `unavailable`, in the endpoint's own form.
+ */
 export async function oauthEndpoint(
   row: Route,
   answer: (request: RawOAuthRequest) => Promise<RawOAuthAnswer>,
+  unavailable: () => RawOAuthAnswer,
 ): Promise<Handler> {
   await prime();
   return open(row, async ({ event, request_id }) => {
-    const { status, headers, body } = await answer({
+    const request = {
       authorization: headerOf(event, "Authorization"),
       ...readOAuthParameters(event),
       has_query: Object.keys(event.queryStringParameters ?? {}).length > 0,
       address: event.requestContext.identity.sourceIp,
       time_ms: event.requestContext.requestTimeEpoch,
       request_id,
+    };
+    const { status, headers, body } = await answer(request).catch((error: Error) => {
+      if (!isUnavailable(error)) throw error;
+      log.error("The request failed.", { operation: row.id, error: error.name, message: error.message });
+      return unavailable();
     });
     const type = body === undefined ? {} : { "Content-Type": "application/json" };
     return { status, headers: { ...type, ...headers }, body: body === undefined ? "" : JSON.stringify(body) };

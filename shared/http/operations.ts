@@ -2,12 +2,16 @@ import type { output as Output } from "zod/v4/core";
 import { newContext } from "../data/context.ts";
 import { type Committable, execute, type Load, loadItems } from "../data/store.ts";
 import type { Context } from "../domain/decision.ts";
+import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
+import { withinBudget } from "../runtime/budget.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
 import { admitCaller, countRate } from "./admission.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
-import { endpoint, type Handler } from "./endpoint.ts";
+import { endpoint, type Handler, wholeTimeMs } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
 import type { SealingOf } from "./idempotency.ts";
 import { HttpProblem } from "./problem.ts";
@@ -52,15 +56,15 @@ export function list<R extends Route>(
 /**
  * An endpoint that changes something: `decide` loads and decides, and may run several times; its changes, events and
  * stored answer are committed in one transaction. `show` is what the caller sees of the result. An endpoint that shows
- * a secret is made by `secretCommand`, which names `sealingOf`. `afterCommit` wakes who waits for the change; it may be
- * cut off, so what it does must be found undone by a sweep.
+ * a secret is made by `secretCommand`, which names `sealingOf`. `afterCommit` wakes who waits for the change, in all
+ * the time that the function has; it may be cut off, so what it does must be found undone by a sweep.
  */
 export function command<R extends Route, T>(
   row: R,
   decide: (request: CommandRequest<BodyOf<R>>) => Promise<Committable<T>>,
   show: (result: T) => object,
   sealingOf?: SealingOf,
-  afterCommit?: (result: T, remainingMs: () => number) => Promise<void>,
+  afterCommit?: AfterCommit<T>,
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const work = async (exchange: Exchange): Promise<Answer> => {
@@ -82,7 +86,7 @@ export function command<R extends Route, T>(
         return resourceReplyOf(row, order, show(result));
       },
       showRefusal: (refusal) => refusalAnswer(exchange, refusal),
-      remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
+      remainingMs: () => exchange.ends_ms - nowMs(),
     });
     if (outcome.kind === "key_reused") {
       throw new HttpProblem("idempotency_key_reused", "This Idempotency-Key was used with another request.");
@@ -92,20 +96,35 @@ export function command<R extends Route, T>(
         "service_unavailable",
         "Too many requests change this resource at once; nothing was changed.",
         {
-          headers: { "Retry-After": "1" },
+          headers: { "Retry-After": String(limits.commit.retry_after_seconds) },
         },
       );
     }
-    if (outcome.kind === "fresh" && shown !== undefined)
-      await afterCommit?.(shown.result, () => exchange.lambda.getRemainingTimeInMillis());
+    if (outcome.kind === "fresh" && shown !== undefined) await followUp(exchange, shown.result, afterCommit);
     return { ...outcome.reply, replayed: outcome.kind === "replayed" };
   };
   return rehearsed(row, endpoint(row, [admitCaller, countRate], work, sealingOf));
 }
 
+type AfterCommit<T> = (result: T, remainingMs: () => number) => Promise<void>;
+
+/** The change is made, so its answer is given whatever comes of what follows it. */
+async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: AfterCommit<T>): Promise<void> {
+  if (afterCommit === undefined) return;
+  const work = () => afterCommit(result, () => lambda.getRemainingTimeInMillis());
+  await withinBudget(wholeTimeMs(lambda), work).catch(({ name, message }: Error) => {
+    log.error("What follows a commit is left to the sweep.", { operation: row.id, error: name, message });
+  });
+}
+
 /** What the handler of an ingestion sees besides: for whom it decides, and how long it may. */
 export interface IngestRequest<Body> extends Request<Body> {
   readonly newContext: () => Context;
+  /**
+   * Does what is made of many parts in all the time that the function has, beyond the budget of other requests. The
+   * answer tells which parts there was no time for.
+   */
+  readonly inFullTime: <T>(work: () => Promise<T>) => Promise<T>;
   /** Milliseconds left until the function is ended. */
   readonly remainingMs: () => number;
 }
@@ -124,6 +143,7 @@ export function ingest<R extends Route>(
     const receipt = await work({
       ...requestOf<BodyOf<R>>(exchange, loaderFor(exchange), order),
       newContext: () => contextOf(exchange),
+      inFullTime: (part) => withinBudget(wholeTimeMs(exchange.lambda), part),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
     });
     if (receipt === undefined) throw nothingHere();

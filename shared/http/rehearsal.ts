@@ -55,6 +55,6 @@ export function requestOfNobody({ method, path, scope, body }: Route): APIGatewa
   return event as unknown as APIGatewayProxyEvent;
 }
 
-/** What a handler asks of Lambda: how long it may still take. */
-const ends_ms = nowMs() + limits.functions.rehearsal_ms;
+/** What a handler asks of Lambda: how long it may still take. A rehearsal is not answered, so nothing is set aside. */
+const ends_ms = nowMs() + limits.functions.rehearsal_ms + limits.request.answer_reserve_ms;
 const shortly = { getRemainingTimeInMillis: () => ends_ms - nowMs() } as LambdaContext;

@@ -1,24 +1,30 @@
 import type { APIGatewayProxyResult } from "aws-lambda";
 import type { Refusal } from "../domain/decision.ts";
+import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
+import { isUnavailable } from "../runtime/unavailable.ts";
 import { type ProblemCode, problemKind } from "../schema/problem.ts";
 import { headerOf } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { HttpProblem, type ProblemDetails, problemDocument } from "./problem.ts";
 import { rateHeaders } from "./rate.ts";
 
-/** The answer of a failed request. What is no problem of ours to tell is logged by name and answered as a plain 500. */
+/**
+ * The answer of a failed request. What is no problem of ours to tell is logged by name and answered as a plain 500, or
+ * as a 503 where it passes by itself. Neither says whether the request was carried out: its answer may have been lost.
+ */
 export function problemAnswer(exchange: Exchange, error: unknown): Answer {
   if (error instanceof HttpProblem) return problem(exchange, error.code, error.message, error.details);
   const { name, message, stack } = error as Error;
   log.error("The request failed.", { operation: exchange.row.id, error: name, message, stack });
-  return problem(
-    exchange,
-    "internal_error",
-    "The service failed. Nothing was changed, or the same key tells what was.",
-  );
+  const again = exchange.row.method === "GET" ? "Send it again." : unknownOutcome;
+  if (!isUnavailable(error)) return problem(exchange, "internal_error", `The service failed. ${again}`);
+  const headers = { "Retry-After": String(limits.request.retry_after_seconds) };
+  return problem(exchange, "service_unavailable", `The service cannot do this now. ${again}`, { headers });
 }
+
+const unknownOutcome = "The request may or may not have been carried out: repeat it with the same Idempotency-Key.";
 
 /** Refusals that pass by themselves, with the seconds after which the same request may be sent again. */
 const passing: Readonly<Partial<Record<Refusal["code"], number>>> = {

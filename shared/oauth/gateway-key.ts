@@ -6,9 +6,13 @@ import {
   DeleteUsagePlanKeyCommand,
   GetApiKeysCommand,
 } from "@aws-sdk/client-api-gateway";
+import { limits } from "../limits.ts";
+import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 
-const gateway = new APIGatewayClient({ maxAttempts: 3 });
+const gateway = bounded(
+  new APIGatewayClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.slow_handler }),
+);
 
 /**
  * Makes the API key of an application and puts it into the usage plan; returns the gateway's id of it. Each step finds

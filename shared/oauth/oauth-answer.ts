@@ -1,4 +1,5 @@
 import type { RateVerdict } from "../data/counters.ts";
+import { limits } from "../limits.ts";
 
 /** What an OAuth endpoint answers, in the shape of RFC 6749 5. */
 export interface OAuthAnswer {
@@ -49,7 +50,15 @@ export function tooMany(retryAfterSeconds: number): OAuthAnswer {
 
 /** The first signing key and an application's API key are made shortly after they are asked for. */
 export function notReady(): OAuthAnswer {
-  return busy(503, 2, "The service is being set up. Try again shortly.");
+  return busy(503, limits.request.retry_after_seconds, "The service is being set up. Try again shortly.");
+}
+
+/**
+ * What the service cannot do now. RFC 6749 lists this error for authorization (4.1.2.1) and none for the token endpoint
+ * that means the same; RFC 7009 2.2.1 asks for 503 with `Retry-After`: until then a token counts as not revoked.
+ */
+export function unavailable(): OAuthAnswer {
+  return busy(503, limits.request.retry_after_seconds, "The service cannot do this now. Send the request again.");
 }
 
 function busy(status: 429 | 503, seconds: number, description: string): OAuthAnswer {

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { limits } from "../limits.ts";
+import { bounded } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 
@@ -33,7 +34,9 @@ export function pemOfJwk(jwk: Readonly<Record<string, string>>): string {
 }
 
 /** Secrets Manager, for those who read and those who rotate the signing key. */
-export const secrets = new SecretsManagerClient({ maxAttempts: 3, requestHandler: limits.calls });
+export const secrets = bounded(
+  new SecretsManagerClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
+);
 
 /** Which version of the signing key: one by its id, or the one that has a label. */
 export type KeyVersion = { readonly VersionId: string } | { readonly VersionStage: "AWSCURRENT" | "AWSPREVIOUS" };

@@ -61,7 +61,8 @@ known answers 400. Lists may lag behind a write for a moment, a read by identifi
 ## Repeating a request safely
 Send an \`Idempotency-Key\` of your own with everything that changes something, above all with money. Within
 ${keptHours} hours the same request under the same key gets the first answer again, with \`Idempotent-Replayed:
-true\`, and nothing happens twice. So after a timeout or a 5xx: send the same request with the same key again.
+true\`, and nothing happens twice. A timeout or a 5xx does not tell whether the request was carried out: repeat it
+with the same key. A 503 says in \`Retry-After\` after how many seconds.
 
 ## Changing what others change too
 Every resource has an \`ETag\`. With \`If-Match\` a change is made only while the resource has it still; else the

@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
-import { Nothing, TokenError, TokenReply } from "../schema/oauth.ts";
+import { Nothing, TokenError } from "../schema/oauth.ts";
 import { type ProblemCode, problemCodes, problemKind, problemType } from "../schema/problem.ts";
 import { OpenApiDocument } from "../schema/service.ts";
 import type { JsonObject } from "./document.ts";
@@ -259,8 +259,8 @@ function standardRefusals(row: Route): ProblemCode[] {
     "rate_limit_exceeded",
     "internal_error",
     "bad_gateway",
-    // It means that the caller cannot be told or that too many change one thing: open rows ask and change nothing.
-    ...(row.auth === "token" ? (["service_unavailable"] as const) : []),
+    // What calls no other service always is available: the health and the description of the API.
+    ...(row.auth === "token" || row.grants.length > 0 ? (["service_unavailable"] as const) : []),
     "gateway_timeout",
   ];
 }
@@ -292,8 +292,7 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
     }),
     "500": fromGateway(500),
     "502": fromGateway(502),
-    // Only tokens wait for the first signing key and for the API key of their application.
-    ...(row.reply === TokenReply ? { "503": unready } : {}),
+    "503": unready,
     "504": fromGateway(504),
   };
 }

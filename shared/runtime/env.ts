@@ -73,6 +73,13 @@ export const env = {
   get isLambda(): boolean {
     return process.env["AWS_LAMBDA_INITIALIZATION_TYPE"] !== undefined;
   },
+  /**
+   * How many times longer a request may take than its budget says; 1 everywhere but where functions share a machine
+   * with the work of tests. No template sets it.
+   */
+  get budgetFactor(): number {
+    return Number(process.env["BUDGET_FACTOR"] ?? "1");
+  },
   /** How much faster business delays pass; 1 everywhere but on a local runner that was asked for more. */
   get timeScale(): number {
     return Number(process.env["TIME_SCALE"] ?? "1");

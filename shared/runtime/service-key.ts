@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { bounded } from "./budget.ts";
 import { nowMs } from "./clock.ts";
 import { env } from "./env.ts";
 
@@ -69,10 +70,18 @@ async function serviceKey(): Promise<Buffer> {
 }
 
 async function readServiceKey(): Promise<Buffer> {
-  client ??= new SecretsManagerClient({
-    maxAttempts: 2,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 2000, throwOnRequestTimeout: true },
-  });
+  client ??= bounded(
+    // Two tries leave time for the request that waits, which an older reading of the key may serve.
+    new SecretsManagerClient({
+      maxAttempts: 2,
+      requestHandler: {
+        connectionTimeout: 1000,
+        requestTimeout: 1500,
+        throwOnRequestTimeout: true,
+        idleConnectionTimeout: 15_000,
+      },
+    }),
+  );
   const { SecretString: text = "" } = await client.send(
     new GetSecretValueCommand({ SecretId: env.serviceKeySecretId }),
   );

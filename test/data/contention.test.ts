@@ -50,22 +50,31 @@ function operations(): string[] {
 const oneTry = ["BatchGetItem", "BatchGetItem", "TransactWriteItems"];
 
 describe("a transaction that meets another one", () => {
-  it.each([["TransactionConflict"], ["ThrottlingError"], ["ProvisionedThroughputExceeded"]])(
-    "is sent again from a new read when it was cancelled by %s",
+  it("is sent again from a new read when it was cancelled by a conflict", async () => {
+    const account = await broker.account("100.00");
+    api.watched.takeCalls();
+    onFirst(3, "TransactWriteItems", onBalance("TransactionConflict"));
+    const answer = await withdraw(account, "10.00");
+    expect(answer.status).toBe(201);
+    expect(operations()).toEqual([...oneTry, ...oneTry, ...oneTry, ...oneTry]);
+    expect((await broker.get(`/accounts/${account.id}`)).held).toBe("10.00");
+  });
+
+  it.each([["ThrottlingError"], ["ProvisionedThroughputExceeded"]])(
+    "is sent again as it is when it was cancelled by %s alone",
     async (code) => {
       const account = await broker.account("100.00");
       api.watched.takeCalls();
-      onFirst(3, "TransactWriteItems", onBalance(code));
-      const answer = await withdraw(account, "10.00");
-      expect(answer.status).toBe(201);
-      expect(operations()).toEqual([...oneTry, ...oneTry, ...oneTry, ...oneTry]);
+      onFirst(2, "TransactWriteItems", onBalance(code));
+      expect((await withdraw(account, "10.00")).status).toBe(201);
+      expect(operations()).toEqual([...oneTry, "TransactWriteItems", "TransactWriteItems"]);
       expect((await broker.get(`/accounts/${account.id}`)).held).toBe("10.00");
     },
   );
 
   it("is sent again when the whole call was throttled", async () => {
     const account = await broker.account("100.00");
-    onFirst(3, "TransactWriteItems", () => failure("ProvisionedThroughputExceededException"));
+    onFirst(1, "TransactWriteItems", () => failure("ProvisionedThroughputExceededException"));
     expect((await withdraw(account, "10.00")).status).toBe(201);
   });
 
@@ -108,7 +117,10 @@ describe("a transaction that meets another one", () => {
     api.watched.interfere = (call) =>
       call.operation === "TransactWriteItems" ? onBalance("ConditionalCheckFailed")(call) : undefined;
     expect((await withdraw(account, "10.00")).status).toBe(503);
-    expect(operations().filter((each) => each === "TransactWriteItems")).toHaveLength(limits.commit.decision_tries);
+    const tries = operations().filter((each) => each === "TransactWriteItems").length;
+    // The pauses between two tries are drawn, so the budget may end before the tries do.
+    expect(tries).toBeGreaterThan(2);
+    expect(tries).toBeLessThanOrEqual(limits.commit.decision_tries);
   });
 
   it("is a conflict before it is a taken value: who is first is not known yet", async () => {
@@ -155,7 +167,7 @@ describe("an answer of the table that is lost", () => {
     const headers = { "Idempotency-Key": "all-lost" };
     onFirst(3, "TransactWriteItems", () => "lose_answer");
     const unknown = await withdraw(account, "10.00", { headers });
-    expect(unknown).toMatchObject({ status: 500, body: { code: "internal_error" } });
+    expect(unknown).toMatchObject({ status: 503, body: { code: "service_unavailable" } });
     const told = await withdraw(account, "10.00", { headers });
     expect([told.status, told.headers["Idempotent-Replayed"]]).toEqual([201, "true"]);
     expect((await broker.get(`/accounts/${account.id}`)).held).toBe("10.00");

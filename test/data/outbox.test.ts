@@ -3,6 +3,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { accounts } from "../../shared/data/entities.ts";
+import { limits } from "../../shared/limits.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { quotas, watchSizes } from "../support/item-size.ts";
@@ -11,6 +12,7 @@ import { ofType, text } from "../support/raw-items.ts";
 import { readStream, type StreamRecord, scanTable } from "../support/raw-table.ts";
 import { newCaller } from "../support/request.ts";
 import { putMarket } from "../support/trading-data.ts";
+import { failure } from "../support/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(async () => {
@@ -26,6 +28,23 @@ const { tradingFloor } = await import("../support/trading-floor.ts");
 const { marketWatch } = await import("../support/market-watch.ts");
 const { handler: publish } = await import("../../functions/events/publish.ts");
 const market = marketWatch(api);
+
+describe("events that are published while the table fails", () => {
+  it("ask it by one layer of tries, and come again together", async () => {
+    const caller = newCaller();
+    const broker = brokerage(api, caller);
+    for (let count = 0; count < 4; count += 1) await broker.client();
+    const records = await waiting(caller.tenant_id);
+    api.watched.takeCalls();
+    api.watched.interfere = ({ operation }) =>
+      operation === "TransactWriteItems" ? { ...failure("InternalServerError"), status: 500 } : undefined;
+    expect((await deliver(records)).batchItemFailures).not.toEqual([]);
+    const tries = api.watched.takeCalls().filter(({ operation }) => operation === "TransactWriteItems");
+    expect(tries).toHaveLength(limits.calls.attempts);
+    api.watched.interfere = () => undefined;
+    expect(await deliver(records)).toEqual({ batchItemFailures: [] });
+  });
+});
 
 /** The largest metadata that was taken before text had its rules: 50 values of 500 characters of six bytes each. */
 const oldest = Object.fromEntries([...Array(50)].map((_, at) => [`key-${at}`.padEnd(40, "k"), "\u0001".repeat(500)]));

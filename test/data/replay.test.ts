@@ -8,6 +8,7 @@ import { putRaw } from "../support/deliveries.ts";
 import { scanTable } from "../support/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../support/request.ts";
 import { eventually } from "../support/wait.ts";
+import { failure } from "../support/watched-endpoint.ts";
 
 const api = await startApi(false);
 afterAll(api.stop);
@@ -92,6 +93,22 @@ describe("a replay is refused", () => {
 });
 
 describe("a replay", () => {
+  it("is answered when it is noted, though the table fails while it is made; the sweep makes it", async () => {
+    const caller = newCaller();
+    await history(caller, 3);
+    const id = await endpoint(caller, ["*"]);
+    sentIds();
+    api.watched.interfere = ({ operation }) =>
+      operation === "PutItem" ? { ...failure("InternalServerError"), status: 500 } : undefined;
+    process.env["TIME_SCALE"] = "1000000";
+    const { status, body } = await replay(caller, id, { after_sequence: "0" });
+    delete process.env["TIME_SCALE"];
+    api.watched.interfere = () => undefined;
+    expect([status, body.queued, sentIds()]).toEqual([202, 3, []]);
+    await promote();
+    expect(sentIds()).toHaveLength(3);
+  });
+
   it("sends what the endpoint subscribes to above a number, under the same event ids, each time anew", async () => {
     const caller = newCaller();
     const id = await endpoint(caller, ["transaction.created"]);

@@ -72,6 +72,16 @@ describe("the pipeline", async () => {
     expect(answer).toMatchObject({ status: 500, body: { code: "internal_error" } });
     expect(answer.text).not.toContain("canary");
   });
+
+  it("of every row answers 503 with Retry-After when the table cannot be asked", async () => {
+    api.watched.interfere = () => ({ ...failure("InternalServerError", "canary of the table"), status: 500 });
+    const answers = onTable.map((row) => api.call(caller, row.method, addressOf(row), parts(row)));
+    for (const { status, headers, body, text } of await Promise.all(answers)) {
+      expect([status, body.code, headers["Retry-After"]]).toEqual([503, "service_unavailable", "2"]);
+      expect(text).not.toContain("canary");
+    }
+    api.watched.interfere = () => undefined;
+  });
 });
 
 /** Functions that fail as told; the authorizer lets everybody in unless it is told otherwise. */
@@ -144,6 +154,20 @@ describe("the gateway of the template", () => {
     expect(problem.status).toBe(reply.status);
     return { status: reply.status, code: problem.code, headers: reply.headers };
   }
+
+  it.each([
+    ["Request aborted", 503, "service_unavailable", "2"],
+    ["Unauthorized", 401, "unauthenticated", null],
+  ])("whose authorizer fails with %j answers %i", async (message, status, code, retryAfter) => {
+    const { authorizer } = host;
+    host.nowMs += 10_000_000;
+    host.authorizer = () => {
+      throw new Error(message);
+    };
+    const reply = await ask(guarded[0] as Route);
+    host.authorizer = authorizer;
+    expect([reply.status, reply.code, reply.headers.get("retry-after")]).toEqual([status, code, retryAfter]);
+  });
 
   const fails: readonly (readonly [string, number, string, () => Promise<never>])[] = [
     ["ends before it answers", 502, "bad_gateway", () => Promise.reject(new Error("killed"))],

@@ -17,9 +17,9 @@ const others: Readonly<Record<string, number>> = {
   // The description itself, compressed.
   "documents/openapi": 90,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it are 40 KiB.
-  "transactions/deposit": 165,
-  "transactions/withdrawal": 165,
-  "transactions/update": 160,
+  "transactions/deposit": 168,
+  "transactions/withdrawal": 169,
+  "transactions/update": 164,
   "accounts/update": 165,
   "sandbox/open-trade": 160,
   "sandbox/close-trade": 150,
@@ -28,8 +28,8 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/fail-transaction": 153,
   "sandbox/return-transaction": 153,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 178,
-  "sandbox/drive-account": 178,
+  "sandbox/set-prices": 181,
+  "sandbox/drive-account": 181,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 200,

@@ -322,7 +322,7 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
         },
       ] as const,
   ),
-  ...["BROKERAGE_LOCAL", "WEBHOOK_ALLOW_CIDRS"].map(
+  ...["BROKERAGE_LOCAL", "BUDGET_FACTOR", "WEBHOOK_ALLOW_CIDRS"].map(
     (name) =>
       [
         `the setting ${name}`,
