@@ -5,6 +5,7 @@ import {
   request as httpRequest,
   type IncomingMessage,
 } from "node:http";
+import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { buildQueryString, HttpResponse } from "@smithy/core/protocols";
 
@@ -14,7 +15,9 @@ export { streamCollector } from "@smithy/core/serde";
 /**
  * Takes the place of `@smithy/node-http-handler` with what the functions' clients use of it: HTTP/1.1 over connections
  * that are kept, with the same timeouts, the same abort signal and the same errors, by which the SDK decides whether it
- * sends again. Left out: HTTP/2, `Expect: 100-continue` (S3 only), and warnings about a lack of sockets.
+ * sends again. Left out: HTTP/2, `Expect: 100-continue` (S3 only), and warnings about a lack of sockets. Added: what a
+ * frozen environment needs (ADR 0032). A connection that was idle for too long is dropped before it is used, and a
+ * request whose reused connection turns out to be closed is sent once more on a new one.
  */
 
 /** A request as the SDK signed it. */
@@ -44,6 +47,8 @@ interface Settings {
   readonly requestTimeout?: number;
   /** Whether a request that takes longer fails, instead of a warning in the log. */
   readonly throwOnRequestTimeout?: boolean;
+  /** How long an idle connection is used again; shorter than the service keeps it. */
+  readonly idleConnectionTimeout?: number;
   /** Without a byte in either direction. */
   readonly socketTimeout?: number;
   /** The same, as the client's service proposes it. */
@@ -112,16 +117,32 @@ export class NodeHttpHandler {
   }
 
   /**
-   * Sends one request. Resolves with the answer when its headers are there; the body follows as a stream.
+   * Sends one request. Resolves with the answer when its headers are there; the body follows as a stream. A request
+   * that is reset on a connection that served before is sent once more on a new one: the service may see it twice.
    * @throws Error with the `code` of Node (ECONNRESET, ECONNREFUSED, ENOTFOUND, ...), `TimeoutError` or `AbortError`
    */
   async handle(request: SignedRequest, options: CallOptions = {}): Promise<{ response: HttpResponse }> {
     this.#known ??= await this.#settings;
     const settings = this.#known;
+    const answer = await this.#attempt(request, options, settings, !(request.body instanceof Readable));
+    if (answer !== "stale") return answer;
+    // Those that were idle beside it were closed with it. None is left, so the next request opens a connection.
+    for (const agent of Object.values(this.#agents)) closeIdle(agent, 0);
+    return (await this.#attempt(request, options, settings, false)) as { response: HttpResponse };
+  }
+
+  /** One request on one connection; `stale` when that was reused and is closed, where the caller `mayRepeat`. */
+  #attempt(
+    request: SignedRequest,
+    options: CallOptions,
+    settings: Settings,
+    mayRepeat: boolean,
+  ): Promise<{ response: HttpResponse } | "stale"> {
     const { abortSignal: signal, requestTimeout = settings.requestTimeout } = options;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(abortError(signal));
       const outgoing = this.#open(request, settings);
+      let begun = false;
       const timers = [
         onConnectionTimeout(outgoing, settings.connectionTimeout, reject),
         onRequestTimeout(outgoing, requestTimeout, settings, reject),
@@ -131,11 +152,13 @@ export class NodeHttpHandler {
       };
       onIdle(outgoing, settings, reject);
       outgoing.once("response", (answer) => {
+        begun = true;
         done();
         resolve({ response: responseOf(answer) });
       });
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
         done();
+        if (mayRepeat && !begun && outgoing.reusedSocket && resetCodes.has(error.code ?? "")) return resolve("stale");
         // The SDK repeats what bears this name (service error classification of the AWS SDKs).
         if (timeoutCodes.has(error.code ?? "")) error.name = "TimeoutError";
         reject(error);
@@ -157,30 +180,62 @@ export class NodeHttpHandler {
     const secure = request.protocol === "https:";
     const query = request.query === undefined ? "" : buildQueryString(request.query);
     const { username, password } = request;
+    const agent = secure ? this.#secureAgent(settings) : this.#plainAgent(settings);
+    closeIdle(agent, settings.idleConnectionTimeout ?? Number.POSITIVE_INFINITY);
     const options = {
       method: request.method,
       host: request.hostname?.replace(/^\[(.*)\]$/, "$1"),
       port: request.port,
       path: `${request.path}${query && `?${query}`}${request.fragment ? `#${request.fragment}` : ""}`,
       headers: request.headers,
-      agent: secure ? this.#secureAgent(settings) : this.#plainAgent(settings),
+      agent,
       ...((username ?? password) !== undefined && { auth: `${username ?? ""}:${password ?? ""}` }),
     };
     return secure ? https().request(options) : httpRequest(options);
   }
 
   #plainAgent({ httpAgent: given }: Settings): Agent {
-    this.#agents.http ??= isAgent(given) ? given : new HttpAgent({ keepAlive: true, maxSockets, ...given });
+    this.#agents.http ??= timed(isAgent(given) ? given : new HttpAgent({ keepAlive: true, maxSockets, ...given }));
     return this.#agents.http;
   }
 
   #secureAgent({ httpsAgent: given }: Settings): Agent {
-    this.#agents.https ??= isAgent(given) ? given : new (https().Agent)({ keepAlive: true, maxSockets, ...given });
+    this.#agents.https ??= timed(
+      isAgent(given) ? given : new (https().Agent)({ keepAlive: true, maxSockets, ...given }),
+    );
     return this.#agents.https;
   }
 }
 
-const timeoutCodes = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT"]);
+/** Codes of a connection that the other side has closed. */
+const resetCodes = new Set(["ECONNRESET", "EPIPE"]);
+const timeoutCodes = new Set([...resetCodes, "ETIMEDOUT"]);
+
+/** When each idle connection was used last, in epoch milliseconds. */
+const idleSince = new WeakMap<Socket, number>();
+
+/** The agent, noting when a connection of its becomes idle. */
+function timed<T extends Agent>(agent: T): T {
+  return agent.on("free", (socket: Socket) => idleSince.set(socket, Date.now()));
+}
+
+/**
+ * Closes connections that have been idle for `ms` or longer, or for as long as their service said that it keeps them,
+ * which Node notes as their timeout. The time is compared when a connection is about to be used, and by the clock of
+ * the day: while an environment is frozen no timer runs.
+ */
+function closeIdle(agent: Agent, ms: number): void {
+  for (const sockets of Object.values(agent.freeSockets)) {
+    // Node takes the newest connection, and passes over closed ones among the oldest only: none may lie between.
+    let stale = false;
+    for (const socket of (sockets ?? []).toReversed()) {
+      const idle_ms = Date.now() - (idleSince.get(socket) ?? 0);
+      // Below zero the clock was set back, and how long it was idle is not known.
+      stale ||= idle_ms < 0 || idle_ms >= Math.min(ms, socket.timeout || Number.POSITIVE_INFINITY);
+      if (stale) socket.destroy();
+    }
+  }
+}
 
 function isAgent(given: Agent | AgentSettings | undefined): given is Agent {
   return given !== undefined && "destroy" in given;

@@ -73,7 +73,7 @@ export class Poster {
   async send(post: Post): Promise<PostResult> {
     const startMs = nowMs();
     try {
-      const result = await this.exchange(post);
+      const result = await this.exchange(post, startMs);
       return { ...result, duration_ms: nowMs() - startMs };
     } catch (error) {
       if (!(error instanceof PostFailure)) throw error;
@@ -84,7 +84,8 @@ export class Poster {
     }
   }
 
-  private async exchange(post: Post): Promise<Omit<PostResult, "duration_ms">> {
+  /** One call; a second one on a new connection where the first finds that its receiver had closed the free one. */
+  private async exchange(post: Post, startMs: number): Promise<Omit<PostResult, "duration_ms">> {
     const call = this.open(post);
     try {
       const { reply, body } = await answerTo(call);
@@ -100,7 +101,11 @@ export class Poster {
       };
     } catch (error) {
       call.destroy();
-      throw error;
+      const reset = error instanceof PostFailure && error.failure === "connection_reset";
+      // A connection that was closed while it was free says so at once. A later reset is an answer of the receiver's.
+      if (!reset || !call.reusedSocket || nowMs() - startMs > freeConnectionMs) throw error;
+      for (const agent of [this.https, this.http]) closeFree(agent);
+      return this.exchange(post, Number.NEGATIVE_INFINITY);
     }
   }
 
@@ -149,6 +154,11 @@ export class Poster {
     if (allowed.length === 0) throw new PostFailure(found.length === 0 ? "dns_error" : "blocked_address");
     return allowed.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   }
+}
+
+/** Closes the connections that nothing is sent on, so that the next call opens one. */
+function closeFree(agent: HttpAgent): void {
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 type Stage = "connecting" | "handshake" | "standing";

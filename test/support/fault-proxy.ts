@@ -11,34 +11,41 @@ export interface PlantedResponse {
 }
 
 /**
- * What the proxy does with one request: passes it on; cuts the connection before the answer or inside its body; stays
- * silent; sends the answer byte by byte; ends the connection after it; or answers itself.
+ * What the proxy does with one request: passes it on; cuts the connection instead of passing it on, when the service
+ * has answered it, or inside the body of the answer; stays silent; sends the answer byte by byte; ends the connection
+ * after it; or answers itself.
  */
-export type Fault = "pass" | "cut" | "cut_in_body" | "silence" | "bytes" | "close" | PlantedResponse;
+export type Fault = "pass" | "cut" | "cut_after" | "cut_in_body" | "silence" | "bytes" | "close" | PlantedResponse;
 
 /** A request as the proxy saw it, with the connection that it came on, counted from 0. */
 export interface SeenRequest extends SignedRequest {
   readonly connection: number;
 }
 
+/** What happens to requests in their order, those after them pass; or to one whose connection has `served` others. */
+type Plan = readonly Fault[] | ((served: number) => Fault);
+
 /** A server between a client and a service. */
 export interface FaultProxy {
   readonly endpoint: string;
-  /** Sets what happens to the next requests, in their order; those after them pass. Forgets what was seen. */
-  readonly begin: (faults: readonly Fault[]) => void;
+  /** Sets what happens to the next requests, and forgets what was seen. */
+  readonly begin: (plan: Plan) => void;
   readonly seen: () => readonly SeenRequest[];
   readonly stop: () => Promise<void>;
 }
 
 /** Starts a proxy on 127.0.0.1 in front of `target`; with a key and a certificate it speaks TLS. */
 export async function startFaultProxy(target: string, tls?: { key: string; cert: string }): Promise<FaultProxy> {
-  let faults: readonly Fault[] = [];
+  let plan: Plan = [];
   let seen: SeenRequest[] = [];
   const connections: Socket[] = [];
+  const servedOn = new WeakMap<Socket, number>();
   const take = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     if (!connections.includes(incoming.socket)) connections.push(incoming.socket);
     const connection = connections.indexOf(incoming.socket);
-    const fault = faults[seen.length] ?? "pass";
+    const served = servedOn.get(incoming.socket) ?? 0;
+    servedOn.set(incoming.socket, served + 1);
+    const fault = (typeof plan === "function" ? plan(served) : plan[seen.length]) ?? "pass";
     const body: Buffer[] = [];
     const place = seen.push({
       method: incoming.method ?? "",
@@ -68,7 +75,7 @@ export async function startFaultProxy(target: string, tls?: { key: string; cert:
   return {
     endpoint: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     begin: (next) => {
-      faults = next;
+      plan = next;
       seen = [];
       connections.length = 0;
     },
@@ -91,6 +98,10 @@ function answer(outgoing: ServerResponse, { status, body, headers }: PlantedResp
 }
 
 function deliver(outgoing: ServerResponse, how: Fault, { status, body, headers }: Forwarded): void {
+  if (how === "cut_after") {
+    outgoing.destroy();
+    return;
+  }
   const kept = { "content-type": headers["content-type"] ?? "", "x-amzn-requestid": "passed" };
   if (how === "cut_in_body") {
     outgoing.writeHead(status, { ...kept, "content-length": body.length });

@@ -169,6 +169,27 @@ describe("a call", () => {
     expect(ports.size).toBe(2);
   });
 
+  it("is made once more, on a new connection, when its receiver had closed the free one", async () => {
+    const served = new WeakMap<Socket, number>();
+    let [hits, refusing] = [0, false];
+    const url = await answering(({ socket }, outgoing) => {
+      hits += 1;
+      const before = served.get(socket) ?? 0;
+      served.set(socket, before + 1);
+      if (before > 0 || refusing) socket.resetAndDestroy();
+      else outgoing.end("ok");
+    });
+    const poster = new Poster({ resolve: nobody, local: true });
+    for (let call = 0; call < 3; call += 1) expect(await send(url, poster)).toMatchObject({ error: null });
+    expect(hits).toBe(5);
+    refusing = true;
+    expect(await send(url, poster)).toMatchObject({ error: "connection_reset" });
+    expect(hits).toBe(7);
+    // Its connection is new, so the receiver means what it does.
+    expect(await send(url, poster)).toMatchObject({ error: "connection_reset" });
+    expect(hits).toBe(8);
+  });
+
   it("knows no proxy, whatever the environment says", async () => {
     let hits = 0;
     const proxy = await listen(
