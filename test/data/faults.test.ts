@@ -97,17 +97,6 @@ describe("a commit whose answer is lost, and which is throttled when it is asked
     expect(await held(account)).toBe("10.00");
     expect(await findings(api.emulator)).toEqual([]);
   });
-
-  it("is told by its key", async () => {
-    const account = await broker.account("100.00");
-    const headers = { "Idempotency-Key": "lost-then-throttled" };
-    loseThenThrottle();
-    expect((await withdraw(account, { headers })).status).toBe(503);
-    api.watched.interfere = () => undefined;
-    const told = await withdraw(account, { headers });
-    expect([told.status, told.headers["Idempotent-Replayed"]]).toEqual([201, "true"]);
-    expect(await held(account)).toBe("10.00");
-  });
 });
 
 describe("a batch of a feed that meets a failing table", () => {
