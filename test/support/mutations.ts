@@ -45,9 +45,9 @@ export const mutations: readonly Mutation[] = [
     file: "shared/data/store.ts",
     edits: [
       [
-        '    await table.send(new TransactWriteCommand({ TransactItems: items }));\n    return { kind: "fresh"',
+        '    await sendTransaction(items);\n    return { kind: "fresh"',
         `    const told = items.filter(({ Put: put }) => put?.Item?.["et"] === "OUTBOX");
-    await table.send(new TransactWriteCommand({ TransactItems: items.filter((item) => !told.includes(item)) }));
+    await sendTransaction(items.filter((item) => !told.includes(item)));
     for (const { Put: put } of told) await table.send(new PutCommand(put));
     return { kind: "fresh"`,
       ],
@@ -63,7 +63,7 @@ export const mutations: readonly Mutation[] = [
         `      const status = reply.statusCode ?? 0;
       const { location } = reply.headers;
       if (status > 300 && status < 400 && location) {
-        return this.exchange({ ...post, url: new URL(location, post.url).href });
+        return this.exchange({ ...post, url: new URL(location, post.url).href }, startMs);
       }
 `,
       ],
