@@ -8,13 +8,19 @@ import type { Handler } from "../../shared/http/endpoint.ts";
 import { limits } from "../../shared/limits.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "../support/emulator.ts";
 import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
+import { scanTable } from "../support/raw-table.ts";
 import { lambdaContext, newCaller, proxyEvent } from "../support/request.ts";
+
+interface Bundled {
+  readonly handler: Handler;
+}
 
 describe("a deployed function whose connections were idle", () => {
   let outdir: string;
   let emulator: Emulator;
   let proxy: FaultProxy;
   let handler: Handler;
+  let create: Handler;
   let caller = newCaller();
   let lines: string[] = [];
 
@@ -27,8 +33,10 @@ describe("a deployed function whose connections were idle", () => {
       POWERTOOLS_LOG_LEVEL: "INFO",
     });
     const root = new URL("../../functions/", import.meta.url).pathname;
-    await bundle({ entries: [{ name: "Get one client", file: "clients/get" }], root, outdir });
-    ({ handler } = await import(pathToFileURL(join(outdir, "clients/get/index.mjs")).href));
+    const files = ["clients/get", "clients/create"];
+    await bundle({ entries: files.map((file) => ({ name: file, file })), root, outdir });
+    const bundled = files.map((file) => import(pathToFileURL(join(outdir, file, "index.mjs")).href));
+    [{ handler }, { handler: create }] = (await Promise.all(bundled)) as [Bundled, Bundled];
   });
 
   afterAll(async () => {
@@ -79,6 +87,21 @@ describe("a deployed function whose connections were idle", () => {
       before = after;
     }
     expect(before).toBeLessThan(989);
+  });
+
+  it("commits a change once when the answer of its commit is lost with the connection", async () => {
+    const body = { email: "ana@example.com", first_name: "Ana", last_name: "Silva" };
+    const parts = { body, atMs, headers: { "Idempotency-Key": "idle" } };
+    const post = () => create(proxyEvent(caller, "POST", "/clients", parts).event, lambdaContext());
+    proxy.begin((served) => (served > 0 ? "cut_after" : "pass"));
+    // The connection that its counter opened is reused by its commit.
+    const made = await post();
+    expect([made.statusCode, made.headers?.["Idempotent-Replayed"]]).toEqual([201, undefined]);
+    const stored = (await scanTable(emulator)).filter(({ tenant_id }) => tenant_id === caller.tenant_id);
+    expect(stored.filter(({ et }) => et === "CLIENT")).toHaveLength(1);
+    const sent = proxy.seen().filter(({ headers }) => headers["x-amz-target"]?.endsWith("TransactWriteItems"));
+    expect(sent).toHaveLength(2);
+    expect(new Set(sent.map(({ body: text }) => JSON.parse(text.toString()).ClientRequestToken)).size).toBe(1);
   });
 
   it("uses no connection that slept for longer than the service keeps it", async () => {
