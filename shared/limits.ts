@@ -248,6 +248,8 @@ export const limits = {
     max_quotes: 50,
     /** Open positions of one account. */
     max_positions: 500,
+    /** Positions whose margin one transaction changes with the leverage; of more it changes the terms (ADR 0033). */
+    max_remargined: 60,
     /** No price is above this: bitcoin costs 10^9 to 10^10 in the weakest currencies. In points at most 10^18. */
     max_price: 10n ** 10n,
     /** A price is at most so many times the first one of its day. */

@@ -1,6 +1,8 @@
-import { positions, positionTrade } from "../../shared/data/entities.ts";
+import { accounts, positions, positionTrade } from "../../shared/data/entities.ts";
 import { readMarketWith } from "../../shared/data/market.ts";
 import { tradingRef } from "../../shared/data/trading-items.ts";
+import type { Account } from "../../shared/domain/account.ts";
+import { underChange } from "../../shared/domain/trading/leverage-change.ts";
 import { positionNow } from "../../shared/domain/trading/live.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
 import { read } from "../../shared/http/operations.ts";
@@ -13,7 +15,8 @@ export const handler = await read(getPosition, async ({ path, caller: { tenant_i
   const { trade } = await load({ trade: tradingRef.trade(positionTrade(id)) });
   if (trade?.status !== "open") return undefined;
   const own = positions.key(tenant, trade.account_id, id);
-  const { market, items } = await readMarketWith(tenant, [trade], [own]);
-  const [position] = items as readonly (Position | undefined)[];
+  const { market, items } = await readMarketWith(tenant, [trade], [own, accounts.key(tenant, trade.account_id)]);
+  const [stored, account] = items as readonly [Position | undefined, Account | undefined];
+  const [position] = stored && account ? underChange(account, [stored]) : [];
   return position && positionNow(position, { market, now: nowIso() });
 });

@@ -1,4 +1,5 @@
 import type { Account, Balance } from "../domain/account.ts";
+import { underChange } from "../domain/trading/leverage-change.ts";
 import type { Holdings } from "../domain/trading/margin.ts";
 import type { Position } from "../domain/trading/position.ts";
 import { limits } from "../limits.ts";
@@ -25,7 +26,9 @@ export async function readHoldings(tenant: string, accountId: string): Promise<H
     if (account === undefined || balance === undefined) return undefined;
     const open = of<Position>(positions.et);
     const whole = open.length === balance.positions;
-    if (whole || attempt === limits.commit.decision_tries) return { account, balance, positions: open };
+    if (whole || attempt === limits.commit.decision_tries) {
+      return { account, balance, positions: underChange(account, open) };
+    }
     await pause(backoffMs(attempt));
   }
 }
@@ -50,13 +53,16 @@ export async function withPositions(
 ): Promise<readonly Holdings[]> {
   const open = new Map<string, readonly Position[]>();
   const trading = held.filter(([, { positions: count }]) => count > 0);
-  await inParallel(limits.page.queries_at_once, trading, async ([{ id }]) => {
-    open.set(id, await positionsOf(tenant, id, consistent));
+  await inParallel(limits.page.queries_at_once, trading, async ([account]) => {
+    open.set(account.id, underChange(account, await positionsOf(tenant, account.id, consistent)));
   });
   return held.map(([account, balance]) => ({ account, balance, positions: open.get(account.id) ?? [] }));
 }
 
-/** The open positions of an account, oldest trade first, strongly consistent unless told otherwise. */
+/**
+ * The open positions of an account as they are stored, oldest trade first, strongly consistent unless told otherwise.
+ * How they are under a change of leverage its account tells: {@link underChange}.
+ */
 export async function positionsOf(tenant: string, accountId: string, consistent = true): Promise<readonly Position[]> {
   const options = { prefix: positions.prefix, consistent };
   return (await readPartition(positions.partition(tenant, accountId), options)).map((item) => readItem<Position>(item));

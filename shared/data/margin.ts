@@ -4,6 +4,7 @@ import { replayFrom } from "../domain/debt.ts";
 import { type Context, type Decision, refuse } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
+import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { followed } from "../domain/trading/watch.ts";
 import { isComplete, reversedFrom, type Surroundings, type Transaction } from "../domain/transaction.ts";
@@ -123,7 +124,7 @@ export async function shownLive(
 ): Promise<Committable<LiveAccount>> {
   if (!decision.ok || decision.result.balance.positions === 0) return decision;
   const { account, balance } = decision.result;
-  const positions = await positionsOf(context.tenant_id, account.id);
+  const positions = underChange(account, await positionsOf(context.tenant_id, account.id));
   const market = await readMarket(context.tenant_id, positions);
   const result = { account, balance, metrics: metricsAt(market, { account, balance, positions }, context.now) };
   const events = decision.events.map((event) =>

@@ -2,6 +2,7 @@ import type { Account, Balance } from "../domain/account.ts";
 import type { Client } from "../domain/client.ts";
 import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
+import { underChange } from "../domain/trading/leverage-change.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Market } from "../domain/trading/quote.ts";
 import { liquidatorOf } from "../domain/trading/source.ts";
@@ -183,11 +184,17 @@ export async function readHolder<X extends Refs>(
       positionsOf(tenant, accountId),
     ]);
     if (account === undefined || balance === undefined) return undefined;
-    const whole = balance.positions === open.length && (risk?.positions_sum ?? 0) === positionsSum(open);
-    if (whole) return { state: { account, balance, risk, positions: open }, found };
+    const positions = underChange(account, open);
+    const whole = balance.positions === open.length && (risk?.positions_sum ?? 0) === positionsSum(positions);
+    if (whole) return { state: { account, balance, risk, positions, stored: storedOf(open, positions) }, found };
     if (attempt === limits.commit.decision_tries) throw new Unavailable(`The positions of ${accountId} do not add up.`);
     await pause(backoffMs(attempt));
   }
+}
+
+/** The items of positions that are read otherwise than they are stored. */
+function storedOf(open: readonly Position[], read: readonly Position[]): ReadonlyMap<string, Position> {
+  return new Map(open === read ? [] : open.flatMap((item, at) => (item === read[at] ? [] : [[item.id, item]])));
 }
 
 /** The account's own items with the others that are asked for, in one read. */

@@ -14,6 +14,7 @@ import {
 } from "./decision.ts";
 import { formatAmount, formatPercent, greatest, least } from "./money.ts";
 import type { Tenant } from "./tenant.ts";
+import type { LeverageChange } from "./trading/leverage-change.ts";
 
 type MoneyField =
   | "balance"
@@ -38,6 +39,8 @@ export interface Account extends Omit<AccountBody, MoneyField | "object" | "_lin
   readonly trading_mode_before: Account["trading_mode"] | null;
   /** When the account was disabled last: pending orders of before are void. Absent once they all are cancelled. */
   readonly orders_void_at?: string;
+  /** A change of leverage that stored positions do not all follow yet; absent once they do. */
+  readonly leverage_change?: LeverageChange;
 }
 
 /**
@@ -158,7 +161,13 @@ export function withdrawableMinor(balance: Balance, floatingMinor = 0n): bigint 
 
 /** The account as GET shows it, from its profile and its money. */
 export function accountBody(account: Account, balance: Balance): AccountBody {
-  const { tenant_id: _tenant, trading_mode_before: _before, orders_void_at: _void, ...fields } = account;
+  const {
+    tenant_id: _tenant,
+    trading_mode_before: _before,
+    orders_void_at: _void,
+    leverage_change: _change,
+    ...fields
+  } = account;
   const money = (minor: bigint) => formatAmount(minor, account.currency);
   const equity = balance.balance_minor + balance.credit_minor;
   const used = balance.used_margin_minor;

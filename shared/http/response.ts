@@ -28,6 +28,7 @@ const unknownOutcome = "The request may or may not have been carried out: repeat
 
 /** Refusals that pass by themselves, with the seconds after which the same request may be sent again. */
 const passing: Readonly<Partial<Record<Refusal["code"], number>>> = {
+  leverage_change_in_progress: 1,
   liquidation_in_progress: 1,
   metrics_stale: 5,
   no_quote: 5,

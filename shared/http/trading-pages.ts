@@ -2,6 +2,8 @@ import { accounts, orders, positions, trades } from "../data/entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../data/list.ts";
 import { readMarket } from "../data/market.ts";
 import { readKeys } from "../data/store.ts";
+import type { Account } from "../domain/account.ts";
+import { underChange } from "../domain/trading/leverage-change.ts";
 import type { Moment } from "../domain/trading/live.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
@@ -81,7 +83,7 @@ export interface ValuedPage extends Moment {
 
 /**
  * A page of the open positions of a tenant, or of one account of it. Their index tells which prices they need, so the
- * positions and the prices are read side by side.
+ * positions, their accounts and the prices are read side by side.
  */
 export async function pageOfPositions(tenant: string, place: ListPlace, accountId?: string): Promise<ValuedPage> {
   const { query } = place;
@@ -94,15 +96,19 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
         : { index: "list", partitions: [positions.all(tenant)] };
   const filters = index === "state" ? positionFilters.filter((name) => name !== "symbol") : positionFilters;
   const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...keepBy(query, filters) };
-  const page = await pageOfEntries(index, partitions, request, ["currency", "facets"]);
+  const page = await pageOfEntries(index, partitions, request, ["account_id", "currency", "facets"]);
   const needs = page.items.map(({ item }) => ({
     symbol: String(item["symbol"]),
     currency: String(item["currency"]),
     source: String(item["source"]),
   }));
-  const keys = page.items.map(({ key }) => key);
+  const keys = page.items.flatMap(({ key, item }) => [key, accounts.key(tenant, String(item["account_id"]))]);
   const [found, market] = await Promise.all([readKeys(keys, false), readMarket(tenant, needs)]);
-  return { page: pageWith(page, found as (Position | undefined)[]), market, now: nowIso() };
+  const shown = page.items.map((_, at) => {
+    const [position, account] = found.slice(2 * at, 2 * at + 2) as [Position | undefined, Account | undefined];
+    return position && account && underChange(account, [position])[0];
+  });
+  return { page: pageWith(page, shown), market, now: nowIso() };
 }
 
 /** A page of the orders of a tenant, or of one account of it: pending ones unless another status is asked for. */

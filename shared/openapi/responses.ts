@@ -225,7 +225,11 @@ function problemRefusals(row: Route): Record<string, JsonObject> {
 }
 
 /** Codes of a conflict that passes by itself: the answer says when. */
-const passing: ReadonlySet<ProblemCode> = new Set(["liquidation_in_progress", "metrics_stale"]);
+const passing: ReadonlySet<ProblemCode> = new Set([
+  "leverage_change_in_progress",
+  "liquidation_in_progress",
+  "metrics_stale",
+]);
 
 /** Refusals of a business rule are kept under the caller's key like answers that succeed. */
 function headersOfRefusal(row: Route, status: number, codes: readonly ProblemCode[]): string[] {

@@ -102,7 +102,8 @@ export const updateAccount = route({
   summary: "Update an account",
   description:
     "A merge patch (RFC 7396). A disabled account can become active again or, when it is empty, closed. A leverage " +
-    "that would take open positions to the margin-call level needs `force`.",
+    "that would take open positions to the margin-call level needs `force`. It holds for all of them at once, " +
+    "however many they are.",
   file: "accounts/update",
   auth: "token",
   scope: "accounts:write",
@@ -120,9 +121,9 @@ export const updateAccount = route({
     "account_not_empty",
     "leverage_not_allowed",
     "leverage_change_breaches_margin",
+    "leverage_change_in_progress",
     "liquidation_in_progress",
     "metrics_stale",
-    "too_many_positions",
     "platform_login_taken",
   ],
   emits: ["account.updated", "margin.call", "margin.recovered"],

@@ -50,6 +50,7 @@ const titles = {
     secret_rotation_in_progress: "The secret before still works.",
     insufficient_margin: "The free margin does not cover the trade.",
     leverage_change_breaches_margin: "The open positions do not allow this leverage.",
+    leverage_change_in_progress: "Positions still take over another leverage.",
     liquidation_in_progress: "The account is being liquidated.",
     platform_account: "A trading platform keeps this account.",
     margin_level_unreachable: "No price gives the account this margin level.",

@@ -4,6 +4,7 @@ import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { accounts, risks, symbols } from "../../shared/data/entities.ts";
 import { itemOf } from "../../shared/data/write.ts";
+import type { Account } from "../../shared/domain/account.ts";
 import type { StoredRisk } from "../../shared/domain/trading/watch.ts";
 import { limits } from "../../shared/limits.ts";
 import { collectionOf, exampleIds } from "../../shared/openapi/examples.ts";
@@ -12,6 +13,7 @@ import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
+import { someAccount } from "../support/decisions.ts";
 import { itemBytes, quotas, type SizeWatch, watchSizes } from "../support/item-size.ts";
 import { largestBody, largestMetadata, mostEscaped, widest } from "../support/largest.ts";
 import { newCaller, type TestCaller } from "../support/request.ts";
@@ -190,6 +192,16 @@ describe("a stop-out", () => {
       limits.events.max_item_bytes / 2,
     );
   });
+});
+
+it("an account whose leverage changed with as many symbols as it may hold fits an item", () => {
+  const { account } = someAccount();
+  const terms = { requirement: "9".repeat(19), contract_size: "9".repeat(19), calc_mode: "forex" as const };
+  const names = Array.from({ length: limits.trading.max_positions }, (_, at) => String(at).padStart(20, "S"));
+  const symbols = names.map((symbol) => ({ symbol, ...terms }));
+  const changed = { ...account, metadata: oldest, leverage_change: { version: 1e15, at: account.updated_at, symbols } };
+  const bytes = itemBytes(marshall(itemOf(accounts, changed as unknown as Account)));
+  expect(bytes).toBeLessThan(quotas.item_bytes / 4);
 });
 
 describe("an answer that is no page", () => {

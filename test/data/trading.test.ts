@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { limits } from "../../shared/limits.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
@@ -31,6 +32,9 @@ async function itemsOf(accountId: string, type: string): Promise<RawItem[]> {
   const items = await scanTable(api.emulator);
   return items.filter((item) => item["et"] === type && item["account_id"] === accountId);
 }
+
+/** A body of an answer. */
+type Body = Awaited<ReturnType<typeof broker.get>>;
 
 /** The kinds of the events of an account that its commits wrote, those of its opening and deposit left out. */
 async function announced(accountId: string): Promise<string[]> {
@@ -377,6 +381,69 @@ describe("the money of an account with open positions", () => {
       "margin_call",
     ]);
     expect(await announced(account.id)).toEqual(["trade.opened", "margin.call"]);
+  });
+
+  it("takes it at once with more positions than a transaction holds, and stores it whoever dies", async () => {
+    const account = await trader("90000.00", { margin_calculation: "sum" });
+    const count = limits.trading.max_remargined + 2;
+    for (let at = 0; at < count; at += 1) {
+      const symbol = at % 2 === 0 ? "EURUSD" : "USDJPY";
+      expect((await floor.open(account.id, { symbol, side: "buy", lots: "0.02" })).kind).toBe("done");
+    }
+    const [first] = (await broker.get(`/accounts/${account.id}/positions?limit=1&sort=opened_at`)).data;
+    const shown = async () => {
+      const [{ used_margin }, { data }, page, one] = await Promise.all([
+        broker.get(`/accounts/${account.id}/balance`),
+        broker.get(`/accounts/metrics?account_ids=${account.id}`),
+        broker.get(`/positions?account_id=${account.id}&limit=100`),
+        broker.get(`/positions/${first.id}`),
+      ]);
+      const listed = page.data.map(({ used_margin: own, version }: Body) => `${own} v${version}`);
+      return {
+        used_margin,
+        same: data[0].used_margin,
+        listed,
+        one: `${one.used_margin} v${one.version}`,
+      };
+    };
+    const amended = await amend(account, { leverage: 10 });
+    const before = await shown();
+    // 31 times 2,000 EUR at 1.10010 and 2,000 USD, a tenth of each.
+    expect([amended.status, amended.body.used_margin, before.used_margin]).toEqual([200, "13020.62", "13020.62"]);
+    expect([new Set(before.listed), before.one]).toEqual([new Set(["220.02 v2", "200.00 v2"]), "220.02 v2"]);
+    const [risk] = await itemsOf(account.id, "RISK");
+    expect(risk?.["wake_at"]).toBe(risk?.["updated_at"]);
+    expect(await amend(account, { leverage: 20 })).toMatchObject({
+      status: 409,
+      body: { code: "leverage_change_in_progress" },
+      headers: { "Retry-After": "1" },
+    });
+    // One worker dies before its first step is stored, the next one after it, and a third carries on.
+    for (const end of ["before", "after"] as const) {
+      let steps = 0;
+      api.watched.interfere = ({ operation }) => {
+        if (operation !== "TransactWriteItems") return undefined;
+        steps += 1;
+        return end === "after" && steps === 1 ? undefined : failure("ResourceNotFoundException");
+      };
+      await expect(floor.evaluate(account.id)).rejects.toThrow();
+      api.watched.interfere = () => undefined;
+      expect(await shown()).toEqual(before);
+      const stored = await itemsOf(account.id, "POSITION");
+      const follow = stored.filter(({ leverage_version }) => leverage_version !== undefined);
+      expect(follow).toHaveLength(end === "before" ? 0 : count);
+      if (end === "after") break;
+      // What others do between two steps is decided on the margins of now.
+      expect(await findings(api.emulator)).toEqual([]);
+      await floor.open(account.id, { ...eurusd, lots: "0.02" });
+      await floor.close(account.id, count);
+    }
+    await floor.evaluate(account.id);
+    expect(await shown()).toEqual(before);
+    expect((await itemsOf(account.id, "RISK"))[0]?.["wake_at"]).toBeNull();
+    expect((await broker.get(`/accounts/${account.id}`)).version).toBe(amended.body.version);
+    expect((await amend(account, { leverage: 20 })).status).toBe(200);
+    await floor.evaluate(account.id);
   });
 
   it("stays with an account that is disabled, and keeps it from being closed", async () => {

@@ -3,11 +3,13 @@ import type { Account, Balance, Contra, Ledger } from "../../shared/domain/accou
 import type { DomainEvent, Requirement } from "../../shared/domain/decision.ts";
 import type { TradingChange, TradingDecision } from "../../shared/domain/trading/changes.ts";
 import type { OpenTrade } from "../../shared/domain/trading/close-trade.ts";
+import { underChange } from "../../shared/domain/trading/leverage-change.ts";
 import type { OpeningState } from "../../shared/domain/trading/market-trade.ts";
 import type { Order } from "../../shared/domain/trading/order.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
 import type { Risk } from "../../shared/domain/trading/risk.ts";
 import type { Trade } from "../../shared/domain/trading/trade.ts";
+import type { WatchedState } from "../../shared/domain/trading/watch.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -16,6 +18,11 @@ function meets(item: Fields, { attribute, is, value }: Requirement): boolean {
   if (is === "equal") return stored === value;
   if (is === "not") return stored !== value;
   return is === "at_least" ? stored >= value : stored < value;
+}
+
+/** Whether an account only loses a change of leverage that every position follows. */
+function isEnd({ leverage_change: change, ...before }: Fields, after: Fields): boolean {
+  return change !== undefined && isDeepStrictEqual(before, after);
 }
 
 /**
@@ -42,9 +49,12 @@ export class TradingDesk {
   }
 
   /** What a decision reads. */
-  get state(): OpeningState {
+  get state(): OpeningState & Pick<WatchedState, "stored"> {
     const { account, balance, risk, trades } = this;
-    return { account, balance, risk, trades, positions: [...this.positions.values()], client: { status: "active" } };
+    const items = [...this.positions.values()];
+    const positions = underChange(account, items);
+    const stored = new Map(items.flatMap((item, at) => (item === positions[at] ? [] : [[item.id, item]])));
+    return { account, balance, risk, trades, positions, stored, client: { status: "active" } };
   }
 
   /** The names of the events so far. */
@@ -123,7 +133,10 @@ export class TradingDesk {
   }
 
   private update(entity: string, before: Fields, after: Fields): void {
-    if (after["version"] !== Number(before["version"]) + 1) throw new Error(`A ${entity} skips a version.`);
+    const more = Number(after["version"]) - Number(before["version"]);
+    // What a change of leverage made of a position was a version of its own, and the end of the change is none.
+    const fits = more === 1 || (entity === "position" && more === 2) || (entity === "account" && isEnd(before, after));
+    if (!fits) throw new Error(`A ${entity} skips a version.`);
     if (entity === "risk") {
       this.expectStored(this.risk, before);
       this.risk = after as unknown as Risk;

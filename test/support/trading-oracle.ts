@@ -1,4 +1,4 @@
-import { countOf, groupBy, ofType, sum, text, whole } from "./raw-items.ts";
+import { countOf, groupBy, hasNumber, ofType, sum, text, whole } from "./raw-items.ts";
 import type { RawChange, RawItem } from "./raw-table.ts";
 
 /**
@@ -16,8 +16,9 @@ export function judgeTrading(items: readonly RawItem[]): string[] {
     ...judgeFamilies(trades, ofType(items, "LEDGER")),
     ...ofType(items, "BALANCE").flatMap((balance) => {
       const id = text(balance, "account_id");
-      const own = positions.get(id) ?? [];
-      const found = { balance, account: profiles.get(id) ?? {}, positions: own, risk: risks.get(id) };
+      const account = profiles.get(id) ?? {};
+      const own = (positions.get(id) ?? []).map((item) => underLeverage(account, item));
+      const found = { balance, account, positions: own, risk: risks.get(id) };
       return [...judgeMargin(found), ...judgeWatch(found, exposures.get(id) ?? [])].map((each) => `${id}: ${each}`);
     }),
     ...[...exposures.keys()].filter((id) => !profiles.has(id)).map((id) => `${id} is exposed and is not there`),
@@ -104,6 +105,30 @@ interface Found {
 }
 
 /**
+ * A position as it is read while its account carries a change of leverage: with the margin that follows from the terms
+ * of the change, and one version later where that is another margin.
+ */
+function underLeverage(account: RawItem, position: RawItem): RawItem {
+  const change = account["leverage_change"];
+  if (typeof change !== "object" || change === null || !("map" in change)) return position;
+  const { map: fields } = change as { readonly map: RawItem };
+  const symbols = fields["symbols"] as readonly { readonly map: RawItem }[];
+  const terms = symbols.find(({ map }) => text(map, "symbol") === text(position, "symbol"))?.map;
+  const follows = hasNumber(position, "leverage_version") ? whole(position, "leverage_version") : 0n;
+  if (terms === undefined || follows >= whole(fields, "version")) return position;
+  const [over, under] = [text(position, "margin_ratio"), text(terms, "requirement")].map((ratio) => ratio.split("/"));
+  const price = text(terms, "calc_mode") === "forex" ? "1" : text(position, "open_price");
+  const decimals = [text(position, "lots"), text(terms, "contract_size"), price, over?.[0] ?? "", under?.[0] ?? ""];
+  const minor = text(position, "currency") === "JPY" ? 1n : 100n;
+  const above = decimals.map(units).reduce((product, each) => product * each, minor);
+  const below = units(over?.[1] ?? "1") * units(under?.[1] ?? "1") * 10n ** 24n;
+  const margin = (2n * above + below) / (2n * below);
+  const moves = margin !== whole(position, "margin_minor") || position["margin_requirement"] !== terms["requirement"];
+  const version = whole(position, "version") + (moves ? 1n : 0n);
+  return { ...position, margin_minor: { number: String(margin) }, version: { number: String(version) } };
+}
+
+/**
  * Used margin is what its positions take, symbol by symbol, and a protected account without positions owes no more than
  * its debt.
  */
@@ -140,7 +165,7 @@ function symbolMargin(mode: string, positions: readonly RawItem[]): bigint {
 }
 
 /** What is watched of an account is exactly what its risk says, and its risk was written with its positions. */
-function judgeWatch({ positions, risk }: Found, exposures: readonly RawItem[]): string[] {
+function judgeWatch({ account, positions, risk }: Found, exposures: readonly RawItem[]): string[] {
   if (risk === undefined) return positions.length + exposures.length === 0 ? [] : ["has positions and no risk"];
   const wanted = (risk["triggers"] as readonly { readonly map: RawItem }[]).flatMap(({ map }) =>
     (["down", "up"] as const).flatMap((side) => {
@@ -155,12 +180,14 @@ function judgeWatch({ positions, risk }: Found, exposures: readonly RawItem[]): 
   const versions = sum(positions.map((item) => whole(item, "version")));
   const watched = new Set((risk["triggers"] as readonly { readonly map: RawItem }[]).map(({ map }) => map["symbol"]));
   const settled = risk["run"] === null && risk["wake_at"] === null;
+  const storing = account["leverage_change"] !== undefined && risk["wake_at"] === null;
   const unseen = positions.filter((item) => settled && !watched.has(text(item, "symbol")));
   return [
     ...(wanted.toSorted().join() === found.toSorted().join() ? [] : [`is exposed at ${found} and not at ${wanted}`]),
     ...(misplaced.length === 0 ? [] : ["is exposed at another place than it says"]),
     ...(whole(risk, "positions_sum") === versions ? [] : ["has positions that its risk does not know"]),
     ...(unseen.length === 0 ? [] : [`watches no price of ${unseen.map((item) => text(item, "symbol")).join()}`]),
+    ...(storing ? ["has a change of leverage nobody wakes"] : []),
     ...((risk["run"] === null) === (risk["wake_at"] === null) || risk["run"] === null
       ? []
       : ["has a run nobody wakes"]),

@@ -1,12 +1,13 @@
+import { limits } from "../../limits.ts";
 import type { UpdateAccount } from "../../schema/account.ts";
-import { type AccountWithBalance, accountBody, type Balance } from "../account.ts";
+import { type Account, type AccountWithBalance, accountBody, type Balance } from "../account.ts";
 import { amendAccount, type OwnedAccount } from "../amend-account.ts";
 import { type Context, later, type Requirement } from "../decision.ts";
-import { sameValue } from "../equality.ts";
 import { equal } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
-import { type Holdings, type Metrics, metricsAt, underLeverage } from "./margin.ts";
+import { underLeverage } from "./leverage-change.ts";
+import { type Holdings, type Metrics, metricsAt } from "./margin.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./quote.ts";
 import { liveAccountBody } from "./risk.ts";
@@ -22,13 +23,11 @@ export function liveBody({ account, balance, metrics }: LiveAccount) {
   return metrics === undefined ? accountBody(account, balance) : liveAccountBody({ account, balance }, metrics);
 }
 
-/** Positions that one transaction can hold the new margin of, beside all else that it writes. */
-const maxRemargined = 60;
-
 /**
  * Decides `PATCH /accounts/{id}` of an account with open positions. Another leverage computes their margin again from
  * their frozen rates; one that takes more margin and would leave the account at its margin-call level is refused unless
- * the caller forces it.
+ * the caller forces it. Of more positions than a transaction holds the terms are stored with the account, and the
+ * evaluator rewrites them: see {@link LeverageChange}.
  */
 export function amendHoldings(
   owned: OwnedAccount,
@@ -45,6 +44,10 @@ export function amendHoldings(
     return { ...amended, result: { ...amended.result, metrics: metricsAt(market, holdings, context.now) } };
   }
   if (state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated; try again.");
+  if (account.leverage_change !== undefined) {
+    const detail = "Positions still take over the leverage that was changed before; try again.";
+    return refuseTrading("leverage_change_in_progress", detail);
+  }
   const after = underLeverage(market, holdings, account.leverage);
   if (after === undefined) return refuseTrading("metrics_stale", "The symbol of a position is not known.");
   const metrics = metricsAt(market, after, context.now);
@@ -53,13 +56,17 @@ export function amendHoldings(
     if (metrics.stale) return refuseTrading("metrics_stale", "A price that the account depends on is too old.");
     if (metrics.margin_status !== "normal") return refuseBreach(metrics, after);
   }
-  const moved = remargined(state.positions, after.positions, context.now);
-  if (moved.length > maxRemargined) {
-    const detail = `The leverage of an account with more than ${maxRemargined} such positions cannot be changed.`;
-    return refuseTrading("too_many_positions", detail);
-  }
-  const changes = [...withMargin(amended.changes, owned.balance, after.balance, context), ...moved];
-  return { ...amended, result: { account, balance: after.balance, metrics }, changes };
+  const changes = withMargin(amended.changes, owned.balance, after.balance, context);
+  const moved = remargined(state.positions, after.positions);
+  const result = { account, balance: after.balance, metrics };
+  if (moved.length <= limits.trading.max_remargined) return { ...amended, result, changes: [...changes, ...moved] };
+  return { ...amended, result, changes: changes.map((change) => withTerms(change, after.account)) };
+}
+
+/** The change of the account with the terms that its positions are read under from now on. */
+function withTerms(change: TradingChange, { leverage_change }: Account): TradingChange {
+  if (change.op !== "update" || change.entity !== "account") return change;
+  return { ...change, after: { ...change.after, leverage_change } as Account };
 }
 
 function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
@@ -72,13 +79,12 @@ function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
 }
 
 /** The positions whose margin, or the requirement that it follows from, is another one. */
-function remargined(before: readonly Position[], after: readonly Position[], now: string): TradingChange[] {
+function remargined(before: readonly Position[], after: readonly Position[]): TradingChange[] {
   const known = new Map(before.map((position) => [position.id, position]));
   return after.flatMap((position): TradingChange[] => {
     const old = known.get(position.id);
-    if (old === undefined || sameValue(old, position)) return [];
-    const next = { ...position, updated_at: later(old.updated_at, now), version: old.version + 1 };
-    return [{ op: "update", entity: "position", before: old, after: next }];
+    if (old === undefined || old.version === position.version) return [];
+    return [{ op: "update", entity: "position", before: old, after: position }];
   });
 }
 

@@ -39,9 +39,12 @@ export function marginRequirement(account: Pick<Account, "leverage">, symbol: Tr
   return ratioText(rational(symbol.margin_factor).div(BigInt(effectiveLeverage(account, symbol))));
 }
 
+/** What of a symbol the notional of its lots follows from. */
+type SizeTerms = Pick<TradingSymbol, "contract_size" | "calc_mode">;
+
 /** The notional of lots in the account's currency, exact: the base of their margin. */
 function notionalOf(
-  symbol: TradingSymbol,
+  symbol: SizeTerms,
   { lots, open_price, margin_ratio }: Pick<Position, "lots" | "open_price" | "margin_ratio">,
 ): Rational {
   const size = rational(lots).mul(rational(symbol.contract_size));
@@ -88,8 +91,19 @@ export function positionMargin(
   symbol: TradingSymbol,
   position: Pick<Position, "lots" | "open_price" | "margin_ratio"> & { readonly margin_requirement?: string },
 ): bigint {
-  const requirement = position.margin_requirement ?? marginRequirement(account, symbol);
-  return roundHalfAway(notionalOf(symbol, position).mul(rational(requirement)), minorDigits[account.currency]);
+  const margin_requirement = position.margin_requirement ?? marginRequirement(account, symbol);
+  return requiredMargin(symbol, { ...position, margin_requirement, currency: account.currency });
+}
+
+/** The margin of one position by itself in minor units, from its requirement alone: {@link positionMargin}. */
+export function requiredMargin(
+  symbol: SizeTerms,
+  position: Pick<Position, "lots" | "open_price" | "margin_ratio" | "currency"> & {
+    readonly margin_requirement: string;
+  },
+): bigint {
+  const margin = notionalOf(symbol, position).mul(rational(position.margin_requirement));
+  return roundHalfAway(margin, minorDigits[position.currency]);
 }
 
 interface Legs {
@@ -184,23 +198,6 @@ export interface Holdings {
   readonly account: Account;
   readonly balance: Balance;
   readonly positions: readonly Position[];
-}
-
-/**
- * The holdings under another leverage of the account and today's terms of the symbols: the margin of each position is
- * computed again from its frozen rate. Undefined when a symbol of a position is not in the market.
- */
-export function underLeverage(market: Market, holdings: Holdings, leverage: number): Holdings | undefined {
-  const account = { ...holdings.account, leverage };
-  const positions = holdings.positions.flatMap((position) => {
-    const symbol = market.symbols.get(position.symbol);
-    if (symbol === undefined) return [];
-    const renewed = { ...position, margin_requirement: marginRequirement(account, symbol) };
-    return [{ ...renewed, margin_minor: positionMargin(account, symbol, renewed) }];
-  });
-  if (positions.length < holdings.positions.length) return undefined;
-  const used = usedMargin(account.margin_calculation, positions);
-  return { account, balance: { ...holdings.balance, used_margin_minor: used }, positions };
 }
 
 /** Values every position of an account. */

@@ -176,6 +176,7 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
     source: deal.source,
     margin_requirement,
     margin_minor: positionMargin(account, symbol, { ...shared, margin_requirement }),
+    ...(account.leverage_change && { leverage_version: account.leverage_change.version }),
     opened_at: at,
   };
   const trade: Trade = {

@@ -35,6 +35,8 @@ export interface Position {
    * account: exact, as `numerator/denominator`. Absent in positions that were stored before it was kept.
    */
   readonly margin_requirement?: string;
+  /** The version of the account whose change of leverage its margin follows, where that was stored in steps. */
+  readonly leverage_version?: number;
   readonly stop_loss: string | null;
   readonly take_profit: string | null;
   readonly opened_at: string;

@@ -5,6 +5,7 @@ import { sameValue } from "../equality.ts";
 import { greatest, least } from "../money.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { type Trigger, triggersOf } from "./exposure.ts";
+import { underChange, withoutChange } from "./leverage-change.ts";
 import { type Holdings, valuePositions } from "./margin.ts";
 import type { Position } from "./position.ts";
 import { type Market, pricePoints, type Quote } from "./quote.ts";
@@ -77,12 +78,14 @@ export interface Breach {
 /** An account as its decisions about margin read it. */
 export interface WatchedState extends Holdings {
   readonly risk: StoredRisk | undefined;
+  /** Items of the positions that a change of leverage makes others than they are stored, by identifier. */
+  readonly stored?: ReadonlyMap<string, Position>;
 }
 
 /** Changes of one transaction, its events and its stored answer left room for. */
 const maxChanges = limits.commit.max_items - 2;
 
-/** The sum that {@link StoredRisk} keeps of its positions. */
+/** The sum that {@link StoredRisk} keeps of its positions, as a change of leverage makes them. */
 export function positionsSum(positions: readonly Position[]): number {
   return positions.reduce((sum, { version }) => sum + version, 0);
 }
@@ -104,7 +107,7 @@ function holdingsAfter(before: Holdings, changes: readonly TradingChange[]): Hol
       positions.set(item.id, item);
     }
   }
-  return { account, balance, positions: [...positions.values()] };
+  return { account, balance, positions: underChange(account, [...positions.values()]) };
 }
 
 function adjusted(balance: Balance, change: Extract<TradingChange, { op: "adjust" }>): Balance {
@@ -209,25 +212,80 @@ function watched<R>(
   market: Market,
   context: Context,
 ): Accepted<R> & { readonly complete: boolean } {
-  const others = decision.changes.filter((change) => !("entity" in change) || change.entity !== "risk");
+  const others = decision.changes
+    .filter((change) => !("entity" in change) || change.entity !== "risk")
+    .map((change) => onStored(change, state));
+  const room = maxChanges - 1 - others.length;
+  const step = leverageStep(state, after, others, outcome.mayLiquidate);
   const known = state.risk?.triggers ?? [];
   const { risk } = outcome;
   const wanted = risk.run === null ? triggersOf(after, risk.armed, market, context.now).map(storedTrigger) : known;
-  const plan = exposurePlan(state.account, known, wanted, maxChanges - 1 - others.length);
+  const plan = exposurePlan(state.account, known, wanted, room - Math.min(step.changes.length, Math.ceil(room / 2)));
+  const written = [...others, ...step.changes.slice(0, room - plan.changes.length)];
+  const complete = plan.complete && step.complete;
   const stored: StoredRisk = {
     ...risk,
     triggers: plan.triggers,
     positions_sum: positionsSum(after.positions),
     left_by: outcome.mayLiquidate ? "commit" : "evaluation",
-    wake_at: plan.complete
+    wake_at: complete
       ? wakeAt(after, outcome, state.risk, market, context.now)
       : leftAt(outcome.mayLiquidate, context.now),
   };
-  const change = riskChange(state, stored, others.length > 0, context.now);
-  return { ...decision, changes: [...others, ...change, ...plan.changes], complete: plan.complete };
+  const change = riskChange(state, stored, written.length > 0, context.now);
+  return { ...decision, changes: [...written, ...change, ...plan.changes], complete };
 }
 
-/** When an account is due whose entries did not all fit: at once, or, while the evaluator writes them, if it dies. */
+/** What is still to be written of a change of leverage, and whether nothing of it is left then. */
+interface LeverageStep {
+  readonly changes: readonly TradingChange[];
+  readonly complete: boolean;
+}
+
+/**
+ * The positions that are still to be stored as they are read since the leverage changed; when there is none, the end of
+ * the change, in a transaction of its own: so no position is read as it was before. A commit that somebody waits for
+ * leaves both to the evaluator. `others` are the changes that the decision makes anyway.
+ */
+function leverageStep(
+  { account, positions, stored = new Map() }: WatchedState,
+  after: Holdings,
+  others: readonly TradingChange[],
+  isCommit: boolean,
+): LeverageStep {
+  if (isCommit) return { changes: [], complete: after.account.leverage_change === undefined };
+  if (account.leverage_change === undefined) return { changes: [], complete: true };
+  if (!positions.some((position) => isOutdated(stored, position))) {
+    const end = { op: "update", entity: "account", before: account, after: withoutChange(account) } as const;
+    return { changes: [end], complete: true };
+  }
+  const touched = new Set(others.flatMap((change) => positionOf(change)?.id ?? []));
+  const changes = after.positions.flatMap((position): TradingChange[] => {
+    const before = stored.get(position.id);
+    if (before === undefined || touched.has(position.id) || !isOutdated(stored, position)) return [];
+    return [{ op: "update", entity: "position", before, after: position }];
+  });
+  return { changes, complete: false };
+}
+
+function isOutdated(stored: ReadonlyMap<string, Position>, { id, version }: Position): boolean {
+  const item = stored.get(id);
+  return item !== undefined && item.version !== version;
+}
+
+/** The position that a change starts from; undefined for another change. */
+function positionOf(change: TradingChange): Position | undefined {
+  if (change.op === "remove") return change.before;
+  return change.op === "update" && change.entity === "position" ? (change.before as Position) : undefined;
+}
+
+/** The change of a position that was decided on it as it is read, made one of its item. */
+function onStored(change: TradingChange, { stored }: WatchedState): TradingChange {
+  const before = stored?.get(positionOf(change)?.id ?? "");
+  return before === undefined ? change : ({ ...change, before } as TradingChange);
+}
+
+/** When an account is due that something is left of: at once, or, while the evaluator writes it, if it dies. */
 function leftAt(handedOver: boolean, now: string): string {
   return handedOver ? now : afterMs(now, limits.trading.run_resumed_after_ms);
 }

@@ -5,6 +5,7 @@ import type { Account } from "../../../shared/domain/account.ts";
 import { formatAmount } from "../../../shared/domain/money.ts";
 import { commissionMinor } from "../../../shared/domain/trading/commission.ts";
 import { conversion, conversionBody } from "../../../shared/domain/trading/convert.ts";
+import { underLeverage } from "../../../shared/domain/trading/leverage-change.ts";
 import {
   effectiveLeverage,
   isRearmed,
@@ -13,7 +14,6 @@ import {
   metricsOf,
   positionMargin,
   symbolMargin,
-  underLeverage,
   valuePositions,
 } from "../../../shared/domain/trading/margin.ts";
 import { averagePrice, grossProfit, shareOf } from "../../../shared/domain/trading/profit.ts";
