@@ -59,11 +59,19 @@ export async function withPositions(
   return held.map(([account, balance]) => ({ account, balance, positions: open.get(account.id) ?? [] }));
 }
 
+/** What a position is: without the keys of its five indexes, which are half of its item, and its facets. */
+const positionAttributes = Object.keys({
+  ...{ id: true, tenant_id: true, account_id: true, client_id: true, trade_id: true, source: true, symbol: true },
+  ...{ side: true, lots: true, open_price: true, currency: true, swap_minor: true, margin_minor: true },
+  ...{ margin_ratio: true, margin_requirement: true, leverage_version: true, stop_loss: true, take_profit: true },
+  ...{ opened_at: true, updated_at: true, version: true },
+} satisfies Record<keyof Position, true>);
+
 /**
  * The open positions of an account as they are stored, oldest trade first, strongly consistent unless told otherwise.
  * How they are under a change of leverage its account tells: {@link underChange}.
  */
 export async function positionsOf(tenant: string, accountId: string, consistent = true): Promise<readonly Position[]> {
-  const options = { prefix: positions.prefix, consistent };
+  const options = { prefix: positions.prefix, consistent, attributes: positionAttributes };
   return (await readPartition(positions.partition(tenant, accountId), options)).map((item) => readItem<Position>(item));
 }

@@ -19,8 +19,9 @@ import { type Committable, type Load, type Ref, ref } from "./store.ts";
 import { type AccountState, decideTrading, prepared, type TradingRequest } from "./trading.ts";
 import { tradingRef } from "./trading-items.ts";
 
-/** The trades of the open positions of a symbol: with netting an execution changes one of them. */
-function tradesOf({ positions }: Pick<AccountState, "positions">, symbol: string): string[] {
+/** The trades that an execution in a symbol may change: with netting that of its position, with hedging none. */
+function tradesOf({ account, positions }: Pick<AccountState, "account" | "positions">, symbol: string): string[] {
+  if (account.position_mode === "hedging") return [];
   return positions.filter((position) => position.symbol === symbol).map(({ trade_id }) => trade_id);
 }
 

@@ -185,6 +185,16 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       );
     });
 
+    it("for a decision, of each position what it is and no key of an index", async () => {
+      api.watched.takeCalls();
+      await floor.evaluate(account.id);
+      const query = api.watched.takeCalls().find(({ operation }) => operation === "Query");
+      const items = query?.output?.["Items"] as readonly object[];
+      expect(items).toHaveLength(10);
+      for (const item of items)
+        expect(Object.keys(item).filter((name) => /_[ps]k$|^pk$|facets/.test(name))).toEqual([]);
+    });
+
     it("for a page of the trades of a client, one query more for its accounts", async () => {
       expect(sorted(await costOf("GET", `/clients/${account.client_id}/trades`))).toEqual(
         most("BatchGetItem BatchGetItem Query Query", 14, 0),
@@ -202,6 +212,13 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       expect(await costOf("GET", `/accounts/metrics?account_ids=${account.id}`)).toEqual(
         most("BatchGetItem Query BatchGetItem", 9, 0),
       );
+    });
+
+    it("to open a trade, two reads beside that of its positions, and none of the trades of the others", async () => {
+      const own = await trader(9);
+      const body = { account_id: own.id, symbol: "EURUSD", side: "buy", lots: "0.10" };
+      const cost = await costOf("POST", "/sandbox/trades", { body });
+      expect(sorted(cost)).toEqual(most("BatchGetItem BatchGetItem Query TransactWriteItems", 10, 31));
     });
   });
 });

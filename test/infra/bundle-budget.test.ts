@@ -24,16 +24,16 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/open-trade": 160,
   "sandbox/close-trade": 150,
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 153,
-  "sandbox/fail-transaction": 153,
-  "sandbox/return-transaction": 153,
+  "sandbox/settle-transaction": 155,
+  "sandbox/fail-transaction": 155,
+  "sandbox/return-transaction": 155,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 181,
   "sandbox/drive-account": 181,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 200,
-  "feed/retry-reject": 200,
+  "feed/send-batch": 203,
+  "feed/retry-reject": 203,
   // The samples of events are 24 KiB.
   "webhooks/test": 135,
   "sandbox/trigger-event": 135,

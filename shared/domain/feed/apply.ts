@@ -53,9 +53,14 @@ function tradeDecision(
 }
 
 /** The trades that an item needs: that of its position, and with netting that of the position it may meet. */
-export function tradesNeeded(state: Pick<TradingState, "positions">, item: AccountItem, tradeId: string | undefined) {
+export function tradesNeeded(
+  state: Pick<TradingState, "account" | "positions">,
+  item: AccountItem,
+  tradeId: string | undefined,
+) {
+  const nets = state.account.position_mode === "netting";
   const met =
-    item.type === "execution" && item.data.action === "open"
+    nets && item.type === "execution" && item.data.action === "open"
       ? state.positions.filter(({ symbol }) => symbol === item.data["symbol" as never])
       : [];
   return [...new Set([...met.map(({ trade_id }) => trade_id), ...(tradeId === undefined ? [] : [tradeId])])];

@@ -91,17 +91,29 @@ function atReferences(market: Market, now: string): Market {
   return { ...market, quotes: new Map(quotes) };
 }
 
-/** What positions are worth together, with the commission of both sides, in minor units rounded up. */
+/** What positions are worth together, each rounded by itself; those of the same lots and price are worth the same. */
 function worthMinor(market: Market, positions: readonly Position[], currency: CurrencyCode): bigint {
-  return positions.reduce((sum, position) => {
-    const symbol = market.symbols.get(position.symbol);
-    if (symbol === undefined) return sum;
-    const price = market.quotes.get(position.symbol)?.bid ?? position.open_price;
-    const path = conversion(market, symbol.quote_currency, currency, { symbol, price });
-    if (path === undefined) return sum;
-    const { lots } = position;
-    const value = rational(lots).mul(rational(symbol.contract_size)).mul(rational(price)).mul(path.rate);
-    const commission = commissionMinor(market, symbol, { lots, price, currency }) ?? 0n;
-    return sum + roundToward(value, minorDigits[currency], "up") - 2n * commission;
+  const known = new Map<string, bigint>();
+  return positions.reduce((sum, { symbol, lots, open_price }) => {
+    const price = market.quotes.get(symbol)?.bid ?? open_price;
+    const name = `${symbol}\n${lots}\n${price}`;
+    const worth = known.get(name) ?? worthOf(market, symbol, { lots, price, currency });
+    known.set(name, worth);
+    return sum + worth;
   }, 0n);
+}
+
+/** What lots of a symbol are worth at a price, with the commission of both sides, in minor units rounded up. */
+function worthOf(
+  market: Market,
+  name: string,
+  deal: { readonly lots: string; readonly price: string; readonly currency: CurrencyCode },
+): bigint {
+  const { lots, price, currency } = deal;
+  const symbol = market.symbols.get(name);
+  const path = symbol && conversion(market, symbol.quote_currency, currency, { symbol, price });
+  if (symbol === undefined || path === undefined) return 0n;
+  const value = rational(lots).mul(rational(symbol.contract_size)).mul(rational(price)).mul(path.rate);
+  const commission = commissionMinor(market, symbol, deal) ?? 0n;
+  return roundToward(value, minorDigits[currency], "up") - 2n * commission;
 }

@@ -1,9 +1,10 @@
 import { limits } from "../../limits.ts";
+import type { SideName } from "../../schema/trade.ts";
 import type { Account } from "../account.ts";
 import { minorDigits } from "../money.ts";
 import type { Conversion } from "./convert.ts";
 import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions } from "./margin.ts";
-import { quoteProfit, type Valuation } from "./profit.ts";
+import type { Valuation } from "./profit.ts";
 import type { Market, Quote } from "./quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./rational.ts";
 import { liquidatorOf } from "./source.ts";
@@ -159,39 +160,59 @@ function sensitivitiesOf(market: Market, values: readonly Valuation[]): Map<stri
     found.set(name, fresh);
     return fresh;
   };
-  for (const value of values) {
-    const traded = entry(value.position.symbol);
-    if (traded === undefined || value.conversion === undefined) continue;
-    addTraded(traded, value, value.conversion);
-    addConversion(entry, traded, value, value.conversion);
+  for (const group of groupsOf(values)) {
+    const traded = entry(group.symbol);
+    const { conversion: path } = group;
+    if (traded === undefined || path === undefined) continue;
+    addTraded(traded, group, path);
+    for (const profit of [group.won, group.lost]) addConversion(entry, profit, path);
   }
   return found;
 }
 
-/** A buy loses when its price falls, a sell when it rises: the size at the rate, and more where the rate may rise. */
-function addTraded(traded: Sensitivity, { position }: Valuation, path: Conversion): void {
-  const loss = sizeOf(traded, position.lots).mul(path.rate).mul(secondOrder);
-  if (position.side === "buy") traded.fallLoss = traded.fallLoss.add(loss);
-  else traded.riseLoss = traded.riseLoss.add(loss);
+/** Positions that are converted alike, of one symbol and side: what a price can cost them is in proportion to these. */
+interface Group {
+  readonly symbol: string;
+  readonly side: SideName;
+  readonly conversion: Conversion | undefined;
+  lots: Rational;
+  /** The sum of their profits and that of their losses, in the symbol's quote currency. */
+  won: Rational;
+  lost: Rational;
 }
 
-function sizeOf(traded: Sensitivity, lots: string): Rational {
-  return rational(lots).mul(rational(traded.symbol.contract_size));
+function groupsOf(values: readonly Valuation[]): Iterable<Group> {
+  const groups = new Map<Conversion | string, Group>();
+  for (const { position, conversion, quote_profit: profit = zero } of values) {
+    const { symbol, side } = position;
+    const key = conversion ?? symbol;
+    const group = groups.get(key) ?? { symbol, side, conversion, lots: zero, won: zero, lost: zero };
+    group.lots = group.lots.add(rational(position.lots));
+    if (profit.s > 0n) group.won = group.won.add(profit);
+    else group.lost = group.lost.add(profit);
+    groups.set(key, group);
+  }
+  return groups.values();
+}
+
+/** A buy loses when its price falls, a sell when it rises: the size at the rate, and more where the rate may rise. */
+function addTraded(traded: Sensitivity, { side, lots }: Group, path: Conversion): void {
+  const loss = lots.mul(rational(traded.symbol.contract_size)).mul(path.rate).mul(secondOrder);
+  if (side === "buy") traded.fallLoss = traded.fallLoss.add(loss);
+  else traded.riseLoss = traded.riseLoss.add(loss);
 }
 
 /** A profit shrinks and a loss grows with the rates it is converted at, the traded symbol's own among them. */
 function addConversion(
   entry: (name: string) => Sensitivity | undefined,
-  traded: Sensitivity,
-  { position, price }: Valuation,
+  quoteProfit: Rational,
   path: Conversion,
 ): void {
-  const profit = quoteProfit(traded.symbol, position, price ?? position.open_price).mul(path.rate);
   for (const { symbol: name, op, price: rate } of path.steps) {
     const pair = entry(name);
     if (pair === undefined) continue;
-    const perUnit = profit.abs().div(rate).mul(secondOrder);
-    const fallHurts = profit.s > 0n === (op === "multiply");
+    const perUnit = quoteProfit.abs().mul(path.rate).div(rate).mul(secondOrder);
+    const fallHurts = quoteProfit.s > 0n === (op === "multiply");
     if (fallHurts) pair.fallLoss = pair.fallLoss.add(perUnit);
     else pair.riseLoss = pair.riseLoss.add(perUnit);
     pair.converts = true;

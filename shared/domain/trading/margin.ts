@@ -121,7 +121,8 @@ export function symbolMargin(mode: Account["margin_calculation"], positions: rea
   const legs = { buy: noLegs, sell: noLegs };
   for (const { side, lots, margin_minor } of positions) {
     const before = legs[side];
-    legs[side] = { lots: before.lots.add(rational(lots)), margin: before.margin + margin_minor };
+    const sum = mode === "net" ? before.lots.add(rational(lots)) : before.lots;
+    legs[side] = { lots: sum, margin: before.margin + margin_minor };
   }
   const { buy, sell } = legs;
   if (mode === "sum") return buy.margin + sell.margin;

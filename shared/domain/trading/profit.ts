@@ -17,7 +17,7 @@ export interface Deal {
 }
 
 /** The profit of a deal at a price, before costs, in the symbol's quote currency. Exact. */
-export function quoteProfit(symbol: TradingSymbol, deal: Deal, price: string): Rational {
+function quoteProfit(symbol: TradingSymbol, deal: Deal, price: string): Rational {
   const move = rational(price).sub(rational(deal.open_price));
   const signed = deal.side === "buy" ? move : move.neg();
   return signed.mul(rational(deal.lots)).mul(rational(symbol.contract_size));
@@ -51,29 +51,82 @@ export interface Valuation {
   readonly quote_at: string | null;
   readonly gross_minor: bigint;
   readonly floating_minor: bigint;
+  /** The profit before costs in the symbol's quote currency, exact; undefined without a price or a way to convert. */
+  readonly quote_profit: Rational | undefined;
   readonly conversion: Conversion | undefined;
   readonly stale: boolean;
   readonly open: boolean;
 }
 
-/** Values a position at the newest prices. Without a price or a way to convert it counts its swap alone, as stale. */
+/** What the positions of one symbol and side, one currency and one source share at a moment of a market. */
+interface Mark {
+  readonly price: string | null;
+  readonly quote_at: string | null;
+  readonly conversion: Conversion | undefined;
+  readonly stale: boolean;
+  readonly open: boolean;
+}
+
+/** What is known of a market at a moment: neither it nor a position ever changes, so nothing is computed twice. */
+interface Valued {
+  readonly now: string;
+  readonly marks: Map<string, Mark>;
+  readonly values: WeakMap<Position, Valuation>;
+}
+
+const valued = new WeakMap<Market, Valued>();
+
+function valuedAt(market: Market, now: string): Valued {
+  const known = valued.get(market);
+  if (known?.now === now) return known;
+  const fresh = { now, marks: new Map(), values: new WeakMap() };
+  valued.set(market, fresh);
+  return fresh;
+}
+
+/**
+ * Values a position at the newest prices. Without a price or a way to convert it counts its swap alone, as stale. A
+ * decision asks for it several times; each position is valued once for a market and a moment.
+ */
 export function valuePosition(market: Market, position: Position, now: string): Valuation {
+  const { marks, values } = valuedAt(market, now);
+  const known = values.get(position);
+  if (known !== undefined) return known;
+  const name = `${position.symbol}\n${position.side}\n${position.currency}\n${position.source}`;
+  const mark = marks.get(name) ?? markOf(market, position, now);
+  marks.set(name, mark);
+  const value = valueAt(market, position, mark);
+  values.set(position, value);
+  return value;
+}
+
+function markOf(market: Market, position: Position, now: string): Mark {
   const symbol = market.symbols.get(position.symbol);
   const quote = market.quotes.get(position.symbol);
   const price = quote === undefined ? null : closePrice(quote, position.side);
-  const profit = symbol === undefined || price === null ? undefined : grossProfit(market, symbol, position, price);
-  const used = [position.symbol, ...(profit?.conversion.steps.map((step) => step.symbol) ?? [])];
-  const gross = profit?.gross_minor ?? 0n;
+  const path =
+    symbol === undefined || price === null
+      ? undefined
+      : conversion(market, symbol.quote_currency, position.currency, { symbol, price });
+  const used = [position.symbol, ...(path?.steps.map((step) => step.symbol) ?? [])];
   return {
-    position,
     price,
     quote_at: oldest(market, used, now)?.time ?? null,
-    gross_minor: gross,
-    floating_minor: gross + position.swap_minor,
-    conversion: profit?.conversion,
-    stale: profit === undefined || isCutOff(market, position, now) || used.some((name) => tooOld(market, name, now)),
+    conversion: path,
+    stale: path === undefined || isCutOff(market, position, now) || used.some((name) => tooOld(market, name, now)),
     open: symbol !== undefined && isMarketOpen(symbol, now),
   };
+}
+
+function valueAt(market: Market, position: Position, mark: Mark): Valuation {
+  const symbol = market.symbols.get(position.symbol);
+  const known = symbol !== undefined && mark.price !== null && mark.conversion !== undefined;
+  const profit = known ? quoteProfit(symbol, position, mark.price) : undefined;
+  const gross =
+    profit === undefined || mark.conversion === undefined
+      ? 0n
+      : roundHalfAway(profit.mul(mark.conversion.rate), minorDigits[position.currency]);
+  return { ...mark, position, gross_minor: gross, floating_minor: gross + position.swap_minor, quote_profit: profit };
 }
 
 function tooOld(market: Market, name: string, now: string): boolean {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
 import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import { usedMargin } from "../../../shared/domain/trading/margin.ts";
+import { openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/quote.ts";
 import { evaluated, followed, isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/watch.ts";
 import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
+import { someMarket, somePosition, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
 import { TradingDesk } from "../../support/trading-desk.ts";
 
 const at = (seconds: number) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString();
@@ -170,5 +172,40 @@ describe("an account with more symbols than one transaction can watch", () => {
     }
     expect(steps.length).toBeLessThan(8);
     expect(account.entries.size).toBe(names.length);
+  });
+});
+
+describe("a decision about an account with many positions", () => {
+  /** Positions that tell how often one of them was valued: its swap is part of its value and of nothing else. */
+  function counted(desk: TradingDesk, market: Market, count: number) {
+    const told = { valued: 0 };
+    const { account, balance } = desk.state;
+    const positions = Array.from({ length: count }, (_, at) => {
+      const symbol = at % 2 === 0 ? "EURUSD" : "EURGBP";
+      const position = somePosition(account, market, { symbol, side: "buy", lots: "0.01", open_price: "1.00000" });
+      return Object.defineProperty(position, "swap_minor", {
+        enumerable: true,
+        get: () => {
+          told.valued += 1;
+          return 0n;
+        },
+      });
+    });
+    const used_margin_minor = usedMargin(account.margin_calculation, positions);
+    const state = { ...desk.state, balance: { ...balance, positions: count, used_margin_minor }, positions };
+    return { told, state: { ...state, risk: undefined } };
+  }
+
+  it.each([1, 40])("values each of %i once, however often it looks at the money", (count) => {
+    const desk = new TradingDesk(tradingAccount("90000.00"));
+    const opening = counted(desk, someMarket(), count);
+    const market = someMarket();
+    const request = { symbol: "GBPUSD", side: "buy", lots: "0.01" } as const;
+    const context = decisionContext();
+    const decision = followed(opening.state, openAtMarket(opening.state, market, request, context), market, context);
+    expect([decision.ok, opening.told.valued]).toEqual([true, count]);
+    const evaluation = counted(desk, someMarket(), count);
+    expect(evaluated(evaluation.state, someMarket(), new Map(), decisionContext()).ok).toBe(true);
+    expect(evaluation.told.valued).toBe(count);
   });
 });
