@@ -3,8 +3,8 @@ import type { JsonObject } from "./document.ts";
 import { componentName, membersOf } from "./schemas.ts";
 
 /** Operation id of a row: `create_client` is `createClient`. */
-export function operationIdOf(row: Route): string {
-  return row.id.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+export function operationIdOf({ id }: Pick<Route, "id">): string {
+  return id.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /**

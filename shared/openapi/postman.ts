@@ -1,95 +1,131 @@
-import converter, { type Options } from "openapi-to-postmanv2";
-import type { JsonObject, OpenApi } from "./document.ts";
+import type { JsonObject, OpenApi, Operation } from "./document.ts";
 import { collectionOf, exampleIds, exampleNames } from "./examples.ts";
-
-/** Settings of the converter: folders by tag, values from the examples, authentication from the collection. */
-const conversion = {
-  folderStrategy: "Tags",
-  parametersResolution: "Example",
-  requestParametersResolution: "Example",
-  exampleParametersResolution: "Example",
-  alwaysInheritAuthentication: true,
-  preferredRequestBodyType: "first-listed",
-  stackLimit: 20,
-} as const satisfies Options;
+import { operationIdOf } from "./links.ts";
+import { type Chapter, type Step, tour } from "./tour.ts";
 
 const credentials = { client: "{{oauth_client_id}}", secret: "{{oauth_client_secret}}" };
 
-interface Parameter extends JsonObject {
+/** A name with its value, as Postman writes parameters and headers; one that is switched off is listed only. */
+interface Pair {
   readonly key: string;
-  value: string;
-  disabled?: boolean;
+  readonly value: string;
+  readonly description?: string;
+  readonly disabled?: boolean;
 }
 
-interface PostmanRequest extends JsonObject {
-  readonly method: string;
-  readonly url: { readonly path: readonly string[]; readonly query: Parameter[]; readonly variable: Parameter[] };
-  readonly header: Parameter[];
-  readonly body?: { readonly urlencoded?: Parameter[] };
-}
-
-interface PostmanItem extends JsonObject {
+/** A request of the collection, or a folder of them. */
+export interface PostmanItem extends JsonObject {
   readonly name: string;
-  id?: string;
-  item?: PostmanItem[];
-  request?: PostmanRequest;
-  response?: JsonObject[];
+  readonly item?: readonly PostmanItem[];
+  readonly request?: JsonObject;
 }
 
 /** A Postman collection (schema 2.1.0), as far as this code reads it back. */
 export interface PostmanCollection extends JsonObject {
-  info: JsonObject;
-  item: PostmanItem[];
-  variable: { key: string; value: string }[];
+  readonly info: JsonObject;
+  readonly item: readonly PostmanItem[];
+  readonly variable: readonly { readonly key: string; readonly value: string }[];
+}
+
+/** An operation of the document with the place that it has there. */
+interface Place {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: Operation;
+}
+
+/** A parameter of an operation, or the reference to one. */
+interface DocumentParameter {
+  readonly $ref?: string;
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly description?: string;
+  readonly example?: string;
 }
 
 /**
- * The document as a Postman collection: a folder for each tag, a request for each operation, tokens by client
- * credentials, and variables for the address, the credentials and the identifiers. A request that creates something
- * sets the variable of its kind, so that the requests work in their order without any copying.
+ * The document of the sandbox as a Postman collection: the chapters of the tour as folders, with a request for each
+ * step. Run from the first to the last in an empty brokerage, every request succeeds: the first keeps an access token
+ * that the others send, each checks the status of its answer, and what creates something keeps its identifier. Throws
+ * when the document lacks an operation of the tour.
  */
-export async function postmanCollection(document: OpenApi): Promise<PostmanCollection> {
-  const plain = await converted(successful(document));
-  const collection = JSON.parse(withVariables(JSON.stringify(plain))) as PostmanCollection;
-  for (const folder of collection.item) for (const one of folder.item ?? []) finishItem(one, document);
+export function postmanCollection(document: OpenApi): PostmanCollection {
+  const places = placesOf(document);
+  const item = tour.map((chapter) => folder(chapter, document, places));
   const { title, description } = document.info as { title: string; description: string };
+  const kept = tour.flatMap(({ steps }) =>
+    steps.flatMap((step) => Object.keys(variablesOf(step, placeOf(step, places)))),
+  );
   return {
-    ...collection,
     info: {
       name: title,
       description: { content: description, type: "text/markdown" },
       schema: "https://schema.getpostman.com/json/collection/v2.1.0/collection.json",
     },
-    auth: clientCredentials(),
+    item,
+    auth: { type: "bearer", bearer: settings({ token: "{{access_token}}" }) },
     variable: [
       { key: "base_url", value: document.servers[0]?.url ?? "" },
       { key: "oauth_client_id", value: "" },
       { key: "oauth_client_secret", value: "" },
-      ...Object.keys(exampleIds).map((collectionOf) => ({ key: variableOf(collectionOf), value: "" })),
+      ...[...new Set(kept)].map((key) => ({ key, value: "" })),
     ],
   };
 }
 
-/** Refusals are in the reference; in a collection each would be a saved example of its own, a megabyte in all. */
-function successful(document: OpenApi): OpenApi {
-  const paths = Object.entries(document.paths).map(([path, operations]) => {
-    const kept = Object.entries(operations).map(([method, { callbacks, ...operation }]) => {
-      const answers = Object.entries(operation["responses"] as JsonObject).filter(([status]) => status.startsWith("2"));
-      return [method, { ...operation, responses: Object.fromEntries(answers) }] as const;
-    });
-    return [path, Object.fromEntries(kept)] as const;
-  });
-  return { ...document, paths: Object.fromEntries(paths) as OpenApi["paths"] };
+/** What a user fills in before the first run; its values come before those of the collection. */
+export function postmanEnvironment(document: OpenApi) {
+  return {
+    name: `${String(document.info["title"])}, ${document.servers[0]?.description ?? ""}`,
+    values: [
+      { key: "base_url", value: document.servers[0]?.url ?? "", type: "default", enabled: true },
+      { key: "oauth_client_id", value: "", type: "default", enabled: true },
+      { key: "oauth_client_secret", value: "", type: "secret", enabled: true },
+    ],
+    _postman_variable_scope: "environment",
+  };
 }
 
-function converted(document: OpenApi): Promise<PostmanCollection> {
-  return new Promise((resolve, reject) => {
-    converter.convertV2({ type: "string", data: JSON.stringify(document) }, conversion, (error, outcome) => {
-      const output = outcome?.output?.[0]?.data;
-      if (error || output === undefined) reject(new Error(`No collection: ${error?.message ?? outcome?.reason}`));
-      else resolve(output as unknown as PostmanCollection);
-    });
-  });
+function placesOf({ paths }: OpenApi): ReadonlyMap<string, Place> {
+  const places = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  return new Map(places.map((place) => [place.operation.operationId, place]));
+}
+
+function placeOf({ row }: Step, places: ReadonlyMap<string, Place>): Place {
+  const place = places.get(operationIdOf({ id: row }));
+  if (place === undefined) throw new Error(`The document has no operation ${row}.`);
+  return place;
+}
+
+function folder({ name, description, steps }: Chapter, document: OpenApi, places: ReadonlyMap<string, Place>) {
+  return { name, description, item: steps.map((step) => itemOf(step, placeOf(step, places), document)) };
+}
+
+function itemOf(step: Step, place: Place, document: OpenApi): PostmanItem {
+  const { summary, description } = place.operation as Operation & { summary: string; description: string };
+  const auth = authOf(place);
+  return {
+    name: step.name ?? summary,
+    event: [{ listen: "test", script: { type: "text/javascript", exec: testsOf(step, place) } }],
+    request: {
+      method: place.method,
+      description: { content: description, type: "text/markdown" },
+      url: urlOf(step, place, document),
+      header: headersOf(place, document),
+      ...bodyOf(step, place),
+      ...(auth === undefined ? {} : { auth }),
+    },
+  };
+}
+
+/** How a request authenticates itself; undefined when it sends the token of the collection. */
+function authOf({ operation }: Place): JsonObject | undefined {
+  const schemes = (operation["security"] as readonly JsonObject[]).flatMap((one) => Object.keys(one));
+  if (schemes.includes("oauth2")) return undefined;
+  if (schemes.length === 0) return { type: "noauth" };
+  return { type: "basic", basic: settings({ username: credentials.client, password: credentials.secret }) };
 }
 
 /** `webhook_endpoints` is `webhook_endpoint_id`. */
@@ -97,88 +133,128 @@ function variableOf(collection: string): string {
   return `${collection.replace(/ies$/, "y").replace(/s$/, "")}_id`;
 }
 
-/** Variables in the place of the address, of the identifiers of the examples, and of what must be new every time. */
-function withVariables(text: string): string {
-  let replaced = text
-    .replaceAll("{{baseUrl}}", "{{base_url}}")
-    .replaceAll("ana@example.com", "{{$randomExampleEmail}}");
-  for (const [collection, id] of Object.entries(exampleIds)) {
-    replaced = replaced.replaceAll(id, `{{${variableOf(collection)}}}`);
-  }
-  return replaced;
+/** The parameters of an operation in one place, those that it refers to among them. */
+function parametersOf({ operation }: Place, document: OpenApi, where: DocumentParameter["in"]): DocumentParameter[] {
+  const all = operation["parameters"] as readonly DocumentParameter[];
+  return all
+    .map((one) => {
+      const shared = document.components.parameters[one.$ref?.split("/").at(-1) ?? ""];
+      return (shared as unknown as DocumentParameter | undefined) ?? one;
+    })
+    .filter((one) => one.in === where);
 }
 
-function finishItem(item: PostmanItem, document: OpenApi): void {
-  const { request } = item;
-  if (request === undefined) return;
-  const path = `/${request.url.path.map((part) => part.replace(/^:(\w+)$/, "{$1}")).join("/")}`;
-  const operation = document.paths[path]?.[request.method.toLowerCase()];
-  const collection = collectionOf(path);
-  for (const variable of request.url.variable)
-    variable.value = exampleNames[variable.key] ?? `{{${variableOf(collection)}}}`;
-  for (const parameter of request.url.query) parameter.value = "";
-  for (const parameter of [...request.url.query, ...request.header]) parameter.disabled = isOptional(parameter);
-  for (const header of request.header) if (header.key === "Idempotency-Key") header.value = "{{$guid}}";
-  // The converter invents values for parameters, and for members of a form even where there is an example.
-  const example = formExample(operation);
-  for (const member of request.body?.urlencoded ?? []) {
-    member.value = example[member.key] ?? "";
-    member.disabled = example[member.key] === undefined;
-  }
-  delete item.response;
-  // Made anew at every run, while equal documents shall give equal collections.
-  delete item.id;
-  const security = JSON.stringify(operation?.["security"] ?? []);
-  if (security.includes("client")) request["auth"] = basic();
-  else if (security === "[]") request["auth"] = { type: "noauth" };
-  else delete request["auth"];
-  const responses = operation?.["responses"] as JsonObject | undefined;
-  if (responses?.["201"] !== undefined) item["event"] = [remember(variableOf(collection))];
+function urlOf(step: Step, place: Place, document: OpenApi): JsonObject {
+  const path = place.path.slice(1).replace(/\{(\w+)\}/g, ":$1");
+  const sent = step.query ?? {};
+  const query = parametersOf(place, document, "query").map(({ name, description }): Pair => {
+    const value = sent[name];
+    return { key: name, value: value ?? "", ...described(description), disabled: value === undefined };
+  });
+  const variable = parametersOf(place, document, "path").map(({ name, description }): Pair => {
+    const kept = name === "id" ? variableOf(collectionOf(place.path)) : name;
+    return { key: name, value: exampleOr(kept), ...described(description) };
+  });
+  const asked = query.filter(({ disabled }) => disabled !== true).map(({ key, value }) => `${key}=${value}`);
+  const raw = `{{base_url}}/${path}${asked.length > 0 ? `?${asked.join("&")}` : ""}`;
+  return { raw, host: ["{{base_url}}"], path: path.split("/"), query, variable };
 }
 
-interface FormBody {
-  readonly content?: Readonly<Record<string, { readonly example?: Readonly<Record<string, string>> }>>;
+/** A symbol stands for itself; identifiers, and the number of an item, are kept from answers. */
+function exampleOr(variable: string): string {
+  return variable === "symbol" ? (exampleNames["symbol"] ?? "") : `{{${variable}}}`;
 }
 
-function formExample(operation: JsonObject | undefined): Readonly<Record<string, string>> {
-  const body = operation?.["requestBody"] as FormBody | undefined;
-  return body?.content?.["application/x-www-form-urlencoded"]?.example ?? {};
+function described(description: string | undefined): { description?: string } {
+  return description === undefined ? {} : { description };
 }
 
-/** What the converter cannot know to be needed: everything but the types of the body and the key of a repetition. */
-function isOptional({ key }: Parameter): boolean {
-  return !["Accept", "Content-Type", "Idempotency-Key"].includes(key);
-}
-
-/** Keeps the identifier of what was just created. */
-function remember(variable: string): JsonObject {
-  const exec = [
-    `pm.test("created", () => pm.response.to.have.status(201));`,
-    `pm.collectionVariables.set("${variable}", pm.response.json().id);`,
+function headersOf(place: Place, document: OpenApi): Pair[] {
+  const media = mediaOf(place);
+  const own: Pair[] = [
+    { key: "Accept", value: "application/json" },
+    ...(media === undefined ? [] : [{ key: "Content-Type", value: media.type }]),
   ];
-  return { listen: "test", script: { type: "text/javascript", exec } };
+  const others = parametersOf(place, document, "header").map(({ name, description, example }): Pair => {
+    const repeatable = name === "Idempotency-Key";
+    const value = repeatable ? "{{$guid}}" : (example ?? "");
+    return { key: name, value, ...described(description), ...(repeatable ? {} : { disabled: true }) };
+  });
+  return [...own, ...others];
+}
+
+function mediaOf({ operation }: Place): { readonly type: string; readonly example: JsonObject } | undefined {
+  const body = operation["requestBody"] as { content: Record<string, { example?: JsonObject }> } | undefined;
+  const [first] = Object.entries(body?.content ?? {});
+  return first && { type: first[0], example: first[1].example ?? {} };
+}
+
+function bodyOf(step: Step, place: Place): { body?: JsonObject } {
+  const media = mediaOf(place);
+  if (media === undefined) return {};
+  const content = { ...media.example, ...step.body };
+  if (media.type === "application/x-www-form-urlencoded") {
+    const urlencoded = Object.entries(content).map(([key, value]): Pair => ({ key, value: String(value) }));
+    return { body: { mode: "urlencoded", urlencoded } };
+  }
+  const raw = withVariables(JSON.stringify(content, null, 2));
+  return { body: { mode: "raw", raw, options: { raw: { language: "json" } } } };
+}
+
+/** Variables in the place of the identifiers of the examples. */
+function withVariables(text: string): string {
+  const ids = Object.entries(exampleIds);
+  return ids.reduce((replaced, [collection, id]) => replaced.replaceAll(id, `{{${variableOf(collection)}}}`), text);
+}
+
+/** What a step keeps: variables with their places in the answer. */
+function variablesOf({ keeps }: Step, place: Place): Readonly<Record<string, string>> {
+  return { ...(statusOf(place) === 201 ? { [variableOf(collectionOf(place.path))]: "id" } : {}), ...keeps };
+}
+
+/** The status that a request is answered with: that of its step, or the one that succeeds. */
+function statusOf({ operation }: Place, step?: Step): number {
+  if (step?.status !== undefined) return step.status;
+  return Number(Object.keys(operation["responses"] as JsonObject).find((status) => status.startsWith("2")));
+}
+
+/** How long an answer is waited for that an earlier request causes, and how often it is asked for. */
+const waiting = { times: 40, between_milliseconds: 500 };
+
+/** The script that runs on the answer: judges its status, then keeps what later requests name. */
+function testsOf(step: Step, place: Place): string[] {
+  const kept = Object.entries(variablesOf(step, place));
+  const status = statusOf(place, step);
+  const lines = [
+    `pm.test("answers ${status}", () => pm.response.to.have.status(${status}));`,
+    ...kept.flatMap(([variable, where]) => [
+      `pm.test("keeps ${variable}", () => {`,
+      `  const value = pm.response.json().${where};`,
+      `  pm.expect(value).to.be.a("string");`,
+      `  pm.collectionVariables.set("${variable}", value);`,
+      "});",
+    ]),
+  ];
+  const [first] = kept;
+  return step.waits === true && first !== undefined ? waitingFor(`pm.response.json().${first[1]}`, lines) : lines;
+}
+
+/** Asks again while a value is not there yet; the last answer is judged whether it is or not. */
+function waitingFor(value: string, then: readonly string[]): string[] {
+  const optional = value.replace("[0].", "[0]?.");
+  return [
+    `const asked = Number(pm.collectionVariables.get("asked") || 1);`,
+    `if (pm.response.code === 200 && ${optional} === undefined && asked < ${waiting.times}) {`,
+    `  pm.collectionVariables.set("asked", asked + 1);`,
+    "  pm.execution.setNextRequest(pm.info.requestId);",
+    `  setTimeout(() => {}, ${waiting.between_milliseconds});`,
+    "} else {",
+    `  pm.collectionVariables.unset("asked");`,
+    ...then.map((line) => `  ${line}`),
+    "}",
+  ];
 }
 
 function settings(values: Readonly<Record<string, string>>): JsonObject[] {
   return Object.entries(values).map(([key, value]) => ({ key, value, type: "string" }));
-}
-
-function clientCredentials(): JsonObject {
-  return {
-    type: "oauth2",
-    oauth2: settings({
-      grant_type: "client_credentials",
-      accessTokenUrl: "{{base_url}}/oauth/token",
-      clientId: credentials.client,
-      clientSecret: credentials.secret,
-      client_authentication: "header",
-      addTokenTo: "header",
-      headerPrefix: "Bearer",
-      tokenName: "Brokerage",
-    }),
-  };
-}
-
-function basic(): JsonObject {
-  return { type: "basic", basic: settings({ username: credentials.client, password: credentials.secret }) };
 }

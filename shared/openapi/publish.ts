@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { helpAsked, readArguments, runCommand } from "../runtime/command-line.ts";
 import { buildOpenApi, printOpenApi } from "./build.ts";
-import { postmanCollection } from "./postman.ts";
+import { postmanCollection, postmanEnvironment } from "./postman.ts";
 import { referencePage } from "./reference.ts";
 
 const help = `Writes what is published about the API into .build/docs/, for any host of static files: the
-reference page, the OpenAPI document of each stage and a Postman collection.
+reference page, the OpenAPI document of each stage, and a Postman collection of the sandbox with its environment.
 
 npm run docs -- [options]
   --help             this text`;
@@ -16,11 +16,13 @@ async function publish(): Promise<void> {
   readArguments({});
   const folder = new URL("../../.build/docs/", import.meta.url);
   const document = buildOpenApi({ stage: "production" });
+  const sandbox = buildOpenApi({ stage: "sandbox" });
   const files: Record<string, string> = {
     "index.html": referencePage(document),
     "openapi.json": printOpenApi(document),
-    "openapi.sandbox.json": printOpenApi(buildOpenApi({ stage: "sandbox" })),
-    "postman-collection.json": `${JSON.stringify(await postmanCollection(document), null, 2)}\n`,
+    "openapi.sandbox.json": printOpenApi(sandbox),
+    "postman-collection.json": `${JSON.stringify(postmanCollection(sandbox), null, 2)}\n`,
+    "postman-environment.json": `${JSON.stringify(postmanEnvironment(sandbox), null, 2)}\n`,
   };
   mkdirSync(folder, { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(new URL(name, folder), text);

@@ -2,12 +2,15 @@ import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import newman, { type Summary } from "newman";
 import openapiTypeScript, { astToString } from "openapi-typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import { collectionOf, exampleIds, replyExamples } from "../../shared/openapi/examples.ts";
+import { postmanCollection, postmanEnvironment } from "../../shared/openapi/postman.ts";
 import { hasEntityTag, isConditional, isRepeatable } from "../../shared/openapi/responses.ts";
 import { componentName } from "../../shared/openapi/schemas.ts";
+import { tour } from "../../shared/openapi/tour.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
@@ -213,5 +216,33 @@ describe("every row on the running service", () => {
   it.each(called(open))("%s refuses a query parameter that it does not know", async (_, row) => {
     const reply = await fetch(`${stack.baseUrl}${row.path}?nope=1`);
     expect([reply.status, ((await reply.json()) as { code: string }).code]).toEqual([400, "unknown_parameter"]);
+  });
+});
+
+/** What the environment of the collection is filled in with, and a pause that keeps to the limit of a second. */
+function runCollection(values: Readonly<Record<string, string>>): Promise<Summary> {
+  const document = buildOpenApi({ stage: "sandbox" });
+  const environment = postmanEnvironment(document);
+  const filled = environment.values.map((one) => ({ ...one, value: values[one.key] ?? "" }));
+  const options = { collection: postmanCollection(document), environment: { ...environment, values: filled } };
+  return new Promise((resolve, reject) => {
+    newman.run({ ...options, delayRequest: 20 }, (error, summary) =>
+      error === null ? resolve(summary) : reject(error),
+    );
+  });
+}
+
+describe("the Postman collection", () => {
+  it("runs from its first request to its last in an empty brokerage", async () => {
+    const { client_id, client_secret } = (await stack.newApplication()).credentials;
+    const credentials = { oauth_client_id: client_id, oauth_client_secret: client_secret };
+    const { run } = await runCollection({ base_url: stack.baseUrl, ...credentials });
+    const faults = run.failures.map(({ source, error }) => {
+      const answer = run.executions.findLast(({ item }) => item.name === source?.name)?.response;
+      return `${source?.name}: ${error.message} (${answer?.code} ${answer?.text()})`;
+    });
+    expect(faults).toEqual([]);
+    const requests = tour.flatMap(({ steps }) => steps);
+    expect(run.executions.length).toBeGreaterThanOrEqual(requests.length);
   });
 });

@@ -1,9 +1,11 @@
 import { createRequire } from "node:module";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { buildOpenApi } from "../../shared/openapi/build.ts";
-import { type PostmanCollection, postmanCollection } from "../../shared/openapi/postman.ts";
+import { type PostmanCollection, postmanCollection, postmanEnvironment } from "../../shared/openapi/postman.ts";
 import { referencePage } from "../../shared/openapi/reference.ts";
+import { tour } from "../../shared/openapi/tour.ts";
 import { routes } from "../../shared/routes/index.ts";
+import type { Route } from "../../shared/routes/route.ts";
 
 const document = buildOpenApi();
 
@@ -45,57 +47,64 @@ interface Postman {
     json: object,
   ) => {
     forEachItem(
-      visit: (item: { request: { method: string; url: { getPath(): string; getHost(): string } } }) => void,
+      visit: (item: { request: { method: string; url: { path: readonly string[]; getHost(): string } } }) => void,
     ): void;
-    variables: { has(key: string): boolean };
   };
 }
 
-describe("the Postman collection", () => {
-  let collection: PostmanCollection;
-  let again: PostmanCollection;
-  beforeAll(async () => {
-    collection = await postmanCollection(document);
-    again = await postmanCollection(document);
-  });
+/** The requests of the collection, by the names of their rows, in their order. */
+function requestsOf({ item: folders }: PostmanCollection) {
+  const items = folders.flatMap(({ item = [] }) => item);
+  return tour.flatMap(({ steps }) => steps).map(({ row }, at) => ({ row, ...items[at] }) as const);
+}
 
-  it("is read by Postman's own library and has every row once", () => {
-    const fromConverter = createRequire(createRequire(import.meta.url).resolve("openapi-to-postmanv2"));
-    const { Collection } = fromConverter("postman-collection") as Postman;
-    const found: string[] = [];
+describe("the Postman collection", () => {
+  const sandbox = buildOpenApi({ stage: "sandbox" });
+  const collection = postmanCollection(sandbox);
+  const requests = requestsOf(collection);
+  const rowOf = (id: string) => routes.find((row) => row.id === id);
+
+  it("is read by Postman's own library and has every row", () => {
+    const fromNewman = createRequire(createRequire(import.meta.url).resolve("newman"));
+    const { Collection } = fromNewman("postman-collection") as Postman;
+    const found = new Set<string>();
     new Collection(collection).forEachItem(({ request: { method, url } }) => {
       expect(url.getHost()).toBe("{{base_url}}");
-      found.push(
-        `${method} ${url
-          .getPath()
-          .replace(/\{\{\w+_id\}\}/, "{}")
-          .replace(/\/(?:EURUSD|921)(?=\/|$)/, "/{}")}`,
-      );
+      found.add(`${method} /${url.path.join("/").replace(/:\w+/g, "{}")}`);
     });
-    expect(found.toSorted()).toEqual(
+    expect([...found].toSorted()).toEqual(
       routes.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, "{}")}`).toSorted(),
     );
     expect(collection.info["schema"]).toMatch(/collection\/v2\.1\.0\/collection\.json$/);
   });
 
-  it("gets its own tokens and names no variable that it does not have", () => {
-    expect(collection["auth"]).toMatchObject({ type: "oauth2" });
-    const text = JSON.stringify(collection);
+  it("authenticates every request as its row says", () => {
+    expect(collection["auth"]).toMatchObject({ type: "bearer", bearer: [{ key: "token", value: "{{access_token}}" }] });
+    const wanted = ({ auth, tag }: Route) => (auth === "token" ? "token" : tag === "OAuth" ? "basic" : "noauth");
+    for (const { row, request } of requests) {
+      const expected = row === "get_key_set" ? "noauth" : wanted(rowOf(row) as Route);
+      const { type = "token" } = (request?.["auth"] ?? {}) as { type?: string };
+      expect([row, type]).toEqual([row, expected]);
+    }
+  });
+
+  it("sends a value for every query parameter that a row requires", () => {
+    type Parameter = { readonly in?: string; readonly name?: string; readonly required?: boolean };
+    for (const { row, request } of requests) {
+      const { query } = (request?.["url"] ?? {}) as { readonly query: readonly Readonly<Record<string, unknown>>[] };
+      const { path, method } = rowOf(row) as Route;
+      const known = sandbox.paths[path]?.[method.toLowerCase()]?.["parameters"] as readonly Parameter[];
+      const required = known.filter((one) => one.in === "query" && one.required === true).map(({ name }) => name);
+      const sent = query.filter(({ value, disabled }) => value !== "" && disabled === false).map(({ key }) => key);
+      expect(sent).toEqual(expect.arrayContaining(required));
+    }
+  });
+
+  it("names no variable that it does not have, and holds no value but the address", () => {
     const known = new Set(collection.variable.map(({ key }) => key));
-    const named = [...text.matchAll(/\{\{([^$}][^}]*)\}\}/g)].map(([, name = ""]) => name);
+    const named = [...JSON.stringify(collection).matchAll(/\{\{([^$}][^}]*)\}\}/g)].map(([, name = ""]) => name);
     expect([...new Set(named)].filter((name) => !known.has(name))).toEqual([]);
-    expect(named).toEqual(expect.arrayContaining(["base_url", "oauth_client_id", "oauth_client_secret", "account_id"]));
-    for (const { key, value } of collection.variable)
-      expect([key, value]).toEqual([key, key === "base_url" ? value : ""]);
-  });
-
-  it("keeps the identifier of what a request has created for those after it", () => {
-    const clients = collection.item.find(({ name }) => name === "Clients")?.item ?? [];
-    const create = clients.find(({ name }) => name === "Create a client");
-    expect(JSON.stringify(create?.["event"])).toContain('set(\\"client_id\\"');
-  });
-
-  it("is the same for the same document", () => {
-    expect(again).toEqual(collection);
+    for (const { key, value } of [...collection.variable, ...postmanEnvironment(sandbox).values])
+      expect([key, value]).toEqual([key, key === "base_url" ? sandbox.servers[0]?.url : ""]);
   });
 });

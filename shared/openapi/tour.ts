@@ -1,0 +1,204 @@
+/** One request of the tour; what it does not say, the example of the body among it, comes from the document. */
+export interface Step {
+  /** Operation id of the row that it calls, as the route table has it. */
+  readonly row: string;
+  /** What the request is called; without it, the summary of the row. */
+  readonly name?: string;
+  /** Members of the body that replace those of the row's example, or the body of a row without an example. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** Query parameters that are sent; all others are listed, and switched off. */
+  readonly query?: Readonly<Record<string, string>>;
+  /**
+   * Variables that the answer sets for the requests after it, each with the place in the answer that its value is
+   * read from. A row that answers 201 sets the identifier of what it made besides.
+   */
+  readonly keeps?: Readonly<Record<string, string>>;
+  /** Refusal that the document names and that is right here; without it, the request succeeds. */
+  readonly status?: number;
+  /** The answer shows only after a moment what an earlier request caused: asked again until it has what is kept. */
+  readonly waits?: true;
+}
+
+/** A folder of the Postman collection. */
+export interface Chapter {
+  readonly name: string;
+  readonly description: string;
+  readonly steps: readonly Step[];
+}
+
+/** A value that is new at every run, where a brokerage takes each once only. */
+const fresh = "{{$guid}}";
+/** What an identity check asks of a person. */
+const checked = { date_of_birth: "1990-12-31", country: "PT" };
+
+/**
+ * Every row of the sandbox in an order that succeeds in an empty brokerage: what a request needs was made by one before
+ * it, and what takes something away comes last. The requests of the Postman collection, and their order.
+ */
+export const tour: readonly Chapter[] = [
+  {
+    name: "Token",
+    description: "Run this first: every other request sends the access token that it keeps.",
+    steps: [
+      { row: "create_token", keeps: { access_token: "access_token", refresh_token: "refresh_token" } },
+      { row: "get_key_set" },
+    ],
+  },
+  {
+    name: "Service",
+    description: "Who the token speaks for, and under which policies.",
+    steps: [
+      { row: "get_health" },
+      { row: "get_openapi" },
+      { row: "get_me" },
+      { row: "get_settings" },
+      // The tour has one application, which approves what it has created itself.
+      { row: "update_settings", body: { four_eyes: false } },
+    ],
+  },
+  {
+    name: "Market",
+    description: "What can be traded, and at which prices.",
+    steps: [
+      { row: "set_sandbox_prices", body: { prices: [{ symbol: "EURUSD", bid: "1.10000" }] } },
+      { row: "list_symbols" },
+      { row: "get_symbol" },
+      { row: "get_quote" },
+      { row: "list_quotes", query: { symbols: "EURUSD,GBPUSD" } },
+      { row: "list_conversion_rates", query: { from: "EUR" } },
+    ],
+  },
+  {
+    name: "Webhooks",
+    description: "Where events are sent to. The address of the example answers nothing, so its deliveries are retried.",
+    steps: [
+      { row: "create_webhook_endpoint" },
+      { row: "list_webhook_endpoints" },
+      { row: "get_webhook_endpoint" },
+      { row: "rotate_webhook_secret" },
+      { row: "test_webhook_endpoint" },
+    ],
+  },
+  {
+    name: "Clients",
+    description: "People and companies, and their verification.",
+    steps: [
+      { row: "create_client", name: "Create a client who is refused", body: { email: `${fresh}@example.com` } },
+      { row: "update_client", name: "Begin an identity check", body: { verification_status: "pending", ...checked } },
+      { row: "sandbox_reject_client" },
+      { row: "create_client", body: { email: `${fresh}@example.com` } },
+      { row: "sandbox_verify_client" },
+      { row: "get_client" },
+      { row: "update_client" },
+      { row: "list_clients" },
+    ],
+  },
+  {
+    name: "Accounts",
+    description: "Trading accounts of the client.",
+    steps: [
+      { row: "create_account" },
+      { row: "get_account" },
+      { row: "update_account" },
+      { row: "list_accounts" },
+      { row: "list_client_accounts" },
+      { row: "get_balance" },
+      { row: "get_account_metrics", query: { account_ids: "{{account_id}}" } },
+      { row: "list_margin_watch" },
+    ],
+  },
+  {
+    name: "Transactions",
+    description: "Money in and out: completed, paid out and returned, and declined.",
+    steps: [
+      { row: "create_deposit", body: { amount: "5000.00" } },
+      { row: "update_transaction" },
+      { row: "get_transaction" },
+      { row: "get_transaction_history" },
+      { row: "create_withdrawal" },
+      { row: "sandbox_settle_transaction" },
+      { row: "sandbox_return_transaction" },
+      { row: "create_deposit", name: "Create a deposit that fails" },
+      { row: "sandbox_fail_transaction" },
+      { row: "list_transactions" },
+      { row: "list_client_transactions" },
+      { row: "list_account_transactions" },
+      { row: "list_ledger" },
+    ],
+  },
+  {
+    name: "Trading",
+    description: "A trade, a pending order, and an account that is driven to a margin call.",
+    steps: [
+      { row: "get_symbol_margin", query: { account_id: "{{account_id}}", lots: "1.00" } },
+      // Far enough away that the price which causes the margin call does not meet it.
+      { row: "open_sandbox_trade", body: { stop_loss: "1.00000" }, keeps: { position_id: "position_id" } },
+      { row: "get_trade" },
+      { row: "list_trades" },
+      { row: "list_client_trades" },
+      { row: "list_account_trades" },
+      { row: "get_position" },
+      { row: "list_positions" },
+      { row: "list_account_positions" },
+      { row: "place_sandbox_order" },
+      { row: "get_order" },
+      { row: "list_orders" },
+      { row: "list_account_orders" },
+      { row: "cancel_sandbox_order" },
+      { row: "drive_sandbox_account" },
+      { row: "close_sandbox_trade" },
+    ],
+  },
+  {
+    name: "Feed",
+    description: "What a trading platform sends; an item that cannot be applied is put aside and tried again.",
+    steps: [
+      { row: "create_feed_source", body: { name: `mt5:${fresh}` } },
+      { row: "get_feed_source" },
+      { row: "send_feed_quotes" },
+      { row: "begin_feed_epoch" },
+      { row: "send_feed_batch", keeps: { seq: "results[0].seq" } },
+      { row: "list_feed_rejects" },
+      { row: "retry_feed_reject" },
+    ],
+  },
+  {
+    name: "Events",
+    description: "Everything that happened, and what became of its deliveries.",
+    steps: [
+      { row: "list_event_types" },
+      { row: "list_events", keeps: { event_id: "data[0].id" }, waits: true },
+      { row: "get_event" },
+      { row: "sandbox_trigger_event" },
+      { row: "replay_events", body: { after_sequence: "0" } },
+      { row: "list_deliveries", keeps: { delivery_id: "data[0].id" }, waits: true },
+      { row: "get_delivery" },
+      // The address of the example never answers, and what is still tried by itself is not delivered once more.
+      { row: "retry_delivery", status: 409 },
+      { row: "update_webhook_endpoint" },
+    ],
+  },
+  {
+    name: "Applications",
+    description: "Who may call this API. The application that is made here is revoked below.",
+    steps: [
+      { row: "create_application" },
+      { row: "list_applications" },
+      { row: "get_application" },
+      { row: "update_application" },
+      { row: "rotate_application_secret" },
+    ],
+  },
+  {
+    name: "Cleaning up",
+    description: "What takes something away. The token is revoked last: nothing works after it but the first request.",
+    steps: [
+      { row: "disable_account" },
+      { row: "delete_webhook_endpoint" },
+      { row: "revoke_application" },
+      { row: "reset_sandbox" },
+      { row: "get_sandbox_reset" },
+      { row: "revoke_token", body: { token: "{{refresh_token}}" } },
+    ],
+  },
+];
