@@ -3,7 +3,10 @@ import { join } from "node:path";
 import type { Resource } from "./assembly.ts";
 import { AwsError } from "./aws-error.ts";
 import { isRecord } from "./intrinsics.ts";
+import type { Access } from "./permissions.ts";
 import { StateFile } from "./state-file.ts";
+
+type Tags = Readonly<Record<string, string>>;
 
 interface ApiKey {
   readonly id: string;
@@ -12,6 +15,8 @@ interface ApiKey {
   readonly description: string;
   readonly enabled: boolean;
   readonly created_ms: number;
+  /** Absent in files that older versions have written. */
+  readonly tags?: Tags;
   plans: string[];
 }
 
@@ -49,6 +54,24 @@ export class ApiKeys {
   findApiKey(value: string): { id: string; enabled: boolean; usage_plan_ids: string[] } | undefined {
     const key = this.byValue.get(value);
     return key && { id: key.id, enabled: key.enabled, usage_plan_ids: [...key.plans] };
+  }
+
+  /**
+   * What a request needs the right to, at the gateway with this prefix of ARNs. To make a key with tags also is to give
+   * tags to keys whose ids are not known yet, which API Gateway asks for as an asterisk.
+   */
+  accessOf({ method, path, body }: ControlRequest, prefix: string): Access[] {
+    const [, collection, id = ""] = path.split("/").map(decodeURIComponent);
+    const action = `apigateway:${method}`;
+    const resource = `${prefix}${path}`;
+    if (collection !== "apikeys") return [{ action, resource }];
+    const key = this.file.value.keys.find((one) => one.id === id);
+    const tags = tagsIn(body);
+    const context = { ...conditionsOn("Resource", key?.tags), ...conditionsOn("Request", tags) };
+    const own = { action, resource, context: { ...context, "aws:TagKeys": Object.keys(tags) } };
+    if (Object.keys(tags).length === 0) return [own];
+    const tagged = `${prefix}/tags/${encodeURIComponent(`${prefix}/apikeys/`)}*`;
+    return [own, { ...own, action: "apigateway:PUT", resource: tagged }];
   }
 
   /** Does what a request asks for. Throws AwsErrors. */
@@ -112,6 +135,7 @@ export class ApiKeys {
       description: String(given["description"] ?? ""),
       enabled: given["enabled"] === true,
       created_ms: Date.now(),
+      tags: tagsIn(given),
       plans: [],
     };
     this.file.value.keys.push(key);
@@ -140,14 +164,23 @@ export class ApiKeys {
   }
 }
 
+function tagsIn(body: unknown): Tags {
+  const tags = isRecord(body) ? body["tags"] : undefined;
+  return Object.fromEntries(Object.entries(isRecord(tags) ? tags : {}).map(([name, value]) => [name, String(value)]));
+}
+
+function conditionsOn(what: "Request" | "Resource", tags: Tags = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(tags).map(([name, value]) => [`aws:${what}Tag/${name}`, value]));
+}
+
 function unknownCall(method: string, path: string): AwsError {
   return new AwsError(501, "NotImplemented", `The local runner does not know ${method} ${path} of API Gateway.`);
 }
 
 function shown(key: ApiKey, withValue: boolean): Record<string, unknown> {
-  const { id, name, description, enabled, created_ms } = key;
+  const { id, name, description, enabled, created_ms, tags = {} } = key;
   const created = Math.floor(created_ms / 1000);
-  const rest = { createdDate: created, lastUpdatedDate: created, stageKeys: [] };
+  const rest = { createdDate: created, lastUpdatedDate: created, stageKeys: [], tags };
   return { id, ...(withValue && { value: key.value }), name, description, enabled, ...rest };
 }
 

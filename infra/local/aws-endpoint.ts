@@ -252,13 +252,15 @@ export class AwsEndpoint {
 
   private gatewayPlan({ method, url, body }: Incoming): Plan {
     const { pathname: path, searchParams: query } = url;
+    const { apiKeys, region } = this.options;
+    const request = { method, path, query, body };
     return {
       service: "apigateway",
       action: `${method} ${path}`,
-      access: [{ action: `apigateway:${method}`, resource: `arn:aws:apigateway:${this.options.region}::${path}` }],
+      access: apiKeys.accessOf(request, `arn:aws:apigateway:${region}::`),
       body,
       do: () => {
-        const reply = this.options.apiKeys.call({ method, path, query, body });
+        const reply = apiKeys.call(request);
         return { status: reply.status, body: reply.body === undefined ? "" : JSON.stringify(reply.body) };
       },
     };

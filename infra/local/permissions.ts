@@ -12,6 +12,8 @@ export interface Access {
   readonly leading_keys?: readonly string[];
   /** DynamoDB operation that the action is a member of. */
   readonly enclosing_operation?: string;
+  /** Values of further condition keys, as the service gives them: tags of the request and of the resource. */
+  readonly context?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }
 
 /** What the policies of a role say. */
@@ -55,6 +57,8 @@ interface Role {
 
 /** Condition keys that this runner gives a value. A policy that asks for another one would be decided wrongly. */
 const knownContext = new Set(["dynamodb:leadingkeys", "dynamodb:enclosingoperation", "aws:securetransport"]);
+/** Condition keys about tags, which have a value in calls to the control plane of API Gateway alone. */
+const tagKeys = /^aws:(?:requesttag\/|resourcetag\/|tagkeys$)/i;
 /** Operators of which only the result of each pattern matters. */
 const patternOperators = /^(?:ForAllValues:|ForAnyValue:)?String(?:Not)?(?:Equals|Like)(?:IfExists)?$/;
 
@@ -141,7 +145,7 @@ export class Permissions {
 
   private async simulate(role: Role, user: string, access: Access): Promise<Decision> {
     this.simulated += 1;
-    const { action, resource, leading_keys, enclosing_operation } = access;
+    const { action, resource, leading_keys, enclosing_operation, context } = access;
     const resourcePolicy = this.queuePolicies.get(resource);
     const simulation: Simulation = {
       request: {
@@ -153,6 +157,7 @@ export class Permissions {
           "aws:SecureTransport": "true",
           ...(leading_keys !== undefined && { "dynamodb:LeadingKeys": [...leading_keys] }),
           ...(enclosing_operation !== undefined && { "dynamodb:EnclosingOperation": enclosing_operation }),
+          ...(context as Record<string, string | string[]> | undefined),
         },
       },
       identityPolicies: role.policies.map(({ name, policy }) => ({ name, policy })),
@@ -166,7 +171,9 @@ export class Permissions {
     if (result.resultType === "error" && result.errors.message === "must.use.wildcard") {
       return unsafeDecision(simulation, role);
     }
-    const message = result.resultType === "error" ? JSON.stringify(result.errors) : "the resource is a pattern";
+    // An asterisk in an ARN that a service asks for stands for itself, which those checks take for a pattern.
+    if (result.resultType !== "error") return unsafeDecision(simulation, role);
+    const message = JSON.stringify(result.errors);
     throw new Error(`The simulator cannot decide ${action} on ${resource} for ${role.name}: ${message}`);
   }
 
@@ -210,8 +217,8 @@ function numbered(role: Role): { readonly id: string; readonly statement: Readon
 
 /** What a decision depends on; undefined when it may depend on more. */
 function cacheKey(role: Role, user: string, access: Access): string | undefined {
-  const { action, resource, leading_keys, enclosing_operation } = access;
-  if (leading_keys === undefined) return JSON.stringify([user, action, resource, enclosing_operation]);
+  const { action, resource, leading_keys, enclosing_operation, context } = access;
+  if (leading_keys === undefined) return JSON.stringify([user, action, resource, enclosing_operation, context]);
   const { keyPatterns } = role;
   if (keyPatterns === undefined) return undefined;
   const shapes = leading_keys.map((key) => keyPatterns.map((pattern) => (pattern.test(key) ? 1 : 0)).join(""));
@@ -248,6 +255,8 @@ function readQueuePolicies(resources: readonly Resource[]): Map<string, Readonly
 }
 
 interface Condition {
+  /** Actions of the statement that it belongs to. */
+  readonly actions: readonly string[];
   readonly operator: string;
   readonly key: string;
   readonly values: readonly string[];
@@ -259,14 +268,23 @@ function statementsOf(policy: Readonly<Record<string, unknown>>): Readonly<Recor
 }
 
 function conditionsOf(statement: Readonly<Record<string, unknown>>): Condition[] {
-  const condition = statement["Condition"];
+  const { Condition: condition, Action: action } = statement;
+  const actions = texts(action);
   return Object.entries(isRecord(condition) ? condition : {}).flatMap(([operator, byKey]) =>
-    Object.entries(isRecord(byKey) ? byKey : {}).map(([key, values]) => ({ operator, key, values: texts(values) })),
+    Object.entries(isRecord(byKey) ? byKey : {}).map(([key, values]) => ({
+      actions,
+      operator,
+      key,
+      values: texts(values),
+    })),
   );
 }
 
 function refuseUnknownContext(path: string, conditions: readonly Condition[]): void {
-  const unknown = conditions.find(({ key }) => !knownContext.has(key.toLowerCase()));
+  const unknown = conditions.find(({ key, actions }) => {
+    const onTags = tagKeys.test(key) && actions.every((action) => action.startsWith("apigateway:"));
+    return !onTags && !knownContext.has(key.toLowerCase());
+  });
   if (unknown === undefined) return;
   throw new AssemblyError(path, `a policy asks for ${unknown.key}, which the local runner gives no value`);
 }

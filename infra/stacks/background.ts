@@ -2,6 +2,7 @@ import { Aws } from "aws-cdk-lib";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { limits } from "../../shared/limits.ts";
 import type { SecretName, Stage } from "../../shared/routes/route.ts";
+import { keyTag } from "../../shared/schema/provision.ts";
 import {
   allow,
   breachKeys,
@@ -67,6 +68,12 @@ function gateway(path: string): string {
   return `arn:${PARTITION}:apigateway:${REGION}::${path}`;
 }
 
+/** ARN of the tags of an API key that is being made: API Gateway asks with an asterisk for what has no id yet. */
+function tagsOfNewKey(): string {
+  // As a variable the asterisk stands for itself: as a wildcard it would let any key be given our tag.
+  return gateway(`/tags/arn%3A${PARTITION}%3Aapigateway%3A${REGION}%3A%3A%2Fapikeys%2F\${*}`);
+}
+
 /** What an event source mapping reads a stream with, in the name of its function. */
 function readStream(stream: string): PolicyStatement {
   const actions = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
@@ -116,6 +123,11 @@ const provision: BackgroundFunction = {
   nestedStack: "provision",
   statements: ({ stage, table, volatile, stream, usagePlanId }) => {
     const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
+    const withOurTag = {
+      StringEquals: { [`aws:RequestTag/${keyTag}`]: stage },
+      "ForAllValues:StringEquals": { "aws:TagKeys": [keyTag] },
+    };
+    const havingOurTag = { StringEquals: { [`aws:ResourceTag/${keyTag}`]: stage } };
     return [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
       ...tableStatements(["read", "update"], { tableArn: table, keys: tenantKeys }),
@@ -123,11 +135,12 @@ const provision: BackgroundFunction = {
       // A new tenant of the sandbox begins with a market.
       ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),
       readStream(stream),
-      allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")]),
+      allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")], { conditions: withOurTag }),
+      allow("TagKeys", ["apigateway:PUT"], [tagsOfNewKey()], { conditions: withOurTag }),
       allow("JoinPlan", ["apigateway:POST"], [planKeys]),
       allow("FindKeys", ["apigateway:GET"], [gateway("/apikeys")]),
       allow("LeavePlan", ["apigateway:DELETE"], [`${planKeys}/*`]),
-      allow("DeleteKeys", ["apigateway:DELETE"], [gateway("/apikeys/*")]),
+      allow("DeleteKeys", ["apigateway:DELETE"], [gateway("/apikeys/*")], { conditions: havingOurTag }),
     ];
   },
 };

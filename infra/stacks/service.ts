@@ -394,7 +394,9 @@ function acknowledgeKeys(provision: ServiceFunction, plan: UsagePlan): void {
   const collection = "arn:<AWS::Partition>:apigateway:<AWS::Region>::";
   // In the nested stack the plan's id is a parameter, which the library names after the plan.
   const planId = `<referenceto${Names.nodeUniqueId((plan.node.defaultChild ?? plan).node)}Ref>`;
-  for (const path of ["/apikeys/*", `/usageplans/${planId}/keys/*`]) {
+  // An asterisk that stands for itself, as the library writes it: the tags of keys that are being made, of no others.
+  const tags = "/tags/arn%3A<AWS::Partition>%3Aapigateway%3A<AWS::Region>%3A%3A%2Fapikeys%2F<*>";
+  for (const path of ["/apikeys/*", tags, `/usageplans/${planId}/keys/*`]) {
     acknowledge(
       provision.role,
       `AwsSolutions-IAM5[Resource::${collection}${path}]`,

@@ -9,6 +9,7 @@ import {
 import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
+import { keyTag } from "../schema/provision.ts";
 
 const gateway = bounded(
   new APIGatewayClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.slow_handler }),
@@ -37,7 +38,7 @@ export async function removeGatewayKeys(applicationId: string): Promise<void> {
 
 async function ensureKey(name: string, value: string): Promise<string> {
   const made = await unless("ConflictException", () =>
-    gateway.send(new CreateApiKeyCommand({ name, value, enabled: true })),
+    gateway.send(new CreateApiKeyCommand({ name, value, enabled: true, tags: { [keyTag]: env.stage } })),
   );
   const id = made?.id ?? (await keyIdsOf(name))[0];
   if (id === undefined) throw new Error(`The API key of ${name} is neither new nor there.`);

@@ -14,3 +14,6 @@ export const ProvisionRequest = z.discriminatedUnion("action", [
   }),
   z.strictObject({ action: z.literal("reconcile") }),
 ]);
+
+/** Tag of every API key that this service makes, with the stage as its value: keys without it are not touched. */
+export const keyTag = "brokerage:stage";

@@ -152,15 +152,16 @@ describe("rights of the functions", () => {
     const gateway = rights.filter((line) => line.includes("apigateway"));
     const collections = gateway.map((line) => {
       const [, action = "", resource = ""] = line.split(" ");
-      const collection = resource.includes("/usageplans/") ? "plan keys" : "keys";
+      const collection = /\/(usageplans|tags)\//.exec(resource)?.[1] ?? "keys";
       return `${action} ${collection}${resource.includes("/*") ? "/*" : ""}`;
     });
     expect(collections.sort()).toEqual([
       "apigateway:DELETE keys/*",
-      "apigateway:DELETE plan keys/*",
+      "apigateway:DELETE usageplans/*",
       "apigateway:GET keys",
       "apigateway:POST keys",
-      "apigateway:POST plan keys",
+      "apigateway:POST usageplans",
+      "apigateway:PUT tags",
     ]);
     expect(rights.filter((line) => !line.includes("apigateway")).sort()).toEqual(
       [

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callerCode, startTestCloud, type TestCloud, type TestStack } from "./fixture.ts";
 
 const secretArn = { Ref: "Key" };
+/** What API Gateway asks a caller for besides who makes a key with tags: its id is not known yet. */
+const tagsOfNew = `/tags/${encodeURIComponent("arn:aws:apigateway:eu-west-1::/apikeys/")}\${*}`;
 const stack: TestStack = {
   resources: {
     Key: {
@@ -34,6 +36,27 @@ const stack: TestStack = {
         },
       ],
       environment: { PLAN: { Ref: "Plan" } },
+    },
+    tagged: {
+      code: callerCode,
+      statements: [
+        {
+          Effect: "Allow",
+          Action: ["apigateway:POST", "apigateway:PUT"],
+          Resource: ["arn:aws:apigateway:eu-west-1::/apikeys", `arn:aws:apigateway:eu-west-1::${tagsOfNew}`],
+          Condition: { StringEquals: { "aws:RequestTag/stage": "test" } },
+        },
+        {
+          Effect: "Allow",
+          Action: "apigateway:DELETE",
+          Resource: "arn:aws:apigateway:eu-west-1::/apikeys/*",
+          Condition: { StringEquals: { "aws:ResourceTag/stage": "test" } },
+        },
+      ],
+    },
+    untagged: {
+      code: callerCode,
+      statements: [{ Effect: "Allow", Action: "apigateway:POST", Resource: "arn:aws:apigateway:eu-west-1::/apikeys" }],
     },
     secrets: {
       code: callerCode,
@@ -112,6 +135,17 @@ describe("API keys", () => {
     expect((await call("keys", `/usageplans/${plan}/keys/${id}`, "DELETE"))?.status).toBe(202);
     expect((await call("keys", `/apikeys/${id}`, "DELETE"))?.status).toBe(202);
     expect(await call("keys", `/apikeys/${id}`, "DELETE")).toMatchObject({ status: 404, type: "NotFoundException" });
+  });
+
+  it("with tags are made and taken away only by who may do that with these tags", async () => {
+    const tags = { stage: "test" };
+    const made = await call("tagged", "/apikeys", "POST", { name: "own", tags });
+    expect(made).toMatchObject({ status: 201, body: { tags } });
+    expect((await call("tagged", "/apikeys", "POST", { name: "own" }))?.status).toBe(403);
+    expect((await call("untagged", "/apikeys", "POST", { name: "foreign", tags }))?.status).toBe(403);
+    const foreign = await call("untagged", "/apikeys", "POST", { name: "foreign" });
+    expect((await call("tagged", `/apikeys/${foreign?.body["id"]}`, "DELETE"))?.status).toBe(403);
+    expect((await call("tagged", `/apikeys/${made?.body["id"]}`, "DELETE"))?.status).toBe(202);
   });
 
   it("refuse what API Gateway refuses, and whoever is not allowed", async () => {

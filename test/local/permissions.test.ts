@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { readAssembly } from "../../infra/local/assembly.ts";
 import { type DeniedCall, startCloud } from "../../infra/local/cloud.ts";
-import { Permissions } from "../../infra/local/permissions.ts";
+import { type Access, Permissions } from "../../infra/local/permissions.ts";
 import {
   callerCode,
   onTable,
@@ -198,9 +198,57 @@ describe("decisions are kept by what they depend on", () => {
     expect(checked.simulated).toBe(2);
   });
 
+  it("a condition on tags is decided for API keys, and stops the runner for anything else", () => {
+    const onTags = { Condition: { StringEquals: { "aws:ResourceTag/stage": "test" } } };
+    const ofKeys = { Effect: "Allow", Action: "apigateway:DELETE", Resource: "*", ...onTags };
+    expect(() => permissions([ofKeys])).not.toThrow();
+    expect(() => permissions([{ ...onTable("Put", ["PutItem"]), ...onTags }])).toThrow(/aws:ResourceTag/);
+  });
+
   it("a condition on something that has no value here stops the runner", () => {
     const statement = { ...onTable("Put", ["PutItem"]), Condition: { StringEquals: { "aws:SourceVpc": "vpc-1" } } };
     expect(() => permissions([statement])).toThrow(/test\/fRole.*aws:SourceVpc/);
+  });
+});
+
+describe("the role of provision", () => {
+  const role = "brokerage-sandbox-provision";
+  let ofSandbox: Permissions;
+  let arn = "";
+  beforeAll(() => {
+    const { resources, ...placement } = readAssembly(inject("assemblyDir"));
+    ofSandbox = new Permissions(resources, placement);
+    const lambda = resources.find(({ properties }) => properties["FunctionName"] === role);
+    arn = String(lambda?.properties["Role"]);
+  });
+  const at = (path: string) => `arn:aws:apigateway:eu-west-1::${path}`;
+  const allowed = async (method: string, path: string, context: Access["context"]) =>
+    (await ofSandbox.decide(arn, role, { action: `apigateway:${method}`, resource: at(path), context })).allowed;
+  const tagsOf = (id: string) => `/tags/${encodeURIComponent(at("/apikeys/"))}${id}`;
+  const asked = (tags: Readonly<Record<string, string>>): Access["context"] => ({
+    ...Object.fromEntries(Object.entries(tags).map(([name, value]) => [`aws:RequestTag/${name}`, value])),
+    "aws:TagKeys": Object.keys(tags),
+  });
+
+  it.each([
+    ["without a tag", {}],
+    ["of another stage", { "aws:ResourceTag/brokerage:stage": "production" }],
+    ["with another tag", { "aws:ResourceTag/team": "sandbox" }],
+  ])("deletes no API key %s", async (_, context) => {
+    expect(await allowed("DELETE", "/apikeys/abc123", context)).toBe(false);
+    expect(await allowed("PATCH", "/apikeys/abc123", context)).toBe(false);
+    expect(await allowed("DELETE", "/apikeys/abc123", { "aws:ResourceTag/brokerage:stage": "sandbox" })).toBe(true);
+  });
+
+  it("makes API keys with its tag only, and gives the tag to none that is there already", async () => {
+    const own = { "brokerage:stage": "sandbox" };
+    expect(await allowed("POST", "/apikeys", asked(own))).toBe(true);
+    expect(await allowed("PUT", tagsOf("*"), asked(own))).toBe(true);
+    expect(await allowed("POST", "/apikeys", asked({}))).toBe(false);
+    expect(await allowed("POST", "/apikeys", asked({ "brokerage:stage": "production" }))).toBe(false);
+    expect(await allowed("POST", "/apikeys", asked({ ...own, other: "1" }))).toBe(false);
+    expect(await allowed("PUT", tagsOf("abc123"), asked(own))).toBe(false);
+    expect(await allowed("DELETE", tagsOf("abc123"), { "aws:TagKeys": ["brokerage:stage"] })).toBe(false);
   });
 });
 
