@@ -42,6 +42,7 @@ export async function decideMoney<R>(
     payable_minor: least(balance.balance_minor, backed),
     floating_minor: metrics.floating_minor,
     stale: metrics.stale,
+    unconverted: metrics.unconverted,
     liquidating: risk !== undefined && risk.run !== null,
   };
   const since = await sinceDebit(transaction, balance);

@@ -176,6 +176,31 @@ export function refuseScope(scope: Scope): { readonly ok: false; readonly refusa
   return refuse("insufficient_scope", `This change needs the scope ${scope}.`, { extra: { scope } });
 }
 
+/** The profit of a position that no way of conversions leads from its currency to the account's. */
+export interface Unconverted {
+  readonly symbol: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Whether an account can be valued at the newest prices. */
+export interface Valued {
+  /** A price that it depends on is missing or too old. */
+  readonly stale: boolean;
+  /** A profit that cannot be converted: no newer price of what is there changes that. */
+  readonly unconverted?: Unconverted | undefined;
+}
+
+/** A refusal because an account cannot be valued; undefined when it can. `old` is the detail for an old price. */
+export function refuseUnvalued({ stale, unconverted }: Valued, old: string) {
+  if (unconverted !== undefined) {
+    const { symbol, from, to } = unconverted;
+    const detail = `There is no way to convert the profit of ${symbol} from ${from} to ${to}.`;
+    return refuse("no_conversion_path", detail, { extra: { symbol, from, to } });
+  }
+  return stale ? refuse("metrics_stale", old) : undefined;
+}
+
 /** A decision that changes nothing: the request asked for what is already so. */
 export function unchanged<R>(result: R): Decision<R> {
   return { ok: true, result, changes: [], events: [] };

@@ -10,7 +10,16 @@ import {
   settledPaid,
   standingOf,
 } from "./debt.ts";
-import { type Change, type Context, type Decision, later, type Requirement, refuse } from "./decision.ts";
+import {
+  type Change,
+  type Context,
+  type Decision,
+  later,
+  type Requirement,
+  refuse,
+  refuseUnvalued,
+  type Valued,
+} from "./decision.ts";
 import { formatAmount, greatest } from "./money.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -50,13 +59,11 @@ export function completion({ kind, amount_minor: amount, fee_minor: fee }: Trans
 }
 
 /** What the open positions of an account allow at the newest prices. */
-export interface MarginView {
+export interface MarginView extends Valued {
   /** What may be paid out, what is held for others included: neither credit nor floating profit (I5). */
   readonly payable_minor: bigint;
   /** What the open positions have gained or lost. */
   readonly floating_minor: bigint;
-  /** A price that it depends on is too old, so nothing may be decided on it. */
-  readonly stale: boolean;
   /** The account is being liquidated. */
   readonly liquidating: boolean;
 }
@@ -64,8 +71,7 @@ export interface MarginView {
 /** Why nothing may be taken from an account now, whatever it has; undefined when its margin can be told. */
 export function refuseUnsettled(margin: MarginView | undefined) {
   if (margin?.liquidating) return refuse("liquidation_in_progress", "The account is being liquidated; try again.");
-  if (margin?.stale) return refuse("metrics_stale", "A price that the account depends on is too old; try again.");
-  return undefined;
+  return margin && refuseUnvalued(margin, "A price that the account depends on is too old; try again.");
 }
 
 /** What a posting comes to. */

@@ -90,8 +90,17 @@ export const problemSchema: JsonObject = {
     code: { type: "string", "x-extensible-enum": problemCodes },
     request_id: text,
     errors: { type: "array", items: fieldError },
-    from: { type: "string", description: "With `illegal_transition`: the state as it is." },
-    to: { type: "string", description: "With `illegal_transition`: the state that was asked for." },
+    from: {
+      type: "string",
+      description:
+        "With `illegal_transition`: the state as it is. With `no_conversion_path`: the currency to convert from.",
+    },
+    to: {
+      type: "string",
+      description:
+        "With `illegal_transition`: the state that was asked for. With `no_conversion_path`: the currency to convert to.",
+    },
+    symbol: { type: "string", description: "With `no_conversion_path`: the symbol whose profit cannot be converted." },
     allowed: { type: "array", items: text },
     previous_secret_expires_at: {
       type: "string",
@@ -341,6 +350,7 @@ const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
   sequence_gap: { expected_seq: "918" },
   insufficient_scope: { scope: "clients:write" },
   insufficient_funds: { available_balance: "750.00", currency: "USD" },
+  no_conversion_path: { symbol: "EURGBP", from: "GBP", to: "USD" },
   rate_limit_exceeded: { "violated-policies": ["burst"] },
 };
 

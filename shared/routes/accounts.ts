@@ -124,6 +124,7 @@ export const updateAccount = route({
     "leverage_change_in_progress",
     "liquidation_in_progress",
     "metrics_stale",
+    "no_conversion_path",
     "platform_login_taken",
   ],
   emits: ["account.updated", "margin.call", "margin.recovered"],

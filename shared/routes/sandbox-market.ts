@@ -237,6 +237,7 @@ export const driveSandboxAccount = route({
     "market_closed",
     "no_quote",
     "metrics_stale",
+    "no_conversion_path",
   ],
   emits: priceEvents,
   stages: ["sandbox"],

@@ -138,6 +138,11 @@ describe("a withdrawal is refused", () => {
 
   it.each([
     ["while a price that the account depends on is too old", { stale: true }, "metrics_stale"],
+    [
+      "while there is no way to convert a profit of the account",
+      { stale: true, unconverted: { symbol: "EURGBP", from: "GBP", to: "USD" } },
+      "no_conversion_path",
+    ],
     ["while the account is being liquidated", { liquidating: true }, "liquidation_in_progress"],
   ] as const)("%s", (_, state, code) => {
     const on = { ...held, margin: { ...positions, ...state } };

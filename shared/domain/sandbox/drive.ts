@@ -1,4 +1,4 @@
-import type { Refusal } from "../decision.ts";
+import { type Refusal, refuseUnvalued } from "../decision.ts";
 import { greatest, least } from "../money.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import { type Holdings, levelHundredths, metricsAt } from "../trading/margin.ts";
@@ -49,7 +49,8 @@ export function driveTo(holdings: Holdings, market: Market, destination: Destina
     return { price, metrics: metricsAt({ ...market, quotes }, holdings, now) };
   };
   const start = pointsOf(symbol, quote.bid);
-  if (at(start).metrics.stale) return refuseTrading("metrics_stale", "A price that the account depends on is too old.");
+  const unvalued = refuseUnvalued(at(start).metrics, "A price that the account depends on is too old.");
+  if (unvalued !== undefined) return unvalued;
   const level = levelHundredths(destination.margin_level);
   const above = (points: bigint) => {
     const { equity_minor, used_margin_minor } = at(points).metrics;

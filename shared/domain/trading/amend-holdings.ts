@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { UpdateAccount } from "../../schema/account.ts";
 import { type Account, type AccountWithBalance, accountBody, type Balance } from "../account.ts";
 import { amendAccount, type OwnedAccount } from "../amend-account.ts";
-import { type Context, later, type Requirement } from "../decision.ts";
+import { type Context, later, type Requirement, refuseUnvalued } from "../decision.ts";
 import { equal } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
@@ -53,7 +53,8 @@ export function amendHoldings(
   const metrics = metricsAt(market, after, context.now);
   const more = after.balance.used_margin_minor > balance.used_margin_minor;
   if (more && patch.force !== true) {
-    if (metrics.stale) return refuseTrading("metrics_stale", "A price that the account depends on is too old.");
+    const unvalued = refuseUnvalued(metrics, "A price that the account depends on is too old.");
+    if (unvalued !== undefined) return unvalued;
     if (metrics.margin_status !== "normal") return refuseBreach(metrics, after);
   }
   const changes = withMargin(amended.changes, owned.balance, after.balance, context);

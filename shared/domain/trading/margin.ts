@@ -1,4 +1,5 @@
 import type { Account, Balance } from "../account.ts";
+import type { Unconverted } from "../decision.ts";
 import { formatPercent, greatest, least, minorDigits } from "../money.ts";
 import { conversion } from "./convert.ts";
 import type { Position } from "./position.ts";
@@ -192,6 +193,8 @@ export interface Metrics {
   /** The time of the oldest quote that was used; null without one. */
   readonly as_of: string | null;
   readonly stale: boolean;
+  /** The first of its profits that there is no way to convert. */
+  readonly unconverted: Unconverted | undefined;
 }
 
 /** What an account holds: its terms, its money and its open positions, read together. */
@@ -229,6 +232,7 @@ export function metricsOf(account: Account, balance: Balance, valuations: readon
     margin_status: marginStatus(account, equity, used, valuations.length),
     as_of: moments[0] ?? null,
     stale: valuations.some(({ stale }) => stale),
+    unconverted: valuations.find(({ unconverted }) => unconverted !== undefined)?.unconverted,
   };
 }
 

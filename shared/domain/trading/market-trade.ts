@@ -1,6 +1,6 @@
 import type { CloseReasonName, SideName } from "../../schema/trade.ts";
 import type { Client } from "../client.ts";
-import type { Context, Refusal } from "../decision.ts";
+import { type Context, type Refusal, refuseUnvalued } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import type { TradingDecision } from "./changes.ts";
 import { type Closed, closeTrade, type OpenTrade, refuseTrading } from "./close-trade.ts";
@@ -75,12 +75,14 @@ export function openAtMarket(
   const stops = refuseStops(symbol, quote, request);
   if (stops !== undefined) return stops;
   const before = metricsAt(market, state, context.now);
-  if (before.stale) return refuseTrading("metrics_stale", "A price that the account depends on is too old.");
+  const unvalued = refuseUnvalued(before, "A price that the account depends on is too old.");
+  if (unvalued !== undefined) return unvalued;
   const execution = { ...request, price: openPrice(quote, request.side), source: internalSource };
   const decision = executeTrade(state, market, execution, context, true);
   if (!decision.ok) return decision;
   const after = metricsAt(market, decision.result.holdings, context.now);
-  if (after.stale) return refuseTrading("metrics_stale", "A price that the trade depends on is too old.");
+  const unvaluedAfter = refuseUnvalued(after, "A price that the trade depends on is too old.");
+  if (unvaluedAfter !== undefined) return unvaluedAfter;
   const more = after.used_margin_minor > before.used_margin_minor;
   if (!more || after.free_margin_minor >= 0n) return decision;
   const { currency } = state.account;

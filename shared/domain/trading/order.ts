@@ -241,7 +241,9 @@ export function fillOrder(
   const request = { symbol, side, lots, stop_loss, take_profit, order_id: order.id };
   const opening = openAtMarket(state, market, request, context);
   if (!opening.ok) {
-    const reason = rejections[opening.refusal.code];
+    // What another position lacks is no fault of this order, which waits for it as for a price.
+    const isOwn = (opening.refusal.extra?.["symbol"] ?? symbol) === symbol;
+    const reason = isOwn ? rejections[opening.refusal.code] : undefined;
     if (reason === undefined) return opening;
     const rejected = changed(order, { status: "rejected", reject_reason: reason }, context);
     return rejected.ok ? { ...rejected, result: { order: rejected.result, executed: undefined } } : rejected;

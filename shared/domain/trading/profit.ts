@@ -1,5 +1,6 @@
 import type { CurrencyCode } from "../../schema/fields.ts";
 import type { SideName } from "../../schema/trade.ts";
+import type { Unconverted } from "../decision.ts";
 import { minorDigits } from "../money.ts";
 import { type Conversion, conversion } from "./convert.ts";
 import type { Position } from "./position.ts";
@@ -54,6 +55,8 @@ export interface Valuation {
   /** The profit before costs in the symbol's quote currency, exact; undefined without a price or a way to convert. */
   readonly quote_profit: Rational | undefined;
   readonly conversion: Conversion | undefined;
+  /** What there is no way to convert, although its price is known. */
+  readonly unconverted: Unconverted | undefined;
   readonly stale: boolean;
   readonly open: boolean;
 }
@@ -63,6 +66,7 @@ interface Mark {
   readonly price: string | null;
   readonly quote_at: string | null;
   readonly conversion: Conversion | undefined;
+  readonly unconverted: Unconverted | undefined;
   readonly stale: boolean;
   readonly open: boolean;
 }
@@ -113,6 +117,10 @@ function markOf(market: Market, position: Position, now: string): Mark {
     price,
     quote_at: oldest(market, used, now)?.time ?? null,
     conversion: path,
+    unconverted:
+      symbol !== undefined && price !== null && path === undefined
+        ? { symbol: symbol.symbol, from: symbol.quote_currency, to: position.currency }
+        : undefined,
     stale: path === undefined || isCutOff(market, position, now) || used.some((name) => tooOld(market, name, now)),
     open: symbol !== undefined && isMarketOpen(symbol, now),
   };

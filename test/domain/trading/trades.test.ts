@@ -1,13 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
+import { driveTo } from "../../../shared/domain/sandbox/drive.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
 import { accrueSwap, rolloverSwap } from "../../../shared/domain/trading/accrue-swap.ts";
+import { amendHoldings } from "../../../shared/domain/trading/amend-holdings.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { underLeverage } from "../../../shared/domain/trading/leverage-change.ts";
 import { metricsAt, positionMargin, usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { closeAtMarket, exitReason, openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
+import { fillOrder, placeOrder } from "../../../shared/domain/trading/order.ts";
 import { positionBody } from "../../../shared/domain/trading/position.ts";
 import { valuePosition } from "../../../shared/domain/trading/profit.ts";
 import type { Market } from "../../../shared/domain/trading/quote.ts";
@@ -617,5 +620,47 @@ describe("a position that was stored before its requirement was kept", () => {
     const closing = { lots: "0.50", price: "1.10010", reason: "client" } as const;
     account.apply(closeTrade(account.state, account.open(), strict, closing, decisionContext()));
     expect(account.balance.used_margin_minor).toBe(usd("110.01"));
+  });
+});
+
+describe("an account with a profit that there is no way to convert", () => {
+  const account = desk("10000.00");
+  account.apply(
+    openAtMarket(account.state, someMarket(), { symbol: "EURGBP", side: "buy", lots: "0.10" }, decisionContext()),
+  );
+  const cutOff = someMarket({ GBPUSD: undefined });
+  const missing = {
+    code: "no_conversion_path",
+    detail: "There is no way to convert the profit of EURGBP from GBP to USD.",
+    extra: { symbol: "EURGBP", from: "GBP", to: "USD" },
+  };
+
+  it("opens no trade, and is told which way is missing rather than to try again", () => {
+    const request = { symbol: "EURUSD", side: "buy", lots: "0.10" } as const;
+    expect(openAtMarket(account.state, cutOff, request, decisionContext())).toMatchObject({ refusal: missing });
+  });
+
+  it("gets no higher margin and is not driven to a level", () => {
+    const owned = { account: account.account, balance: account.balance, client: someClient() };
+    const lower = amendHoldings(
+      owned,
+      { ...account.state, risk: undefined },
+      { leverage: 5 },
+      cutOff,
+      decisionContext(),
+    );
+    expect(lower).toMatchObject({ refusal: missing });
+    const driven = driveTo(account.state, cutOff, { margin_level: "80.00", symbol: "EURGBP" }, decisionTime);
+    expect(driven).toMatchObject({ refusal: missing });
+  });
+
+  it("keeps its pending orders until there is a way", () => {
+    const limit = { symbol: "EURUSD", side: "buy", type: "limit", lots: "0.10", price: "1.09000" } as const;
+    const order = account.apply(placeOrder(account.state, someMarket(), limit, decisionContext()));
+    const at = {
+      ...cutOff,
+      quotes: new Map([...cutOff.quotes, ["EURUSD", someQuote("EURUSD", ["1.08980", "1.08990"])]]),
+    };
+    expect(fillOrder(account.state, order, at, decisionContext())).toMatchObject({ ok: false, refusal: missing });
   });
 });
