@@ -63,6 +63,7 @@ export interface WaitingEvent {
     readonly type: DomainEvent["type"];
     readonly created_at: string;
     readonly resource: { readonly type: string; readonly id: string };
+    readonly data: Readonly<Record<string, unknown>>;
   };
 }
 

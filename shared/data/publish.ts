@@ -4,6 +4,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
+import { absolute, linked } from "../runtime/links.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { isThrottle, isUnavailable, Unavailable } from "../runtime/unavailable.ts";
 import { overdue, type Swept } from "./due.ts";
@@ -155,10 +156,11 @@ function publishedEvent(
     id,
     object,
     ...rest,
+    data: { ...body.data, object: linked(body.data.object) },
     sequence: String(sequence),
     _links: {
-      self: { href: `/v2/events/${id}` },
-      resource: { href: `/v2/${body.resource.type}s/${body.resource.id}` },
+      self: { href: absolute(`/v2/events/${id}`) },
+      resource: { href: absolute(`/v2/${body.resource.type}s/${body.resource.id}`) },
     },
   };
   return {

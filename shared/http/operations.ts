@@ -6,6 +6,7 @@ import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
+import { absolute } from "../runtime/links.ts";
 import { log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
 import { admitCaller, countRate } from "./admission.ts";
@@ -153,7 +154,7 @@ export function ingest<R extends Route>(
 }
 
 function resourceReplyOf(row: Route, order: MemberOrder, body: object): Answer {
-  return resourceReply(row.status, inOrder(order, body) as ResourceBody);
+  return resourceReply(row.status, inOrder(order, body, absolute) as ResourceBody);
 }
 
 function requestOf<B>(exchange: Exchange, load: Load, order: MemberOrder): Request<B> {

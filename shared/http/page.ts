@@ -2,9 +2,9 @@ import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../dat
 import { type Page, type PageRequest, shortened } from "../data/list.ts";
 import type { Reply } from "../data/store.ts";
 import { limits } from "../limits.ts";
+import { absolute } from "../runtime/links.ts";
 import { inOrder, type MemberOrder } from "../schema/member-order.ts";
 import { HttpProblem } from "./problem.ts";
-import { absolute } from "./reply.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;
 
@@ -97,6 +97,6 @@ function wholeReply<T>({ path, query, order }: ListPlace, page: Page<T>, show: (
       "Content-Type": "application/json",
       Link: links.map(([relation, href]) => `<${href}>; rel="${relation}"`).join(", "),
     },
-    body: JSON.stringify(inOrder(order, body)),
+    body: JSON.stringify(inOrder(order, body, absolute)),
   };
 }

@@ -1,10 +1,9 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Reply } from "../data/store.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { env } from "../runtime/env.ts";
 import { headerOf } from "./body.ts";
 
-/** A resource as it is shown: its links begin with the version path. */
+/** A resource as it is shown: its links are absolute. */
 export interface ResourceBody {
   readonly object?: string;
   readonly version?: number;
@@ -31,18 +30,10 @@ export function resourceReply(status: number, body: ResourceBody): Reply {
     headers: {
       "Content-Type": "application/json",
       ...(tag === undefined ? {} : { ETag: tag }),
-      ...(status === 201 && self !== undefined ? { Location: absolute(self) } : {}),
+      ...(status === 201 && self !== undefined ? { Location: self } : {}),
     },
     body: text,
   };
-}
-
-/**
- * Absolute address of a path that begins with the version, built from the configured address and never from the Host
- * header.
- */
-export function absolute(path: string): string {
-  return env.publicBaseUrl + path.slice("/v2".length);
 }
 
 /** The answer, or 304 without a body when the caller has it already (RFC 9110 13.1.2). */

@@ -35,7 +35,7 @@ const actor = { type: "api_application", id: exampleIds["applications"] };
 const created_at = "2026-11-21T06:30:00.123Z";
 const completed_at = "2026-11-21T06:31:12.456Z";
 const links = (targets: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(targets).map(([relation, path]) => [relation, { href: `/v2${path}` }]));
+  Object.fromEntries(Object.entries(targets).map(([relation, path]) => [relation, { href: exampleBaseUrl + path }]));
 
 const client: JsonObject = {
   id: client_id,

@@ -98,7 +98,8 @@ export const problemSchema: JsonObject = {
     to: {
       type: "string",
       description:
-        "With `illegal_transition`: the state that was asked for. With `no_conversion_path`: the currency to convert to.",
+        "With `illegal_transition`: the state that was asked for. " +
+        "With `no_conversion_path`: the currency to convert to.",
     },
     symbol: { type: "string", description: "With `no_conversion_path`: the symbol whose profit cannot be converted." },
     allowed: { type: "array", items: text },

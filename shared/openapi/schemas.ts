@@ -190,6 +190,7 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
   const json = jsonSchema;
   if (zodSchema === fields.Timestamp || zodSchema === fields.TimestampInput) json["format"] = "date-time";
   if (zodSchema === fields.CalendarDate) json["format"] = "date";
+  if (zodSchema === fields.Address) json["format"] = "uri";
   if (json["format"] === "date" || json["format"] === "date-time") delete json["pattern"];
   if (zodSchema === fields.Metadata) json["maxProperties"] = limits.metadata.max_keys;
   if (zodSchema === innermost(fields.pageParameters.limit)) {

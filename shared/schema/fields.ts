@@ -130,8 +130,11 @@ export function id(prefix: string) {
     .check(z.regex(new RegExp(`^${prefix}_${ulid}$`), `must be an identifier that begins with ${prefix}_`));
 }
 
+/** An absolute address (RFC 3986). */
+export const Address = z.string();
+
 /** Links of a resource or of a page. */
-export const Links = z.record(z.string(), z.object({ href: z.string() }));
+export const Links = z.record(z.string(), z.object({ href: Address }));
 
 /** What every resource carries. `version` rises by one with every change and is the entity tag. */
 export const resourceFields = {

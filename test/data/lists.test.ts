@@ -149,7 +149,7 @@ describe("the list of clients", () => {
         fc.constantFrom("n", "p", "N", "P"),
         async (position, way) => {
           const answer = await page(caller, `/clients?limit=3&cursor=${forge(position, way)}`);
-          for (const item of answer.body.data) expect(item._links.self.href).toBe(`/v2/clients/${item.id}`);
+          for (const item of answer.body.data) expect(item._links.self.href).toBe(`${base}/clients/${item.id}`);
         },
       ),
       { numRuns: 30 },

@@ -154,7 +154,7 @@ describe("a trading decision", () => {
         kind: "realised_pnl",
         trade_id: trade,
         transaction_id: null,
-        _links: { trade: { href: `/v2/trades/${trade}` } },
+        _links: { trade: { href: `https://api.test.example/v2/trades/${trade}` } },
       },
       { kind: "deposit", trade_id: null },
     ]);

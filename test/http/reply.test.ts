@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { entityTag, matchesVersion, noneMatch, resourceReply } from "../../shared/http/reply.ts";
+import { absolute } from "../../shared/runtime/links.ts";
+import { Links } from "../../shared/schema/fields.ts";
 import { inOrder, memberOrder } from "../../shared/schema/member-order.ts";
 
 process.env["PUBLIC_BASE_URL"] = "https://api.test.example/v2";
@@ -54,9 +56,13 @@ describe("If-None-Match", () => {
 });
 
 describe("the reply of a resource", () => {
-  const body = { object: "client", version: 1, _links: { self: { href: "/v2/clients/cli_1" } } };
+  const body = {
+    object: "client",
+    version: 1,
+    _links: { self: { href: "https://api.test.example/v2/clients/cli_1" } },
+  };
 
-  it("has its address when it was just made, built from the configured one, and only then", () => {
+  it("has its address when it was just made, and only then", () => {
     expect(resourceReply(201, body).headers["Location"]).toBe("https://api.test.example/v2/clients/cli_1");
     expect(resourceReply(200, body).headers).not.toHaveProperty("Location");
   });
@@ -93,17 +99,33 @@ describe("the order of members", () => {
     const { any: _any, ...ordered } = value;
     fc.assert(
       fc.property(shuffled(ordered), (mixed) => {
-        expect(JSON.stringify(inOrder(memberOrder(schema), mixed))).toBe(JSON.stringify(ordered));
+        expect(JSON.stringify(inOrder(memberOrder(schema), mixed, absolute))).toBe(JSON.stringify(ordered));
       }),
     );
   });
 
   it("of what holds anything is left as it came", () => {
-    expect(JSON.stringify(inOrder(memberOrder(schema), value))).toBe(JSON.stringify(value));
+    expect(JSON.stringify(inOrder(memberOrder(schema), value, absolute))).toBe(JSON.stringify(value));
   });
 
   it("shows nothing that the schema does not name, and leaves out what is not there", () => {
     const stored = { a: null, b: "1", tenant_id: "brk_1", map: { p: "1" }, list: [{ x: 1, y: 2, secret: 3 }] };
-    expect(inOrder(memberOrder(schema), stored)).toEqual({ a: null, b: "1", map: { p: "1" }, list: [{ x: 1, y: 2 }] });
+    expect(inOrder(memberOrder(schema), stored, absolute)).toEqual({
+      a: null,
+      b: "1",
+      map: { p: "1" },
+      list: [{ x: 1, y: 2 }],
+    });
+  });
+});
+
+describe("the links of an answer", () => {
+  const order = memberOrder(z.object({ list: z.array(z.object({ _links: Links })), any: z.unknown(), _links: Links }));
+  const href = (path: string) => ({ self: { href: path } });
+
+  it("are absolute, built from the configured address, wherever the schema has links and nowhere else", () => {
+    const [relative, whole] = [href("/v2/clients/cli_1"), href("https://api.test.example/v2/clients/cli_1")];
+    const shown = inOrder(order, { list: [{ _links: relative }], any: { _links: relative }, _links: whole }, absolute);
+    expect(shown).toEqual({ list: [{ _links: whole }], any: { _links: relative }, _links: whole });
   });
 });
