@@ -36,12 +36,16 @@ export function resourceReply(status: number, body: ResourceBody): Reply {
   };
 }
 
+/** Headers that a 304 has from the answer whose place it takes (RFC 9110 15.4.5). */
+const keptWithoutBody = new Set(["Cache-Control", "Content-Location", "ETag", "Expires", "Vary"]);
+
 /** The answer, or 304 without a body when the caller has it already (RFC 9110 13.1.2). */
 export function notModified(event: APIGatewayProxyEvent, answer: Reply): Reply {
   const wanted = headerOf(event, "If-None-Match");
   const tag = answer.headers["ETag"];
   if (wanted === undefined || tag === undefined || !noneMatch(wanted, tag)) return answer;
-  return { status: 304, headers: { ETag: tag }, body: "" };
+  const kept = Object.entries(answer.headers).filter(([name]) => keptWithoutBody.has(name));
+  return { status: 304, headers: Object.fromEntries(kept), body: "" };
 }
 
 /** Whether an If-None-Match names this tag; weak comparison (RFC 9110 13.1.2). */

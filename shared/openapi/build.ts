@@ -10,6 +10,7 @@ import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation }
 import { collectionOf, exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
 import { operationIdOf } from "./links.ts";
 import {
+  gatewayMessageSchema,
   hasEntityTag,
   headerComponents,
   isConditional,
@@ -137,7 +138,7 @@ export function buildOpenApi({ rows = routes, ...narrowing }: Narrowing & { rows
     tags: [...new Set(rows.map((row) => row.tag))].map((name) => ({ name, description: tagTexts[name] ?? name })),
     paths: pathsOf(rows),
     components: {
-      securitySchemes: securitySchemes(),
+      securitySchemes: securitySchemes(rows),
       parameters: used(parameters, rows.flatMap(headerParametersOf)),
       headers: headerComponents,
       responses: responseComponents(rows),
@@ -160,7 +161,7 @@ function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {
     TokenError,
     ...(rows.some(subscribes) ? Object.values(eventReplies) : []),
   ]);
-  const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema };
+  const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema, GatewayMessage: gatewayMessageSchema };
   return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, withTexts(name, schema)]));
 }
 
@@ -194,8 +195,12 @@ function withoutUnused(document: OpenApi): OpenApi {
   return { ...document, components: { ...components, headers, examples } };
 }
 
-function securitySchemes(): OpenApi["components"]["securitySchemes"] {
-  const texts = Object.fromEntries(scopes.map((scope) => [scope, scopeTexts[scope]]));
+function securitySchemes(rows: readonly Route[]): OpenApi["components"]["securitySchemes"] {
+  // What no row asks for may be granted already, but asking for it gets nobody anything.
+  const asked = new Set(rows.flatMap(({ scope, further_scopes = [] }) => [scope, ...further_scopes]));
+  const texts = Object.fromEntries(
+    scopes.filter((scope) => asked.has(scope)).map((scope) => [scope, scopeTexts[scope]]),
+  );
   return {
     oauth2: {
       type: "oauth2",
@@ -211,7 +216,11 @@ function securitySchemes(): OpenApi["components"]["securitySchemes"] {
 }
 
 function securityOf(row: Route): JsonObject[] {
-  if (row.auth === "token") return [{ oauth2: row.scope === null ? [] : [row.scope] }];
+  const { scope, further_scopes = [] } = row;
+  if (row.auth === "token") {
+    const own = scope === null ? [] : [scope];
+    return [{ oauth2: own }, ...further_scopes.map((further) => ({ oauth2: [...own, further] }))];
+  }
   return isOAuth(row) ? [{ client: [] }, {}] : [];
 }
 
@@ -242,9 +251,10 @@ function operationOf(row: Route, rows: readonly Route[]): Operation {
 function descriptionOf(row: Route): string {
   const events = row.emits.map((event) => `\`${event}\``).join(", ");
   const needs = row.scope === null ? "any token" : `a token with the scope \`${row.scope}\``;
+  const more = (row.further_scopes ?? []).map((scope) => `\`${scope}\``).join(" or ");
   return [
     ...(row.description === undefined ? [] : [row.description]),
-    ...(row.auth === "token" ? [`Needs ${needs}.`] : []),
+    ...(row.auth === "token" ? [`Needs ${needs}${more === "" ? "" : `, and for some of it ${more}`}.`] : []),
     ...(events === "" ? [] : [`May emit ${events}.`]),
     ...(row.stages.length === 2 ? [] : [`Exists in ${row.stages.join(" and ")} only.`]),
   ].join("\n\n");

@@ -30,7 +30,12 @@ export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
 }
 
 function operationChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {
-  const security = JSON.stringify(old["security"]) === JSON.stringify(now["security"]);
+  const [wasEnough, isEnough] = [old["security"], now["security"]].map((ways) => (ways ?? []) as readonly object[]);
+  // Another way in may come; each of those before must stay, and what was open must stay open.
+  const security =
+    wasEnough?.length === 0
+      ? isEnough?.length === 0
+      : wasEnough?.every((way) => isEnough?.some((one) => JSON.stringify(one) === JSON.stringify(way)));
   return [
     ...(old["operationId"] === now["operationId"] ? [] : [`${name} has another operation id`]),
     ...(security ? [] : [`${name} needs another scope`]),
@@ -110,6 +115,9 @@ function schemaChanges(old: JsonObject, now: JsonObject, place: Place, sides: Si
   ];
 }
 
+/** Formats that name what the service has asked for before; to a generated client they are text like any other. */
+const namingFormats: ReadonlySet<string> = new Set(["uri", "idn-email"]);
+
 /** Bounds that were widened are fine; any other pattern may refuse what was right before. */
 function narrowings(was: JsonObject, is: JsonObject, where: string): string[] {
   const bound = (name: string, narrower: (before: number, after: number) => boolean) => {
@@ -123,6 +131,7 @@ function narrowings(was: JsonObject, is: JsonObject, where: string): string[] {
     ...["maximum", "maxLength", "maxItems", "maxProperties"].flatMap((name) => bound(name, (a, b) => b < a)),
     ...["pattern", "format"]
       .filter((name) => is[name] !== undefined && is[name] !== was[name])
+      .filter((name) => name === "pattern" || was[name] !== undefined || !namingFormats.has(String(is[name])))
       .map((name) => `${where}: ${name} is another one`),
     ...(was["nullable"] === true && is["nullable"] !== true ? [`${where} may no longer be null`] : []),
     ...(was["additionalProperties"] !== false && is["additionalProperties"] === false

@@ -4,6 +4,7 @@ import { limits } from "../limits.ts";
 import * as account from "../schema/account.ts";
 import * as application from "../schema/application.ts";
 import * as client from "../schema/client.ts";
+import { Email } from "../schema/client.ts";
 import * as event from "../schema/event.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
@@ -20,6 +21,7 @@ import * as symbol from "../schema/symbol.ts";
 import * as trade from "../schema/trade.ts";
 import * as transaction from "../schema/transaction.ts";
 import * as webhook from "../schema/webhook.ts";
+import { Url } from "../schema/webhook.ts";
 import type { JsonObject } from "./document.ts";
 
 /** Files whose exported schemas become components, named as they are exported; a new file is added here. */
@@ -190,7 +192,9 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
   const json = jsonSchema;
   if (zodSchema === fields.Timestamp || zodSchema === fields.TimestampInput) json["format"] = "date-time";
   if (zodSchema === fields.CalendarDate) json["format"] = "date";
-  if (zodSchema === fields.Address) json["format"] = "uri";
+  if (zodSchema === fields.Address || zodSchema === Url) json["format"] = "uri";
+  // The part before the @ may hold letters of any script (RFC 6531).
+  if (zodSchema === fields.EmailText || zodSchema === Email) json["format"] = "idn-email";
   if (json["format"] === "date" || json["format"] === "date-time") delete json["pattern"];
   if (zodSchema === fields.Metadata) json["maxProperties"] = limits.metadata.max_keys;
   if (zodSchema === innermost(fields.pageParameters.limit)) {

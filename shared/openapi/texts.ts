@@ -17,8 +17,8 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   "webhooks:read": "Read webhook endpoints and deliveries.",
   "webhooks:write": "Create, change and delete webhook endpoints.",
   "events:read": "Read events.",
-  "reports:read": "Read reports.",
-  "audit:read": "Read the audit log.",
+  "reports:read": "Reserved for reports; no operation asks for it yet.",
+  "audit:read": "Reserved for an audit log; no operation asks for it yet.",
   admin: "Administer applications and settings.",
   "feed:write": "Send prices and trades of a trading platform.",
   sandbox: "Use what only the sandbox has.",
@@ -99,6 +99,14 @@ const percentLevel = "A percentage with up to two decimals, such as `100.00`.";
  * What a member or a query parameter means: by its name, or by its component, the way to it and its name where the same
  * name means something else. `npm run openapi` puts the texts in; a member without one fails the tests.
  */
+const conversionHolders: ReadonlySet<string> = new Set(["Conversion", "ConversionRate", "conversion"]);
+/** Members of a conversion, whose names mean something else everywhere else. */
+const conversionTexts: Readonly<Record<string, string>> = {
+  from: "Currency that is converted.",
+  to: "Currency that it is converted to.",
+  rate: "How much of `to` one of `from` is, with twelve digits for information: what `via` names is exact.",
+};
+
 const memberTexts: Readonly<Record<string, string>> = {
   _links: "Links to this resource and to its neighbours, by relation.",
   accepted: "How many were written.",
@@ -218,7 +226,7 @@ const memberTexts: Readonly<Record<string, string>> = {
   held: "Amount reserved for withdrawals that are not decided yet.",
   holder: "Name of the owner.",
   holidays: "Days without a session, `YYYY-MM-DD`.",
-  href: "Address; inside a resource it begins with the version, `/v2`.",
+  href: "Absolute address.",
   http_status: "Status that the receiver answered with; null when it did not answer.",
   iban: "IBAN without spaces. Answers show its last four characters only.",
   id: "Identifier, assigned by the service.",
@@ -576,7 +584,9 @@ const memberTexts: Readonly<Record<string, string>> = {
 
 /** Text of a member of a component; undefined when nobody wrote one. */
 export function memberText(component: string, path: readonly string[]): string | undefined {
-  return memberTexts[[component, ...path].join(".")] ?? memberTexts[path.at(-1) ?? ""];
+  const [holder = "", name = ""] = [component, ...path].slice(-2);
+  const conversion = conversionHolders.has(holder) ? conversionTexts[name] : undefined;
+  return memberTexts[[component, ...path].join(".")] ?? conversion ?? memberTexts[name];
 }
 
 /** A component schema with the texts of itself and of all its members. */
@@ -605,6 +615,8 @@ function describeMembers(schema: JsonObject, component: string, path: readonly s
 /** Beside `$ref` every other word is ignored in OpenAPI 3.0, so a described reference stands in `allOf`. */
 function describe(schema: JsonObject, description: string | undefined): JsonObject {
   if (description === undefined) return schema;
+  // What a schema says of itself was written for this very place.
+  if ("description" in schema) return schema;
   return "$ref" in schema ? { allOf: [schema], description } : { ...schema, description };
 }
 

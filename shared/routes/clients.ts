@@ -82,6 +82,7 @@ export const updateClient = route({
   file: "clients/update",
   auth: "token",
   scope: "clients:write",
+  further_scopes: ["clients:verify"],
   rate: "standard",
   grants: ["read", "put", "update", "delete"],
   body: UpdateClientRequest,

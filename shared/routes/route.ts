@@ -56,6 +56,8 @@ export interface Route {
   readonly auth: "token" | "none";
   /** Scope that the token must hold; null when any token will do. */
   readonly scope: Scope | null;
+  /** Scopes that the handler asks for besides, each for some of what can be asked of it. */
+  readonly further_scopes?: readonly Scope[];
   /**
    * Which limit a request counts against; `none` counts nothing. `token`: counted by the endpoint itself, per client
    * and address, because the caller is known only then.

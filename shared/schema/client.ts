@@ -3,6 +3,7 @@ import {
   CalendarDate,
   Country,
   createdRange,
+  EmailText,
   identifier,
   Metadata,
   MetadataPatch,
@@ -48,7 +49,7 @@ const Address = z.strictObject({
  * Trimmed, lower-cased and normalised (NFC) before it is checked and stored, so that two spellings are one address; it
  * holds no character that is not seen.
  */
-const Email = z.pipe(
+export const Email = z.pipe(
   z.pipe(
     z.string(),
     z.transform((value: string) => value.trim().toLowerCase().normalize("NFC")),
@@ -154,7 +155,7 @@ export const BrokerageClient = z.object({
   id: z.string(),
   object: z.literal("client"),
   type: ClientType,
-  email: z.string(),
+  email: EmailText,
   first_name: z.nullable(z.string()),
   last_name: z.nullable(z.string()),
   company_name: z.nullable(z.string()),

@@ -133,6 +133,9 @@ export function id(prefix: string) {
 /** An absolute address (RFC 3986). */
 export const Address = z.string();
 
+/** An email address as it is shown. */
+export const EmailText = z.string();
+
 /** Links of a resource or of a page. */
 export const Links = z.record(z.string(), z.object({ href: Address }));
 

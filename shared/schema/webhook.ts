@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { eventTypes, optInEventTypes } from "./event-types.ts";
 import {
+  Address,
   createdRange,
   id,
   identifier,
@@ -40,8 +41,8 @@ export const DeliveryError = z.enum([
 
 const Sequence = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number"));
 
-// What an address may be is a matter of its parts, so the decision says what is wrong with it.
-const Url = z.string().check(z.minLength(1), z.maxLength(bounds.url_max_characters));
+/** Where a webhook goes. What it may be is a matter of its parts, so the decision says what is wrong with it. */
+export const Url = z.string().check(z.minLength(1), z.maxLength(bounds.url_max_characters));
 
 const subscription = {
   description: z.nullable(text(500)),
@@ -76,7 +77,7 @@ export const UpdateWebhookEndpointRequest = z.strictObject({
 const shown = {
   id: z.string(),
   object: z.literal("webhook_endpoint"),
-  url: z.string(),
+  url: Address,
   description: z.nullable(z.string()),
   event_types: z.array(Subscription),
   account_ids: z.array(z.string()),

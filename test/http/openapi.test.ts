@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
@@ -100,9 +100,47 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("names no scope that applications cannot hold, and describes each", () => {
+  it("offers every scope that an operation asks for, and no other", () => {
     const described = document.components.securitySchemes.oauth2.flows.clientCredentials.scopes;
-    expect(Object.keys(described)).toEqual([...scopes]);
+    const asked = routes.flatMap(({ scope, further_scopes = [] }) => [scope, ...further_scopes]);
+    expect(Object.keys(described)).toEqual(scopes.filter((scope) => asked.includes(scope)));
+    expect(scopes.filter((scope) => !asked.includes(scope))).toEqual(["reports:read", "audit:read"]);
+  });
+
+  it("shows every scope that a decision asks for beside that of the row", () => {
+    const folder = new URL("../../shared/domain/", import.meta.url);
+    const files = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+    const sources = files.map((name) => readFileSync(new URL(name, folder), "utf8")).join("\n");
+    const own = new Set<string | null>(routes.map(({ scope }) => scope));
+    const refused = (scope: string) => sources.includes(`refuseScope("${scope}")`);
+    const named = scopes.filter((scope) => refused(scope) || (!own.has(scope) && sources.includes(`: "${scope}"`)));
+    const further = new Set(routes.flatMap(({ further_scopes = [] }) => further_scopes));
+    expect(scopes.filter((scope) => further.has(scope))).toEqual(named);
+  });
+
+  it("speaks of currencies where it describes a conversion", () => {
+    const { Conversion, ConversionRate, Position, Trade } = document.components.schemas as Record<string, JsonObject>;
+    const held = [Position, Trade].map(
+      (schema) => ((schema?.["properties"] ?? {}) as Record<string, JsonObject>)["conversion"],
+    );
+    for (const schema of [Conversion, ConversionRate, ...held]) {
+      const { from, to, rate } = (schema?.["properties"] ?? {}) as Record<string, JsonObject>;
+      expect([from, to].map((one) => one?.["description"])).toEqual([
+        "Currency that is converted.",
+        "Currency that it is converted to.",
+      ]);
+      expect(rate?.["description"]).toContain("of `to`");
+    }
+  });
+
+  it.each(["email", "url", "href"])("gives every %s a format", (name) => {
+    const found: unknown[] = [];
+    JSON.stringify(document.components.schemas, (key, value) => {
+      if (key === name && typeof value === "object" && value.type === "string") found.push(value.format);
+      return value;
+    });
+    expect(found.length).toBeGreaterThan(0);
+    expect(new Set(found)).toEqual(new Set([name === "email" ? "idn-email" : "uri"]));
   });
 });
 
@@ -160,8 +198,9 @@ describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))(
   it("stands there with its id and its security", () => {
     expect(operation?.operationId).toBe(operationIdOf(row));
     const open = row.path.startsWith("/oauth/") ? [{ client: [] }, {}] : [];
-    const security = row.auth === "none" ? open : [{ oauth2: row.scope === null ? [] : [row.scope] }];
-    expect(operation?.["security"]).toEqual(security);
+    const own = row.scope === null ? [] : [row.scope];
+    const further = (row.further_scopes ?? []).map((scope) => ({ oauth2: [...own, scope] }));
+    expect(operation?.["security"]).toEqual(row.auth === "none" ? open : [{ oauth2: own }, ...further]);
   });
 
   it("has a schema for every answer that has a body", () => {
@@ -178,7 +217,7 @@ describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))(
     for (const code of row.refusals) {
       expect(responses.get(String(problemKind(code).status))?.["x-codes"], code).toContain(code);
     }
-    for (const status of ["400", "429", "500", "502", "504"]) expect(statusesOf(row)).toContain(status);
+    for (const status of ["400", "414", "429", "500", "502", "504"]) expect(statusesOf(row)).toContain(status);
     if (row.auth === "token") expect(statusesOf(row)).toEqual(expect.arrayContaining(["401", "403", "503"]));
     if (row.path.includes("{")) expect(statusesOf(row)).toContain("404");
     if (row.body !== undefined && row.auth === "token")

@@ -1,7 +1,8 @@
+import type { APIGatewayProxyEvent } from "aws-lambda";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { entityTag, matchesVersion, noneMatch, resourceReply } from "../../shared/http/reply.ts";
+import { entityTag, matchesVersion, noneMatch, notModified, resourceReply } from "../../shared/http/reply.ts";
 import { absolute } from "../../shared/runtime/links.ts";
 import { Links } from "../../shared/schema/fields.ts";
 import { inOrder, memberOrder } from "../../shared/schema/member-order.ts";
@@ -127,5 +128,14 @@ describe("the links of an answer", () => {
     const [relative, whole] = [href("/v2/clients/cli_1"), href("https://api.test.example/v2/clients/cli_1")];
     const shown = inOrder(order, { list: [{ _links: relative }], any: { _links: relative }, _links: whole }, absolute);
     expect(shown).toEqual({ list: [{ _links: whole }], any: { _links: relative }, _links: whole });
+  });
+});
+
+describe("a 304", () => {
+  it("has the headers for caches of the answer whose place it takes, and no other", () => {
+    const kept = { ETag: '"3"', "Cache-Control": "public, max-age=300", Vary: "Accept-Encoding" };
+    const answer = { status: 200, headers: { ...kept, "Content-Type": "application/json" }, body: "{}" };
+    const event = { headers: { "If-None-Match": '"3"' }, multiValueHeaders: {} } as unknown as APIGatewayProxyEvent;
+    expect(notModified(event, answer)).toEqual({ status: 304, headers: kept, body: "" });
   });
 });
