@@ -365,6 +365,13 @@ export const limits = {
     events_awaited_ms: 4000,
     events_pause_ms: 50,
   },
+  compression: {
+    /**
+     * The gateway compresses an answer from this size on for a caller who asks for it: the description of the API and
+     * long pages. No resource with a strong entity tag is as large, which would lie of two codings (RFC 9110 8.8.3.3).
+     */
+    from_bytes: 128 * 1024,
+  },
   deployment: {
     /**
      * Resources, methods and responses of the gateway that are created at the same time, of each type. API Gateway

@@ -1,4 +1,4 @@
-import { Aws, Duration, Fn, NestedStack, RemovalPolicy } from "aws-cdk-lib";
+import { Aws, Duration, Fn, NestedStack, RemovalPolicy, Size } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   ApiKeySourceType,
@@ -154,6 +154,7 @@ export class Api extends Construct {
       description: `Brokerage API, ${stage}`,
       endpointTypes: [EndpointType.REGIONAL],
       apiKeySourceType: ApiKeySourceType.AUTHORIZER,
+      minCompressionSize: Size.bytes(limits.compression.from_bytes),
       // The role is one per account and region, so it is a stack of its own.
       cloudWatchRole: false,
       deployOptions: {
@@ -222,7 +223,8 @@ export class Api extends Construct {
     const authorizer = new CfnAuthorizer(this, "Authorizer", props);
     const deployment = this.restApi.latestDeployment;
     deployment?.node.addDependency(authorizer);
-    deployment?.addToLogicalId({ authorizer: props });
+    // A stage shows what its deployment has seen: one made before the compression would not compress.
+    deployment?.addToLogicalId({ authorizer: props, compression: limits.compression });
     return { authorizerId: authorizer.ref, authorizationType: AuthorizationType.CUSTOM };
   }
 

@@ -50,7 +50,8 @@ export function notModified(event: APIGatewayProxyEvent, answer: Reply): Reply {
 
 /** Whether an If-None-Match names this tag; weak comparison (RFC 9110 13.1.2). */
 export function noneMatch(header: string, tag: string): boolean {
-  return header.trim() === "*" || tags(header).some((each) => each.replace(/^W\//, "") === tag);
+  const opaque = (each: string) => each.replace(/^W\//, "");
+  return header.trim() === "*" || tags(header).some((each) => opaque(each) === opaque(tag));
 }
 
 /**

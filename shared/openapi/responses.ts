@@ -26,6 +26,18 @@ export const headerComponents: Record<string, JsonObject> = {
     schema: { type: "string", pattern: '^"[^"]+"$' },
     example: '"2"',
   },
+  "ETag-Weak": {
+    description: "Weak entity tag (RFC 9110 8.8.3): the same for every coding of the content.",
+    required: true,
+    schema: { type: "string", pattern: '^W/"[^"]+"$' },
+    example: 'W/"9f2c1a"',
+  },
+  Vary: {
+    description: "What the answer depends on beside the address: its coding is one that the caller accepts.",
+    required: true,
+    schema: { type: "string", enum: ["Accept-Encoding"] },
+    example: "Accept-Encoding",
+  },
   Location: { description: "Address of the new resource.", required: true, schema: { type: "string", format: "uri" } },
   Link: {
     description: "`first`, `next` and `prev` page, as in `_links` of the body (RFC 8288).",
@@ -212,16 +224,21 @@ export function responsesOf(row: Route, rows: readonly Route[]): Record<string, 
   return { [row.status]: successOf(row, rows), ...notModified, ...refusals, ...tooLong };
 }
 
+/** The description of the API alone is so large that it is compressed. */
+function tagHeaders(row: Route): string[] {
+  return row.reply === OpenApiDocument ? ["ETag-Weak", "Vary"] : ["ETag"];
+}
+
 function notModifiedOf(row: Route): JsonObject {
   return {
     description: "The resource still has the entity tag of If-None-Match.",
-    headers: headersOf(["ETag", "Cache-Control", ...(isCounted(row) ? rateHeaders : [])]),
+    headers: headersOf([...tagHeaders(row), "Cache-Control", ...(isCounted(row) ? rateHeaders : [])]),
   };
 }
 
 function successOf(row: Route, rows: readonly Route[]): JsonObject {
   const headers = headersOf([
-    ...(hasEntityTag(row) ? ["ETag"] : []),
+    ...(hasEntityTag(row) ? tagHeaders(row) : []),
     ...(row.status === 201 ? ["Location"] : []),
     ...(itemOf(row.reply) === undefined ? [] : ["Link"]),
     ...(isCounted(row) ? rateHeaders : []),
@@ -396,6 +413,6 @@ export function problemExamples(): Record<string, JsonObject> {
 function headersOf(names: readonly string[]): JsonObject {
   const all = ["X-Request-Id", "X-Correlation-Id", ...names];
   return Object.fromEntries(
-    all.map((name) => [name.replace("-Passing", ""), { $ref: `#/components/headers/${name}` }]),
+    all.map((name) => [name.replace(/-(?:Passing|Weak)$/, ""), { $ref: `#/components/headers/${name}` }]),
   );
 }

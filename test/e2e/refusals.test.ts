@@ -249,6 +249,20 @@ describe("the gateway", () => {
     expect(JSON.parse(description.text)).toMatchObject({ openapi: "3.0.3", servers: [{ url: stack.baseUrl }] });
     const again = await raw("GET", "/openapi.json", { "If-None-Match": String(description.headers["etag"]) });
     expect([again.status, again.text]).toEqual([304, ""]);
+    const forCaches = ["etag", "vary", "cache-control"].map((name) => description.headers[name]);
+    expect(forCaches).toEqual([expect.stringMatching(/^W\/"/), "Accept-Encoding", "public, max-age=300"]);
+    expect(["etag", "vary", "cache-control"].map((name) => again.headers[name])).toEqual(forCaches);
+  });
+
+  it("compresses the description for who asks for that, under the same entity tag", async () => {
+    const plain = await raw("GET", "/openapi.json");
+    const packed = await fetch(`${stack.baseUrl}/openapi.json`, { headers: { "Accept-Encoding": "gzip" } });
+    expect([plain.headers["content-encoding"], packed.headers.get("content-encoding")]).toEqual([undefined, "gzip"]);
+    expect(packed.headers.get("etag")).toBe(plain.headers["etag"]);
+    expect(await packed.text()).toBe(plain.text);
+    const [bytes, of] = [Number(packed.headers.get("content-length")), Buffer.byteLength(plain.text)];
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes).toBeLessThan(of / 5);
   });
 });
 

@@ -49,7 +49,6 @@ describe("what would change an answer and is not implemented stops the start", (
     ["a second API", api(me, [resource("a", "RestApi"), resource("b", "RestApi")]), "stack/b", "RestApi"],
     ["no stage", api(me).filter(({ physical_id }) => physical_id !== "v2"), "template", "Stage"],
     ["a resource policy", changed("RestApi", { Policy: { Version: "x" } }), "stack/api", "Policy"],
-    ["compression", changed("RestApi", { MinimumCompressionSize: 0 }), "stack/api", "MinimumCompressionSize"],
     ["an OpenAPI body", changed("RestApi", { Body: { openapi: "3" } }), "stack/api", "Body"],
     ["an edge endpoint", changed("RestApi", { EndpointConfiguration: { Types: ["EDGE"] } }), "stack/api", "EDGE"],
     ["a closed endpoint", changed("RestApi", { DisableExecuteApiEndpoint: true }), "stack/api", "DisableExecute"],

@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Resource } from "../../infra/local/gateway/properties.ts";
 import {
@@ -35,6 +36,39 @@ async function through(handler: Handler, path: string, question: Question = {}, 
   if (answer === undefined) throw new Error("there was no answer");
   return { answer, event: eventsOf(host, "echo")[0], host };
 }
+
+describe("an answer of a function", () => {
+  const large = { statusCode: 200, headers: { ETag: '"1"' }, body: JSON.stringify("x".repeat(2_000)) };
+  const api = resource("api", "RestApi", { ApiKeySourceType: "AUTHORIZER", MinimumCompressionSize: 2_000 });
+  const asked = async (accepted: string | undefined, answered: object = large, of: Resource[] = [api]) => {
+    const headers: Question["headers"] = accepted === undefined ? [] : [["Accept-Encoding", accepted]];
+    const { answer } = await through(() => answered, "/v2/echo/1", { headers }, of);
+    return answer;
+  };
+  const codingOf = async (...given: Parameters<typeof asked>) => (await asked(...given)).header("content-encoding");
+
+  it.each([
+    ["gzip", "gzip"],
+    ["gzip, deflate, br", "gzip"],
+    ["deflate;q=1.0, gzip;q=0.5", "deflate"],
+    ["br, gzip;q=0.9", undefined],
+    ["identity", undefined],
+    ["gzip;q=0", undefined],
+    ["*", undefined],
+    [undefined, undefined],
+  ] as const)("is for a caller who accepts %s in the coding %s", async (accepted, coding) => {
+    expect(await codingOf(accepted)).toBe(coding);
+  });
+
+  it("is compressed from the size on that the API names, and not when it has a coding", async () => {
+    const answer = await asked("gzip");
+    expect(gunzipSync(answer.bytes).toString()).toBe(large.body);
+    expect(answer.header("etag")).toBe('"1"');
+    expect(await codingOf("gzip", { ...large, body: "x".repeat(1_999) })).toBeUndefined();
+    expect(await codingOf("gzip", { ...large, headers: { "Content-Encoding": "br" } })).toBe("br");
+    expect(await codingOf("gzip", large, [])).toBeUndefined();
+  });
+});
 
 const ok: Handler = () => ({ statusCode: 200 });
 

@@ -157,6 +157,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: [name: string, value: string][];
   readonly body: string;
+  readonly bytes: Buffer;
   /** The body as JSON. */
   json(): Record<string, unknown>;
   /** The value of a header that must be there once. */
@@ -190,11 +191,13 @@ export function ask(origin: string, path: string, question: Question = {}): Prom
         message.on("end", () => {
           const raw = message.rawHeaders;
           const list = raw.flatMap((name, at): [string, string][] => (at % 2 === 0 ? [[name, raw[at + 1] ?? ""]] : []));
-          const body = Buffer.concat(chunks).toString();
+          const bytes = Buffer.concat(chunks);
+          const body = bytes.toString();
           resolve({
             status: message.statusCode ?? 0,
             headers: list,
             body,
+            bytes,
             json: () => JSON.parse(body),
             header: (name) => list.find(([known]) => known.toLowerCase() === name.toLowerCase())?.[1],
           });

@@ -18,6 +18,8 @@ export interface MethodModel {
 /** A REST API and its one stage, read from the synthesized template and understood in full. */
 export interface GatewayModel extends EventSurroundings {
   readonly key_source: "HEADER" | "AUTHORIZER";
+  /** Size of an answer from which on it is compressed; undefined when none is. */
+  readonly compressed_from_bytes: number | undefined;
   readonly root: PathNode;
   readonly responses: GatewayResponses;
   readonly plans: ReadonlyMap<string, PlanModel>;
@@ -67,11 +69,12 @@ interface ApiModel {
   readonly id: string;
   readonly key_source: "HEADER" | "AUTHORIZER";
   readonly binary_media_types: string[];
+  readonly compressed_from_bytes: number | undefined;
 }
 
 function readApi(resource: Resource): ApiModel {
   const properties = Properties.of(resource).only({
-    implemented: ["ApiKeySourceType", "BinaryMediaTypes", "EndpointConfiguration"],
+    implemented: ["ApiKeySourceType", "BinaryMediaTypes", "EndpointConfiguration", "MinimumCompressionSize"],
     ignored: ["Description", "FailOnWarnings", "Name", "Tags"],
     harmless: { DisableExecuteApiEndpoint: false },
   });
@@ -85,6 +88,7 @@ function readApi(resource: Resource): ApiModel {
     id: resource.physical_id,
     key_source: properties.choice("ApiKeySourceType", ["HEADER", "AUTHORIZER"], "HEADER"),
     binary_media_types: properties.texts("BinaryMediaTypes"),
+    compressed_from_bytes: properties.optionalNumber("MinimumCompressionSize"),
   };
 }
 
@@ -221,6 +225,7 @@ export function readModel(resources: readonly Resource[]): GatewayModel {
     deployment_id: stage.text("DeploymentId"),
     stage_variables: Object.fromEntries(stage.textMap("Variables")),
     binary_media_types: api.binary_media_types,
+    compressed_from_bytes: api.compressed_from_bytes,
     key_source: api.key_source,
     root,
     responses: readGatewayResponses(all("GatewayResponse")),

@@ -1,4 +1,5 @@
 import { Authorizers } from "./authorizer.ts";
+import { compressed } from "./compression.ts";
 import { contextOf } from "./context.ts";
 import { type Exchange, lastValue, type Reply } from "./exchange.ts";
 import { Fault, FrontFault } from "./fault.ts";
@@ -58,7 +59,8 @@ export class Pipeline {
   /** Answers a request; never rejects. */
   async answer(exchange: Exchange): Promise<Reply> {
     try {
-      return this.finish(exchange, await this.run(exchange));
+      const reply = this.finish(exchange, await this.run(exchange));
+      return compressed(reply, exchange, this.model.compressed_from_bytes);
     } catch (cause) {
       return this.refuse(exchange, cause);
     }
