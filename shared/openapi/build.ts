@@ -10,7 +10,6 @@ import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation }
 import { collectionOf, exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
 import { operationIdOf } from "./links.ts";
 import {
-  gatewayMessageSchema,
   hasEntityTag,
   headerComponents,
   isConditional,
@@ -78,7 +77,8 @@ as many seconds as \`Retry-After\` says.
 ## Errors
 Errors are problem documents (RFC 9457). Act on the status and \`code\`; \`errors\` lists every field that is wrong
 at once. The OAuth endpoints answer as RFC 6749 says instead. An unknown path answers 404, a method that a path
-does not have 405 with \`Allow\`. Name \`X-Request-Id\` when you ask for help.
+does not have 405 with \`Allow\`. An address with more than 10,240 characters answers 414 before any operation is known,
+so its body is no problem document: its \`message\` says what is wrong. Name \`X-Request-Id\` when you ask for help.
 
 ## Versions
 Within a version members, operations, codes and kinds of events are only added. Ignore what you do not know.`;
@@ -161,7 +161,7 @@ function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {
     TokenError,
     ...(rows.some(subscribes) ? Object.values(eventReplies) : []),
   ]);
-  const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema, GatewayMessage: gatewayMessageSchema };
+  const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema };
   return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, withTexts(name, schema)]));
 }
 

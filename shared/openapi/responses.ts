@@ -194,34 +194,14 @@ export function responseComponents(rows: readonly Route[]): Record<string, JsonO
       components[name] = problemResponse(codesWithStatus(Number(status)), headers);
     }
   }
-  return { ...components, UriTooLong: uriTooLong };
+  return components;
 }
-
-/** What the gateway says where it says it without a problem document. */
-export const gatewayMessageSchema: JsonObject = {
-  type: "object",
-  description: "A refusal of the gateway in front of the API.",
-  properties: { message: { type: "string", description: "What is wrong." } },
-  required: ["message"],
-};
-
-/** The front of the gateway refuses a long address before it knows the API, and so without a problem document. */
-const uriTooLong: JsonObject = {
-  description: "The path and the query are longer than 10,240 characters.",
-  content: {
-    "application/json": {
-      schema: { $ref: referenceTo("GatewayMessage") },
-      example: { message: "Request URI too long" },
-    },
-  },
-};
 
 /** All answers of a row, by status. */
 export function responsesOf(row: Route, rows: readonly Route[]): Record<string, JsonObject> {
   const refusals = isOAuth(row) ? oauthRefusals(row) : problemRefusals(row);
   const notModified = row.method === "GET" && hasEntityTag(row) ? { "304": notModifiedOf(row) } : {};
-  const tooLong = { "414": { $ref: "#/components/responses/UriTooLong" } };
-  return { [row.status]: successOf(row, rows), ...notModified, ...refusals, ...tooLong };
+  return { [row.status]: successOf(row, rows), ...notModified, ...refusals };
 }
 
 /** The description of the API alone is so large that it is compressed. */
