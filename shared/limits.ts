@@ -1,5 +1,7 @@
 /**
- * Every limit of the service with its unit and where it comes from. Nothing else in the code base holds a bound.
+ * Every limit of the service with its unit and where it comes from: a test refuses a bound elsewhere. What differs
+ * between stages is in infra/stages.ts; sizes of formats, and AWS quotas that only the local runner imitates, are where
+ * they apply.
  * "spec" is the published specification of the API; AWS quotas are from the service's public quota pages.
  */
 export const limits = {
@@ -31,6 +33,12 @@ export const limits = {
     key_set_seconds: 60,
     /** How long a key that was not found is remembered as unknown. */
     unknown_key_seconds: 30,
+    /** Unknown keys that are remembered; forged ones must not fill the memory. */
+    unknown_keys: 1000,
+    /** How long a function signs with a key without asking whether there is another. */
+    signing_key_seconds: 60,
+    /** Days between two signing keys. */
+    key_rotation_days: 90,
     /** A new key is published this long before it signs, so that every cache has seen it. */
     key_publication_lead_seconds: 600,
     /** Failed client authentications per minute and address, and so per client and address too (RFC 6749 2.3.1). */
@@ -119,6 +127,8 @@ export const limits = {
     max_accounts: 50,
   },
   commit: {
+    /** Keys of one BatchGetItem (DynamoDB). */
+    keys_per_read: 100,
     /** Tries after `TransactionConflict`, each after a new read. */
     conflict_tries: 10,
     /** Full jitter between these two, doubling. */
@@ -154,6 +164,12 @@ export const limits = {
     sweep_reserve_ms: 5000,
   },
   webhooks: {
+    /** A free connection is closed before most receivers would close it, and never used after a function was frozen. */
+    free_connection_ms: 1000,
+    /** What was read so long ago may have been changed: an endpoint that was switched off gets nothing more. */
+    fresh_ms: 50,
+    /** Clocks of two publishers may differ by this much. */
+    publisher_skew_ms: 60_000,
     /** Endpoints of a tenant. */
     max_endpoints: 20,
     url_max_characters: 2048,
@@ -232,10 +248,24 @@ export const limits = {
     /** Full jitter between these two, doubling. */
     retry_delay_min_ms: 50,
     retry_delay_max_ms: 800,
+    /** Messages that one invocation works on concurrently. Ten is the most that a mapping takes without waiting. */
+    messages_per_invocation: 10,
+    /** A queue that a function reads hides a message for six timeouts of the function (AWS docs: Lambda with SQS). */
+    visibility_timeouts: 6,
+    /** With fewer than five receives a message may go away although only Lambda was too busy (AWS docs, same page). */
+    max_receives: 5,
+    /** How long a failure waits for a person in a dead-letter queue. */
+    dead_letter_days: 14,
+    /** A delivery that waits as long as this beyond its own delay is late. */
+    late_delivery_seconds: 300,
+    /** An account that a price has put below its level must not wait for long. */
+    late_evaluation_seconds: 60,
     /** Longest DelaySeconds (SQS). */
     max_delay_seconds: 900,
   },
   trading: {
+    /** How far ahead the next opening is looked for; a longer pause is shown as no opening at all. */
+    opening_horizon_days: 15,
     /** A quote of an open market that is older is shown as stale. */
     quote_stale_ms: 10_000,
     /** Nothing is decided on a quote of an open market that is older: a stale feed never causes a stop-out. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { routes } from "../shared/routes/index.ts";
 import {
+  boundsInOnePlace,
   docstrings,
   eventSourceFunctions,
   functionLength,
@@ -103,6 +104,12 @@ const planted: Record<string, Planted> = {
     "shared/oauth/a.ts",
     'import { PutCommand } from "@aws-sdk/lib-dynamodb";\n',
     '// "@aws-sdk/lib-dynamodb"\nimport { put } from "../data/b.ts";\n',
+  ],
+  "a bound beside its use": [
+    boundsInOnePlace,
+    "shared/oauth/a.ts",
+    "const cachedForMs = 300_000;\n",
+    "const cachedForMs = limits.token.known_key_seconds * 1000;\n",
   ],
   "limits that import": [importDirection, "shared/limits.ts", 'import { a } from "./schema/a.ts";\n', "export {};\n"],
   "oauth that imports http": [

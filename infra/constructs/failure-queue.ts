@@ -1,11 +1,9 @@
 import { Duration } from "aws-cdk-lib";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
+import { limits } from "../../shared/limits.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
-
-/** How long a failure waits for a person. */
-const retentionDays = 14;
 
 /** A queue for what could not be done. Nothing reads it by itself: an alarm calls a person. */
 export function failureQueue(scope: Construct, id: string, config: StageConfig, purpose: string): Queue {
@@ -13,7 +11,7 @@ export function failureQueue(scope: Construct, id: string, config: StageConfig, 
     queueName: `${serviceName}-${config.stage}-${purpose}`,
     encryption: QueueEncryption.SQS_MANAGED,
     enforceSSL: true,
-    retentionPeriod: Duration.days(retentionDays),
+    retentionPeriod: Duration.days(limits.queues.dead_letter_days),
   });
   acknowledge(queue, "AwsSolutions-SQS3", "The queue is itself the place where failures end.");
   return queue;

@@ -3,21 +3,14 @@ import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { limits } from "../../shared/limits.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
 import { failureQueue } from "./failure-queue.ts";
 import { allow } from "./grants.ts";
 import type { ServiceFunction } from "./service-function.ts";
 
-/** Accounts that one invocation evaluates side by side. Ten is the most that a mapping takes without waiting. */
-const batchSize = 10;
-/** AWS docs: a queue that a function reads hides a message for six timeouts of the function. */
-const visibilityTimeouts = 6;
-/** AWS docs: fewer than five receives may send a message away although only Lambda itself was too busy for it. */
-const maxReceives = 5;
 /** A message only wakes: prices and accounts are read when it is seen, so an old one does no harm and little good. */
 const retention = Duration.hours(1);
-/** An account that a price has put below its level must not wait for long. */
-const lateSeconds = 60;
 
 /** What the queue is built for. */
 export interface MarginQueueProps {
@@ -41,14 +34,14 @@ export class MarginQueue extends Construct {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       retentionPeriod: retention,
-      visibilityTimeout: Duration.seconds(visibilityTimeouts * timeoutSeconds),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
+      visibilityTimeout: Duration.seconds(limits.queues.visibility_timeouts * timeoutSeconds),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: limits.queues.max_receives },
     });
   }
 
   /** The queue and the age of a message, in seconds, at which a person has to look. */
   get workQueues(): { readonly queue: Queue; readonly lateAfterSeconds: number }[] {
-    return [{ queue: this.queue, lateAfterSeconds: lateSeconds }];
+    return [{ queue: this.queue, lateAfterSeconds: limits.queues.late_evaluation_seconds }];
   }
 
   /** Address of the queue for a function that sends to it. */
@@ -72,7 +65,7 @@ export class MarginQueue extends Construct {
     new CfnEventSourceMapping(evaluate, "FromMargin", {
       functionName: evaluate.lambda.functionName,
       eventSourceArn: this.queue.queueArn,
-      batchSize,
+      batchSize: limits.queues.messages_per_invocation,
       maximumBatchingWindowInSeconds: 0,
       // One account that fails does not bring back the nine beside it.
       functionResponseTypes: ["ReportBatchItemFailures"],

@@ -39,15 +39,6 @@ const longestDelaySeconds: Readonly<Record<DeliveryQueue, number>> = {
   retry_long: limits.queues.max_delay_seconds,
 };
 
-/** Beyond its own delay a message that waits as long as this is late. */
-const lateSeconds = 300;
-
-/** Deliveries that one invocation works on side by side. Ten is the most that a mapping takes without waiting. */
-const batchSize = 10;
-/** AWS docs: a queue that a function reads hides a message for six timeouts of the function. */
-const visibilityTimeouts = 6;
-/** AWS docs: fewer than five receives may send a message away although only Lambda itself was too busy for it. */
-const maxReceives = 5;
 /**
  * A message only wakes: what it is about is in the table, where the sweep finds whatever a queue forgot. The
  * dead-letter queue keeps longer, since a message that is moved there does not start anew.
@@ -84,7 +75,7 @@ export class WebhookLadder extends Construct {
   get workQueues(): { readonly queue: Queue; readonly lateAfterSeconds: number }[] {
     return deliveryQueues.map((name) => ({
       queue: this.queues[name],
-      lateAfterSeconds: longestDelaySeconds[name] + lateSeconds,
+      lateAfterSeconds: longestDelaySeconds[name] + limits.queues.late_delivery_seconds,
     }));
   }
 
@@ -111,7 +102,7 @@ export class WebhookLadder extends Construct {
       new CfnEventSourceMapping(deliver, `From_${name}`, {
         functionName: deliver.lambda.functionName,
         eventSourceArn: this.queues[name].queueArn,
-        batchSize,
+        batchSize: limits.queues.messages_per_invocation,
         maximumBatchingWindowInSeconds: 0,
         // One delivery that fails does not bring back the nine beside it.
         functionResponseTypes: ["ReportBatchItemFailures"],
@@ -132,8 +123,8 @@ export class WebhookLadder extends Construct {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       retentionPeriod: retention,
-      visibilityTimeout: Duration.seconds(visibilityTimeouts * timeoutSeconds),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
+      visibilityTimeout: Duration.seconds(limits.queues.visibility_timeouts * timeoutSeconds),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: limits.queues.max_receives },
     });
   }
 }

@@ -46,9 +46,6 @@ interface StreamReaderProps {
   readonly onFailure?: Queue;
 }
 
-/** Days between two signing keys. */
-const rotationDays = 90;
-
 /** One stage of the service: API, methods, tables, queues and alarms here, functions in nested stacks. */
 export class ServiceStack extends Stack {
   private readonly config: StageConfig;
@@ -227,7 +224,7 @@ export class ServiceStack extends Stack {
     const schedule = new CfnRotationSchedule(this, "SigningKeyRotation", {
       secretId: this.signingKey.secretArn,
       rotationLambdaArn: rotate.lambda.functionArn,
-      rotationRules: { automaticallyAfterDays: rotationDays },
+      rotationRules: { automaticallyAfterDays: limits.token.key_rotation_days },
       rotateImmediatelyOnUpdate: true,
     });
     schedule.node.addDependency(permission);

@@ -75,15 +75,12 @@ async function glances(tenant: string, after: number, last: number): Promise<rea
   return found;
 }
 
-/** Clocks of two publishers may differ by this much. */
-const skewMs = 60_000;
-
 /**
  * The last number below which nothing can have happened at the moment or later: what was published before it had
  * happened before it. Found by halving, since the moment of publication rises with the number.
  */
 async function lastBefore(tenant: string, moment: string, last: number): Promise<number> {
-  const wanted = Date.parse(moment) - skewMs;
+  const wanted = Date.parse(moment) - limits.webhooks.publisher_skew_ms;
   let [low, high] = [1, last + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);

@@ -154,8 +154,6 @@ export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>
   return Object.fromEntries(names) as Loaded<R>;
 }
 
-const keysPerCall = 100;
-
 /** A key of the volatile table where it says so, of the main table otherwise. */
 export interface TableKey extends Key {
   readonly volatile?: boolean;
@@ -169,8 +167,8 @@ export async function readKeys(keys: readonly TableKey[], consistent = true): Pr
   const distinct = [...new Map(keys.map((key) => [identityOf(key), key])).values()];
   const found = new Map<string, unknown>();
   const calls: Promise<void>[] = [];
-  for (let start = 0; start < distinct.length; start += keysPerCall) {
-    calls.push(readInto(found, distinct.slice(start, start + keysPerCall), consistent));
+  for (let start = 0; start < distinct.length; start += limits.commit.keys_per_read) {
+    calls.push(readInto(found, distinct.slice(start, start + limits.commit.keys_per_read), consistent));
   }
   await Promise.all(calls);
   return keys.map((key) => found.get(identityOf(key)));

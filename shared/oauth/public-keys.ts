@@ -19,7 +19,6 @@ let shown: { readonly keys: readonly PublicKey["jwk"][]; readonly untilMs: numbe
 
 const pems = new Map<string, { readonly pem: string; readonly untilMs: number }>();
 const unknown = new Map<string, number>();
-const maxUnknown = 1000;
 
 /** What is known of a key without a read: its PEM, that there is none, or nothing. */
 export function rememberedKey(kid: string): string | "none" | undefined {
@@ -36,7 +35,7 @@ export function rememberedKey(kid: string): string | "none" | undefined {
 export function rememberKey(kid: string, stored: PublicKey | undefined): string | undefined {
   pems.delete(kid);
   if (stored === undefined || isExpired(stored)) {
-    if (unknown.size >= maxUnknown) unknown.clear();
+    if (unknown.size >= limits.token.unknown_keys) unknown.clear();
     unknown.set(kid, nowMs() + limits.token.unknown_key_seconds * 1000);
     return undefined;
   }

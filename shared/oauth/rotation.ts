@@ -9,15 +9,7 @@ import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newSecretWord } from "../runtime/ids.ts";
-import {
-  generateSigningKey,
-  pemOfJwk,
-  publicJwkOf,
-  readSigningKey,
-  type SigningKey,
-  secrets,
-  signingCacheSeconds,
-} from "./signing-key.ts";
+import { generateSigningKey, pemOfJwk, publicJwkOf, readSigningKey, type SigningKey, secrets } from "./signing-key.ts";
 import { signAccessToken, verifyAccessToken } from "./token.ts";
 
 /** What Secrets Manager asks of a rotation function, step by step; any step may be asked twice. */
@@ -116,8 +108,9 @@ async function makeCurrent(secret: string, version: string): Promise<void> {
 
 /** Every other public key stays until the last token that it can have signed has expired. */
 async function retireOthers(kid: string | undefined): Promise<void> {
-  const { key_publication_lead_seconds, access_lifetime_seconds, clock_skew_seconds } = limits.token;
-  const last = key_publication_lead_seconds + signingCacheSeconds + access_lifetime_seconds + clock_skew_seconds;
+  const { key_publication_lead_seconds, signing_key_seconds, access_lifetime_seconds, clock_skew_seconds } =
+    limits.token;
+  const last = key_publication_lead_seconds + signing_key_seconds + access_lifetime_seconds + clock_skew_seconds;
   for (const key of await publishedKeys()) {
     if (key.kid === kid || key.expires_at !== undefined) continue;
     await expireKey(key.kid, Math.floor(nowMs() / 1000) + last);

@@ -54,8 +54,6 @@ export async function readSigningKey(secretId: string, version: KeyVersion): Pro
   }
 }
 
-/** How long a function signs with a key without asking whether there is another. */
-export const signingCacheSeconds = 60;
 let cached: { readonly key: SigningKey; readonly untilMs: number } | undefined;
 
 /**
@@ -68,6 +66,6 @@ export async function signingKey(): Promise<SigningKey | undefined> {
   const early = current !== undefined && current.signs_from_ms > nowMs();
   const before = early ? await readSigningKey(env.signingKeySecretId, { VersionStage: "AWSPREVIOUS" }) : undefined;
   const chosen = before ?? current;
-  if (chosen !== undefined) cached = { key: chosen, untilMs: nowMs() + signingCacheSeconds * 1000 };
+  if (chosen !== undefined) cached = { key: chosen, untilMs: nowMs() + limits.token.signing_key_seconds * 1000 };
   return chosen;
 }

@@ -111,13 +111,10 @@ interface Turn extends Worker {
   readonly lineMs: number;
 }
 
-/** What was read so long ago may have been changed: an endpoint that was switched off gets nothing more. */
-const freshMs = 50;
-
 async function workOn(turn: Turn): Promise<void> {
   const { message } = turn.arrival;
   let state = turn.state;
-  if (nowMs() - turn.readMs > freshMs) state = await reload(message);
+  if (nowMs() - turn.readMs > bounds.fresh_ms) state = await reload(message);
   for (;;) {
     const { delivery, endpoint, health } = state;
     const task = taskOf(delivery, endpoint, message.attempt, nowMs());
@@ -134,7 +131,7 @@ async function workOn(turn: Turn): Promise<void> {
     // An unproven endpoint may hold its slot for long: waiting for it would hold a worker that others need.
     const proven = health !== undefined && isProven(health, nowMs(), delayMs);
     if (!proven || nowMs() > turn.lineMs) return giveBack(turn, delivery);
-    await pause(freshMs + chance() * freshMs);
+    await pause(bounds.fresh_ms * (1 + chance()));
     state = await reload(message);
   }
 }

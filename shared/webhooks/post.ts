@@ -41,9 +41,6 @@ class PostFailure extends Error {
   }
 }
 
-/** A free connection is closed before most receivers would close it, and never used after a function was frozen. */
-const freeConnectionMs = 1000;
-
 /**
  * Makes calls to receivers. Each goes to an address that was judged at the moment of connecting, follows no redirect,
  * knows no proxy, opens no compressed reply, and is over within its time whatever the receiver does.
@@ -56,7 +53,12 @@ export class Poster {
 
   constructor(options: PosterOptions) {
     this.options = options;
-    const keeping = { keepAlive: true, timeout: freeConnectionMs, maxFreeSockets: 4, scheduling: "lifo" } as const;
+    const keeping = {
+      keepAlive: true,
+      timeout: limits.webhooks.free_connection_ms,
+      maxFreeSockets: 4,
+      scheduling: "lifo",
+    } as const;
     const trust = options.ca === undefined ? {} : { ca: options.ca };
     this.https = new HttpsAgent({ ...keeping, ...trust, minVersion: "TLSv1.2", rejectUnauthorized: true });
     this.http = new HttpAgent(keeping);
@@ -64,7 +66,7 @@ export class Poster {
 
   /** Closes what is open when nothing was sent for a moment: while a function is frozen, receivers hang up unseen. */
   wake(): void {
-    if (nowMs() - this.lastUseMs <= freeConnectionMs) return;
+    if (nowMs() - this.lastUseMs <= limits.webhooks.free_connection_ms) return;
     this.https.destroy();
     this.http.destroy();
   }
@@ -103,7 +105,7 @@ export class Poster {
       call.destroy();
       const reset = error instanceof PostFailure && error.failure === "connection_reset";
       // A connection that was closed while it was free says so at once. A later reset is an answer of the receiver's.
-      if (!reset || !call.reusedSocket || nowMs() - startMs > freeConnectionMs) throw error;
+      if (!reset || !call.reusedSocket || nowMs() - startMs > limits.webhooks.free_connection_ms) throw error;
       for (const agent of [this.https, this.http]) closeFree(agent);
       return this.exchange(post, Number.NEGATIVE_INFINITY);
     }

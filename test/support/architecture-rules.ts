@@ -214,6 +214,27 @@ export const tableAccess: Rule = ({ path, text }) => {
   return (found ?? []).map((name) => `imports ${name.slice(1, -1)} outside shared/data/`);
 };
 
+/** Files whose numbers are the sizes of a format or the terms of a formula, and no bound of the service. */
+const ofFormats = [
+  "shared/oauth/refresh-token.ts",
+  "shared/runtime/service-key.ts",
+  "shared/data/cursor.ts",
+  "shared/domain/sandbox/walk.ts",
+  ...["margin", "partial-lots", "symbol"].map((name) => `shared/domain/trading/${name}.ts`),
+  "shared/domain/delivery-attempt.ts",
+  "shared/domain/feed/source.ts",
+  "infra/constructs/alarms.ts",
+];
+
+/** A bound stands in shared/limits.ts, where an operator finds it with its unit and source. */
+export const boundsInOnePlace: Rule = ({ path, text }) => {
+  if (!/^(?:shared|functions|infra\/constructs|infra\/stacks)\/.*\.ts$/.test(path) || path === "shared/limits.ts")
+    return [];
+  if (ofFormats.some((place) => path.startsWith(place))) return [];
+  const found = sourceText(text).code.matchAll(/^(?:export )?const (\w+) = \d[\d_ *]*n?;/gm);
+  return [...found].map(([, name]) => `holds the bound ${name}, which belongs into shared/limits.ts`);
+};
+
 /** Clock, randomness, environment and output are reached through shared/runtime/ alone. */
 export const purity: Rule = ({ path, text }) => {
   if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || path.startsWith("shared/runtime/")) return [];
@@ -344,6 +365,7 @@ function hasDocstring(raw: string, position: number): boolean {
 export const rules: Readonly<Record<string, Rule>> = {
   importDirection,
   tableAccess,
+  boundsInOnePlace,
   names,
   purity,
   handlerLength,

@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { MarketStatusName, SymbolBody } from "../../schema/symbol.ts";
 import { rational, unitsText } from "./rational.ts";
 
@@ -17,8 +18,6 @@ export interface MarketClock {
 
 const dayMs = 24 * 3600 * 1000;
 const days = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-/** How far ahead the next opening is looked for; a longer pause is shown as no opening at all. */
-const horizonDays = 15;
 
 type Interval = readonly [openMs: number, closeMs: number];
 
@@ -64,12 +63,15 @@ export function marketStatus(symbol: TradingSymbol, now: string): MarketStatusNa
 /** Whether the market of a symbol is open at a moment, and when that changes. Opening is inclusive, closing is not. */
 export function marketClock(symbol: TradingSymbol, now: string): MarketClock {
   const nowMs = Date.parse(now);
-  const intervals = openIntervals(symbol, nowMs, horizonDays);
+  const intervals = openIntervals(symbol, nowMs, limits.trading.opening_horizon_days);
   const current = intervals.find(([open, close]) => open <= nowMs && nowMs < close);
   const next = intervals.find(([open]) => open > nowMs);
   const last = intervals.at(-1);
   const shown = (ms: number) => new Date(ms).toISOString();
-  const endless = current !== undefined && current === last && current[1] >= nowMs + (horizonDays - 2) * dayMs;
+  const endless =
+    current !== undefined &&
+    current === last &&
+    current[1] >= nowMs + (limits.trading.opening_horizon_days - 2) * dayMs;
   return {
     market_status: marketStatus(symbol, now),
     next_open_at: current === undefined && next !== undefined ? shown(next[0]) : null,
