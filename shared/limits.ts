@@ -37,6 +37,8 @@ export const limits = {
     unknown_keys: 1000,
     /** How long a function signs with a key without asking whether there is another. */
     signing_key_seconds: 60,
+    /** How long a function uses the service key without reading it again. */
+    service_key_seconds: 300,
     /** Days between two signing keys. */
     key_rotation_days: 90,
     /** A new key is published this long before it signs, so that every cache has seen it. */

@@ -89,7 +89,7 @@ const planted: Record<string, Planted> = {
   ],
   "a data file that re-exports from http": [
     importDirection,
-    "shared/data/a.ts",
+    "shared/table/a.ts",
     'export { b } from "../http/b.ts";\n',
     'export { b } from "./b.ts";\n',
   ],
@@ -101,9 +101,9 @@ const planted: Record<string, Planted> = {
   ],
   "a command of DynamoDB outside the data layer": [
     tableAccess,
-    "shared/oauth/a.ts",
+    "shared/http/a.ts",
     'import { PutCommand } from "@aws-sdk/lib-dynamodb";\n',
-    '// "@aws-sdk/lib-dynamodb"\nimport { put } from "../data/b.ts";\n',
+    '// "@aws-sdk/lib-dynamodb"\nimport { put } from "../table/b.ts";\n',
   ],
   "a bound beside its use": [
     boundsInOnePlace,
@@ -116,7 +116,25 @@ const planted: Record<string, Planted> = {
     importDirection,
     "shared/oauth/a.ts",
     'import { b } from "../http/b.ts";\n',
-    'import { b } from "../data/b.ts";\n',
+    'import { b } from "../table/b.ts";\n',
+  ],
+  "the pipeline that imports a feature": [
+    importDirection,
+    "shared/http/a.ts",
+    'import { b } from "../trading/b.ts";\n',
+    'import { b } from "../table/b.ts";\n',
+  ],
+  "trading that imports the sandbox": [
+    importDirection,
+    "shared/trading/a.ts",
+    'import { b } from "../sandbox/b.ts";\n',
+    'import { b } from "../http/b.ts";\n',
+  ],
+  "events that import their deliveries": [
+    importDirection,
+    "shared/events/a.ts",
+    'import { b } from "../webhooks/b.ts";\n',
+    'import { b } from "../table/b.ts";\n',
   ],
   "a function that imports the builder of the OpenAPI document": [
     importDirection,
@@ -140,7 +158,7 @@ const planted: Record<string, Planted> = {
     importDirection,
     "infra/a.ts",
     'import { scopes } from "../shared/schema/scope.ts";\n',
-    'import type { A } from "../shared/schema/scope.ts";\nimport { b } from "../shared/data/table-shape.ts";\n',
+    'import type { A } from "../shared/schema/scope.ts";\nimport { b } from "../shared/table/table-shape.ts";\n',
   ],
   "shared code that imports a test": [
     importDirection,
@@ -151,8 +169,8 @@ const planted: Record<string, Planted> = {
   "the clock outside runtime": [purity, "shared/domain/a.ts", "const a = Date.now();\n", "// Date.now();\n"],
   "a date without an argument": [purity, "functions/a/b.ts", "const a = new Date();\n", "const a = new Date(now);\n"],
   "the high-resolution clock": [purity, "shared/http/a.ts", "performance.now();\n", 'const a = "performance.now()";\n'],
-  "a random number": [purity, "shared/data/a.ts", "Math.random();\n", "Math.round(1);\n"],
-  "a random id": [purity, "shared/data/a.ts", 'import { randomUUID } from "node:crypto";\n', "const uuid = 1;\n"],
+  "a random number": [purity, "shared/table/a.ts", "Math.random();\n", "Math.round(1);\n"],
+  "a random id": [purity, "shared/table/a.ts", 'import { randomUUID } from "node:crypto";\n', "const uuid = 1;\n"],
   "random bytes inside a template": [
     purity,
     "shared/oauth/a.ts",

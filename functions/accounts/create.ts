@@ -1,8 +1,8 @@
-import { ref } from "../../shared/data/store.ts";
 import { accountBody, openAccount } from "../../shared/domain/account.ts";
 import { refuseField } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createAccount } from "../../shared/routes/accounts.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `POST /accounts` */
 export const handler = await command(

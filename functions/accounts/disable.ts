@@ -1,10 +1,10 @@
-import { shownLive } from "../../shared/data/margin.ts";
-import { ref } from "../../shared/data/store.ts";
 import { disableAccount } from "../../shared/domain/amend-account.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { disableAccount as row } from "../../shared/routes/accounts.ts";
+import { ref } from "../../shared/table/store.ts";
+import { shownLive } from "../../shared/trading/margin.ts";
 
 /** `DELETE /accounts/{id}` */
 export const handler = await command(

@@ -1,9 +1,9 @@
-import { readHoldings } from "../../shared/data/holdings.ts";
-import { readMarket } from "../../shared/data/market.ts";
 import { accountNow } from "../../shared/domain/trading/live.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getAccount } from "../../shared/routes/accounts.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { readHoldings } from "../../shared/trading/holdings.ts";
+import { readMarket } from "../../shared/trading/market.ts";
 
 /** `GET /accounts/{id}` */
 export const handler = await read(getAccount, async ({ path, caller: { tenant_id: tenant } }) => {

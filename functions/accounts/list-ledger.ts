@@ -1,11 +1,11 @@
-import { ledgers } from "../../shared/data/entities.ts";
-import { pageOfPartition } from "../../shared/data/list.ts";
-import { ref } from "../../shared/data/store.ts";
 import { type Ledger, ledgerBody } from "../../shared/domain/account.ts";
 import { keepBoth, keepBy, keepWithin } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listLedger } from "../../shared/routes/accounts.ts";
+import { ledgers } from "../../shared/table/entities.ts";
+import { pageOfPartition } from "../../shared/table/list.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /accounts/{id}/ledger` */
 export const handler = await list(listLedger, async ({ path, caller, place, query, load }) => {

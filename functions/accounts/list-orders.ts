@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { orderBody } from "../../shared/domain/trading/order.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
-import { pageOfOrders } from "../../shared/http/trading-pages.ts";
 import { listAccountOrders } from "../../shared/routes/accounts.ts";
+import { ref } from "../../shared/table/store.ts";
+import { pageOfOrders } from "../../shared/trading/pages.ts";
 
 /** `GET /accounts/{id}/orders` */
 export const handler = await list(listAccountOrders, async ({ path, caller, place, load }) => {

@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { positionNow } from "../../shared/domain/trading/live.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
-import { pageOfPositions } from "../../shared/http/trading-pages.ts";
 import { listAccountPositions } from "../../shared/routes/accounts.ts";
+import { ref } from "../../shared/table/store.ts";
+import { pageOfPositions } from "../../shared/trading/pages.ts";
 
 /** `GET /accounts/{id}/positions` */
 export const handler = await list(listAccountPositions, async ({ path, caller, place, load }) => {

@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { tradeBody } from "../../shared/domain/trading/trade.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
-import { pageOfTrades } from "../../shared/http/trading-pages.ts";
 import { listAccountTrades } from "../../shared/routes/accounts.ts";
+import { ref } from "../../shared/table/store.ts";
+import { pageOfTrades } from "../../shared/trading/pages.ts";
 
 /** `GET /accounts/{id}/trades` */
 export const handler = await list(listAccountTrades, async ({ path, caller, place, load }) => {

@@ -1,9 +1,9 @@
-import { accounts } from "../../shared/data/entities.ts";
 import { accountNow } from "../../shared/domain/trading/live.ts";
-import { pageOfAccounts } from "../../shared/http/account-pages.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listAccounts } from "../../shared/routes/accounts.ts";
+import { accounts } from "../../shared/table/entities.ts";
+import { pageOfAccounts } from "../../shared/trading/account-pages.ts";
 
 /** `GET /accounts` */
 export const handler = await list(listAccounts, async ({ caller: { tenant_id: tenant }, place }) => {

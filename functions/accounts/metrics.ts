@@ -1,10 +1,10 @@
-import { readAccounts } from "../../shared/data/holdings.ts";
-import { readMarket } from "../../shared/data/market.ts";
 import { metricsNow } from "../../shared/domain/trading/live.ts";
 import { wordsOf } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getAccountMetrics } from "../../shared/routes/accounts.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { readAccounts } from "../../shared/trading/holdings.ts";
+import { readMarket } from "../../shared/trading/market.ts";
 
 /** `GET /accounts/metrics`: all of them at the same prices. */
 export const handler = await read(getAccountMetrics, async ({ caller: { tenant_id: tenant }, query }) => {

@@ -1,10 +1,10 @@
-import { decideAmendment } from "../../shared/data/margin.ts";
-import { ref } from "../../shared/data/store.ts";
 import { amendAccount } from "../../shared/domain/amend-account.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
+import { ref } from "../../shared/table/store.ts";
+import { decideAmendment } from "../../shared/trading/margin.ts";
 
 /** `PATCH /accounts/{id}` */
 export const handler = await command(

@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { issuedApplicationBody, registerApplication } from "../../shared/domain/application.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { drawApplication } from "../../shared/oauth/application-draws.ts";
 import { createApplication } from "../../shared/routes/applications.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `POST /applications` */
 export const handler = await secretCommand(

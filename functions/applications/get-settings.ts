@@ -1,7 +1,7 @@
-import { ref } from "../../shared/data/store.ts";
 import { settingsBody } from "../../shared/domain/tenant.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getSettings } from "../../shared/routes/service.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /settings` */
 export const handler = await read(getSettings, async ({ load }) => {

@@ -1,7 +1,7 @@
-import { ref } from "../../shared/data/store.ts";
 import { applicationBody } from "../../shared/domain/application.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getApplication } from "../../shared/routes/applications.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /applications/{id}` */
 export const handler = await read(getApplication, async ({ path, load }) => {

@@ -1,10 +1,10 @@
-import { applications } from "../../shared/data/entities.ts";
-import { pageOfIndex } from "../../shared/data/list.ts";
 import { type Application, applicationBody } from "../../shared/domain/application.ts";
 import { applicationFilters, resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listApplications } from "../../shared/routes/applications.ts";
+import { applications } from "../../shared/table/entities.ts";
+import { pageOfIndex } from "../../shared/table/list.ts";
 
 /** `GET /applications` */
 export const handler = await list(listApplications, async ({ caller, place }) => {

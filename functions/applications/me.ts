@@ -1,7 +1,7 @@
-import { ref } from "../../shared/data/store.ts";
 import { callerBody } from "../../shared/domain/application.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getMe } from "../../shared/routes/service.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /me` */
 export const handler = await read(getMe, async ({ caller, load }) => {

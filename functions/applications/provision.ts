@@ -1,9 +1,8 @@
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
-import { applications } from "../../shared/data/entities.ts";
-import { readRawItem } from "../../shared/data/table.ts";
-import type { Application } from "../../shared/domain/application.ts";
+import type { DynamoDBStreamEvent } from "aws-lambda";
 import { provisionApplication } from "../../shared/oauth/provision.ts";
-import { reconcileApplications, settleApplications } from "../../shared/oauth/settle.ts";
+import { reconcileApplications, settleRecords } from "../../shared/oauth/settle.ts";
+import { env } from "../../shared/runtime/env.ts";
+import { seedMarket } from "../../shared/sandbox/seed.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 
 /**
@@ -13,24 +12,10 @@ import { ProvisionRequest } from "../../shared/schema/provision.ts";
 export async function handler(event: DynamoDBStreamEvent | object): Promise<unknown> {
   if ("Records" in event) return settleRecords(event);
   const request = ProvisionRequest.parse(event);
-  return request.action === "create_application" ? provisionApplication(request) : reconcileApplications();
+  return request.action === "create_application" ? provisionApplication(request, seed) : reconcileApplications();
 }
 
-async function settleRecords({ Records: records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
-  const waiting = records.flatMap(({ dynamodb }) =>
-    dynamodb?.NewImage === undefined
-      ? []
-      : [
-          {
-            number: dynamodb.SequenceNumber ?? "",
-            key: applications.keyOf(readRawItem<Application>(dynamodb.NewImage)),
-          },
-        ],
-  );
-  const failed = await settleApplications(waiting.map(({ key }) => key));
-  return {
-    batchItemFailures: waiting
-      .filter(({ key }) => failed.includes(key))
-      .map(({ number }) => ({ itemIdentifier: number })),
-  };
+/** A new tenant of the sandbox begins with a market of its own. */
+function seed(tenantId: string, now: string) {
+  return env.stage === "sandbox" ? seedMarket(tenantId, now) : [];
 }

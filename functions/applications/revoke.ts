@@ -1,8 +1,8 @@
-import { ref } from "../../shared/data/store.ts";
 import { applicationBody, revokeApplication as revoke } from "../../shared/domain/application.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { revokeApplication } from "../../shared/routes/applications.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `DELETE /applications/{id}` */
 export const handler = await command(

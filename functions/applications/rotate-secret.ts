@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { issuedApplicationBody, rotateSecret } from "../../shared/domain/application.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { drawSecret } from "../../shared/oauth/application-draws.ts";
 import { rotateApplicationSecret } from "../../shared/routes/applications.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `POST /applications/{id}/rotate_secret` */
 export const handler = await secretCommand(

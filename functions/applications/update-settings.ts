@@ -1,8 +1,8 @@
-import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { amendSettings, settingsBody } from "../../shared/domain/tenant.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateSettings } from "../../shared/routes/service.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `PATCH /settings` */
 export const handler = await command(

@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { amendApplication, applicationBody } from "../../shared/domain/application.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateApplication } from "../../shared/routes/applications.ts";
 import { rangesWithin } from "../../shared/runtime/address.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `PATCH /applications/{id}` */
 export const handler = await command(

@@ -1,7 +1,7 @@
-import { ref } from "../../shared/data/store.ts";
 import { clientBody } from "../../shared/domain/client.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getClient } from "../../shared/routes/clients.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /clients/{id}` */
 export const handler = await read(getClient, async ({ path, load }) => {

@@ -1,10 +1,10 @@
-import { accounts } from "../../shared/data/entities.ts";
-import { ref } from "../../shared/data/store.ts";
 import { accountNow } from "../../shared/domain/trading/live.ts";
-import { pageOfAccounts } from "../../shared/http/account-pages.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listClientAccounts } from "../../shared/routes/clients.ts";
+import { accounts } from "../../shared/table/entities.ts";
+import { ref } from "../../shared/table/store.ts";
+import { pageOfAccounts } from "../../shared/trading/account-pages.ts";
 
 /** `GET /clients/{id}/accounts` */
 export const handler = await list(listClientAccounts, async ({ path, caller: { tenant_id: tenant }, place, load }) => {

@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { tradeBody } from "../../shared/domain/trading/trade.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
-import { pageOfClientTrades } from "../../shared/http/trading-pages.ts";
 import { listClientTrades } from "../../shared/routes/clients.ts";
+import { ref } from "../../shared/table/store.ts";
+import { pageOfClientTrades } from "../../shared/trading/pages.ts";
 
 /** `GET /clients/{id}/trades`: over all accounts of the client. */
 export const handler = await list(listClientTrades, async ({ path, caller, place, load }) => {

@@ -1,11 +1,11 @@
-import { transactions } from "../../shared/data/entities.ts";
-import { pageOfIndex } from "../../shared/data/list.ts";
-import { ref } from "../../shared/data/store.ts";
 import { type Transaction, transactionBody } from "../../shared/domain/transaction.ts";
 import { resourcePage, transactionFilters } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listClientTransactions } from "../../shared/routes/clients.ts";
+import { transactions } from "../../shared/table/entities.ts";
+import { pageOfIndex } from "../../shared/table/list.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /clients/{id}/transactions`: over all accounts of the client. */
 export const handler = await list(listClientTransactions, async ({ path, caller, place, load }) => {

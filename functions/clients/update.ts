@@ -1,8 +1,8 @@
-import { ref } from "../../shared/data/store.ts";
 import { amendClient, clientBody } from "../../shared/domain/client.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateClient } from "../../shared/routes/clients.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `PATCH /clients/{id}` */
 export const handler = await command(

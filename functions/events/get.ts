@@ -1,7 +1,7 @@
-import { sequenceOfEvent } from "../../shared/data/entities.ts";
-import { ref } from "../../shared/data/store.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getEvent } from "../../shared/routes/events.ts";
+import { sequenceOfEvent } from "../../shared/table/entities.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /events/{id}` */
 export const handler = await read(getEvent, async ({ path, load }) => {

@@ -1,9 +1,9 @@
-import { events, type PublishedEvent } from "../../shared/data/entities.ts";
-import { pageOfEvents, pageOfIndex } from "../../shared/data/list.ts";
 import { keepBoth, keepBy, keepWithin } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listEvents } from "../../shared/routes/events.ts";
+import { events, type PublishedEvent } from "../../shared/table/entities.ts";
+import { pageOfEvents, pageOfIndex } from "../../shared/table/list.ts";
 
 /** `GET /events`: over an index when a resource or an account is asked for, else over the events themselves. */
 export const handler = await list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {

@@ -1,12 +1,12 @@
 import type { Context } from "aws-lambda";
-import { cancelUnwanted, wakeDeliveries } from "../../shared/data/delivery-sweep.ts";
-import { sweptBy } from "../../shared/data/due.ts";
-import { expireOverdue } from "../../shared/data/expiry.ts";
-import { fanOutOverdue } from "../../shared/data/fan-out.ts";
-import { publishOverdue } from "../../shared/data/publish.ts";
-import { replayOverdue } from "../../shared/data/replay.ts";
-import { switchOffNoted } from "../../shared/data/switch-off.ts";
+import { fanOutOverdue } from "../../shared/events/fan-out.ts";
+import { publishOverdue } from "../../shared/events/publish.ts";
 import { limits } from "../../shared/limits.ts";
+import { sweptBy } from "../../shared/table/due.ts";
+import { expireOverdue } from "../../shared/trading/expiry.ts";
+import { cancelUnwanted, wakeDeliveries } from "../../shared/webhooks/delivery-sweep.ts";
+import { replayOverdue } from "../../shared/webhooks/replay.ts";
+import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
 
 /**
  * On a schedule: sends the deliveries that are due, and does what was begun and not done. Side by side, so that neither

@@ -1,8 +1,8 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
-import { type Outbox, outboxes } from "../../shared/data/entities.ts";
-import { handOverDue } from "../../shared/data/hand-over.ts";
-import { publishOutbox } from "../../shared/data/publish.ts";
-import { readRawItem } from "../../shared/data/table.ts";
+import { publishOutbox } from "../../shared/events/publish.ts";
+import { type Outbox, outboxes } from "../../shared/table/entities.ts";
+import { readRawItem } from "../../shared/table/table.ts";
+import { handOverDue } from "../../shared/trading/hand-over.ts";
 
 /**
  * Stream of the main table, what a commit leaves to be done: numbers and publishes the events of outbox items, and

@@ -1,10 +1,10 @@
-import { prepared } from "../../shared/data/trading.ts";
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { beginEpoch, sourceBody } from "../../shared/domain/feed/source.ts";
 import { command } from "../../shared/http/operations.ts";
 import { beginFeedEpoch } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { prepared } from "../../shared/trading/commit.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `POST /feed/sources/{id}/epochs` */
 export const handler = await command(

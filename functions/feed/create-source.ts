@@ -1,5 +1,5 @@
-import { sourcesOf, storedSource } from "../../shared/data/feed-sources.ts";
 import { registerSource, sourceBody } from "../../shared/domain/feed/source.ts";
+import { sourcesOf, storedSource } from "../../shared/feed/sources.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createFeedSource } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";

@@ -1,5 +1,5 @@
-import { loadSource } from "../../shared/data/feed-sources.ts";
 import { sourceBody } from "../../shared/domain/feed/source.ts";
+import { loadSource } from "../../shared/feed/sources.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getFeedSource } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";

@@ -1,11 +1,11 @@
-import { feedRejects } from "../../shared/data/entities.ts";
-import { pageOfPartition } from "../../shared/data/list.ts";
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { type FeedReject, rejectBody } from "../../shared/domain/feed/records.ts";
 import { keepBy } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listFeedRejects } from "../../shared/routes/feed.ts";
+import { feedRejects } from "../../shared/table/entities.ts";
+import { pageOfPartition } from "../../shared/table/list.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `GET /feed/sources/{id}/rejects` */
 export const handler = await list(listFeedRejects, async ({ path, caller, place, query, load }) => {

@@ -1,9 +1,9 @@
-import { applyBatch } from "../../shared/data/feed-batches.ts";
-import { tradingRef } from "../../shared/data/trading-items.ts";
-import { readFeedItem } from "../../shared/http/feed-items.ts";
+import { applyBatch } from "../../shared/feed/batches.ts";
+import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
 import { retryFeedReject } from "../../shared/routes/feed.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
 export const handler = await ingest(retryFeedReject, async ({ path, body, caller, load, ...request }) => {

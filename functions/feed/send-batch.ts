@@ -1,11 +1,11 @@
-import { advanceSource, applyBatch, beat } from "../../shared/data/feed-batches.ts";
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
-import { readFeedItem } from "../../shared/http/feed-items.ts";
+import { advanceSource, applyBatch, beat } from "../../shared/feed/batches.ts";
+import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { limits } from "../../shared/limits.ts";
 import { sendFeedBatch } from "../../shared/routes/feed.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `POST /feed/sources/{id}/batches` */
 export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, ...request }) => {

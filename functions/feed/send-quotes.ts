@@ -1,8 +1,8 @@
-import { writeQuotes } from "../../shared/data/quotes.ts";
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { firstEpoch } from "../../shared/domain/feed/source.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { sendFeedQuotes } from "../../shared/routes/feed.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
+import { writeQuotes } from "../../shared/trading/quotes.ts";
 
 /** `POST /feed/sources/{id}/quotes` */
 export const handler = await ingest(sendFeedQuotes, async ({ path, body, load }) => {

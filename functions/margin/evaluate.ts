@@ -1,5 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { evaluateMessages } from "../../shared/data/evaluations.ts";
+import { evaluateMessages } from "../../shared/trading/evaluations.ts";
 
 /** Queue of accounts: decides what the newest prices mean for their margin, and carries liquidations to their end. */
 export async function handler({ Records: records }: SQSEvent, context: Context): Promise<SQSBatchResponse> {

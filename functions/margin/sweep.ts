@@ -1,8 +1,8 @@
 import type { Context } from "aws-lambda";
-import { sweptBy } from "../../shared/data/due.ts";
-import { sweepBreaches, sweepRisks } from "../../shared/data/margin-sweep.ts";
-import { cancelVoidOrders, expireOrders } from "../../shared/data/order-sweep.ts";
 import { limits } from "../../shared/limits.ts";
+import { sweptBy } from "../../shared/table/due.ts";
+import { sweepBreaches, sweepRisks } from "../../shared/trading/margin-sweep.ts";
+import { cancelVoidOrders, expireOrders } from "../../shared/trading/order-sweep.ts";
 
 /**
  * On a schedule: sends for the accounts that no message may wake any more, and ends orders whose time has come or whose

@@ -1,9 +1,9 @@
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { quoteBody } from "../../shared/domain/trading/quote.ts";
 import { read } from "../../shared/http/operations.ts";
-import { noQuote, noSymbol, symbolName } from "../../shared/http/symbol-path.ts";
 import { getQuote } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
+import { noQuote, noSymbol, symbolName } from "../../shared/trading/symbol-path.ts";
 
 /** `GET /quotes/{symbol}`: the symbol and its quote in one read over both tables. */
 export const handler = await read(getQuote, async ({ path, load }) => {

@@ -1,9 +1,9 @@
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { symbolBody } from "../../shared/domain/trading/symbol.ts";
 import { read } from "../../shared/http/operations.ts";
-import { noSymbol, symbolName } from "../../shared/http/symbol-path.ts";
 import { getSymbol } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
+import { noSymbol, symbolName } from "../../shared/trading/symbol-path.ts";
 
 /** `GET /symbols/{symbol}` */
 export const handler = await read(getSymbol, async ({ path, load }) => {

@@ -1,9 +1,9 @@
-import { readQuoted } from "../../shared/data/market.ts";
 import { quoteSetBody } from "../../shared/domain/trading/quote.ts";
 import { wordsOf } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";
 import { listQuotes } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { readQuoted } from "../../shared/trading/market.ts";
 
 /** `GET /quotes`: all of them in one read over both tables. */
 export const handler = await read(listQuotes, async ({ caller, query }) => {

@@ -1,11 +1,11 @@
-import { symbols } from "../../shared/data/entities.ts";
-import { pageOfPartition } from "../../shared/data/list.ts";
 import { isMarketIn, symbolBody, type TradingSymbol } from "../../shared/domain/trading/symbol.ts";
 import { keepBoth, keepBy, wordsOf } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listSymbols } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { symbols } from "../../shared/table/entities.ts";
+import { pageOfPartition } from "../../shared/table/list.ts";
 
 /** `GET /symbols`: whether a market is open is told by the clock, everything else by the symbol. */
 export const handler = await list(listSymbols, async ({ caller, place, query }) => {

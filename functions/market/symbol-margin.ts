@@ -1,12 +1,12 @@
-import { readMarket } from "../../shared/data/market.ts";
-import { ref } from "../../shared/data/store.ts";
 import { marginOfLots } from "../../shared/domain/trading/rates.ts";
-import { marginTerms, refusedParameter } from "../../shared/http/margin-query.ts";
 import { read } from "../../shared/http/operations.ts";
 import { HttpProblem } from "../../shared/http/problem.ts";
-import { noQuote, noSymbol, symbolName } from "../../shared/http/symbol-path.ts";
 import { getSymbolMargin } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { ref } from "../../shared/table/store.ts";
+import { marginTerms, refusedParameter } from "../../shared/trading/margin-query.ts";
+import { readMarket } from "../../shared/trading/market.ts";
+import { noQuote, noSymbol, symbolName } from "../../shared/trading/symbol-path.ts";
 
 /** `GET /symbols/{symbol}/margin` */
 export const handler = await read(getSymbolMargin, async ({ path, query, caller, load }) => {

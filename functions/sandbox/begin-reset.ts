@@ -1,11 +1,11 @@
-import { resets } from "../../shared/data/entities.ts";
-import type { Ref } from "../../shared/data/store.ts";
-import { putNew, updateItem } from "../../shared/data/write.ts";
 import { unchanged } from "../../shared/domain/decision.ts";
 import { beginReset, type Reset, resetBody } from "../../shared/domain/sandbox/reset.ts";
 import { command } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
 import { resetSandbox } from "../../shared/routes/sandbox.ts";
+import { resets } from "../../shared/table/entities.ts";
+import type { Ref } from "../../shared/table/store.ts";
+import { putNew, updateItem } from "../../shared/table/write.ts";
 
 /** `POST /sandbox/reset`: while one runs, that one is shown. */
 export const handler = await command(

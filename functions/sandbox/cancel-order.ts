@@ -1,10 +1,10 @@
-import { prepared } from "../../shared/data/trading.ts";
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { cancelInSandbox } from "../../shared/domain/sandbox/trading.ts";
 import { orderBody } from "../../shared/domain/trading/order.ts";
 import { command } from "../../shared/http/operations.ts";
 import { cancelSandboxOrder } from "../../shared/routes/sandbox-market.ts";
+import { prepared } from "../../shared/trading/commit.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `POST /sandbox/orders/{id}/cancel` */
 export const handler = await command(

@@ -1,7 +1,7 @@
-import { decideClosing } from "../../shared/data/sandbox-trading.ts";
 import { tradeBody } from "../../shared/domain/trading/trade.ts";
 import { command } from "../../shared/http/operations.ts";
 import { closeSandboxTrade } from "../../shared/routes/sandbox-market.ts";
+import { decideClosing } from "../../shared/sandbox/trading.ts";
 
 /** `POST /sandbox/trades/{id}/close` */
 export const handler = await command(

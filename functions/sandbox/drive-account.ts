@@ -1,8 +1,8 @@
-import { driveAccount } from "../../shared/data/sandbox-drive.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
-import { overtaken } from "../../shared/http/sandbox-market.ts";
 import { driveSandboxAccount } from "../../shared/routes/sandbox-market.ts";
+import { driveAccount } from "../../shared/sandbox/drive.ts";
+import { overtaken } from "../../shared/sandbox/market.ts";
 
 /** `POST /sandbox/accounts/{id}/drive` */
 export const handler = await ingest(driveSandboxAccount, async ({ path, body, caller, ...request }) => {

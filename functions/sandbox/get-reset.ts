@@ -1,8 +1,8 @@
-import { resets } from "../../shared/data/entities.ts";
-import type { Ref } from "../../shared/data/store.ts";
 import { type Reset, resetBody } from "../../shared/domain/sandbox/reset.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getSandboxReset } from "../../shared/routes/sandbox.ts";
+import { resets } from "../../shared/table/entities.ts";
+import type { Ref } from "../../shared/table/store.ts";
 
 /** `GET /sandbox/reset`: the last one, running or done. */
 export const handler = await read(getSandboxReset, async ({ load }) => {

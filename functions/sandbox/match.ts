@@ -1,7 +1,7 @@
 import type { Context, DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
-import type { StoredQuote } from "../../shared/data/entities.ts";
-import { matchQuotes } from "../../shared/data/sandbox-matching.ts";
-import { readRawItem } from "../../shared/data/table.ts";
+import { matchQuotes } from "../../shared/sandbox/matching.ts";
+import type { StoredQuote } from "../../shared/table/entities.ts";
+import { readRawItem } from "../../shared/table/table.ts";
 
 /** Stream of the volatile table, quotes only, in the sandbox alone: fills orders and closes positions at stops. */
 export async function handler(event: DynamoDBStreamEvent, context: Context): Promise<DynamoDBBatchResponse> {

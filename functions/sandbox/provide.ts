@@ -1,7 +1,7 @@
 import type { Context } from "aws-lambda";
-import type { Swept } from "../../shared/data/due.ts";
-import { provideOverdue } from "../../shared/data/sandbox-provider.ts";
 import { limits } from "../../shared/limits.ts";
+import { provideOverdue } from "../../shared/sandbox/provider.ts";
+import type { Swept } from "../../shared/table/due.ts";
 
 /** On a schedule, in the sandbox alone: its payment provider does what is due. */
 export function handler(_event: unknown, context: Context): Promise<Swept> {

@@ -1,13 +1,13 @@
-import { readQuoted } from "../../shared/data/market.ts";
-import { actOn, effectsBody } from "../../shared/data/sandbox-matching.ts";
-import { setPrices } from "../../shared/data/sandbox-prices.ts";
 import { priceBody, refusePrices, seedOf } from "../../shared/domain/sandbox/prices.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
-import { overtaken } from "../../shared/http/sandbox-market.ts";
 import { limits } from "../../shared/limits.ts";
 import { setSandboxPrices } from "../../shared/routes/sandbox-market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { overtaken } from "../../shared/sandbox/market.ts";
+import { actOn, effectsBody } from "../../shared/sandbox/matching.ts";
+import { setPrices } from "../../shared/sandbox/prices.ts";
+import { readQuoted } from "../../shared/trading/market.ts";
 
 /** `POST /sandbox/prices` */
 export const handler = await ingest(setSandboxPrices, async ({ body: { prices }, caller, ...request }) => {

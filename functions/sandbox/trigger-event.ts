@@ -1,13 +1,13 @@
-import { deliveryId } from "../../shared/data/entities.ts";
-import { wake } from "../../shared/data/fan-out.ts";
-import { ref } from "../../shared/data/store.ts";
 import { refuseField } from "../../shared/domain/decision.ts";
 import { deliveryBody, sendSample } from "../../shared/domain/delivery.ts";
 import { inForce, isThere } from "../../shared/domain/webhook.ts";
+import { wake } from "../../shared/events/fan-out.ts";
 import { command } from "../../shared/http/operations.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { triggerEvent } from "../../shared/routes/sandbox.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
+import { deliveryId } from "../../shared/table/entities.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `POST /sandbox/events/trigger` */
 export const handler = await command(

@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
 import { clientBody } from "../../shared/domain/client.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { verifyClient as decide } from "../../shared/domain/sandbox/triggers.ts";
 import { command } from "../../shared/http/operations.ts";
 import { verifyClient } from "../../shared/routes/sandbox.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `POST /sandbox/clients/{id}/verify` */
 export const handler = await command(

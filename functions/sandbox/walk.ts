@@ -1,7 +1,7 @@
 import type { Context } from "aws-lambda";
-import type { Swept } from "../../shared/data/due.ts";
-import { stepWalks } from "../../shared/data/sandbox-walks.ts";
 import { limits } from "../../shared/limits.ts";
+import { stepWalks } from "../../shared/sandbox/walks.ts";
+import type { Swept } from "../../shared/table/due.ts";
 
 /** On a schedule, in the sandbox alone: prices that walk take their next step. */
 export function handler(_event: unknown, context: Context): Promise<Swept> {

@@ -1,7 +1,7 @@
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import { orderBody } from "../../shared/domain/trading/order.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getOrder } from "../../shared/routes/trading.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `GET /orders/{id}` */
 export const handler = await read(getOrder, async ({ path, load }) => {

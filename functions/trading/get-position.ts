@@ -1,6 +1,3 @@
-import { accounts, positions, positionTrade } from "../../shared/data/entities.ts";
-import { readMarketWith } from "../../shared/data/market.ts";
-import { tradingRef } from "../../shared/data/trading-items.ts";
 import type { Account } from "../../shared/domain/account.ts";
 import { underChange } from "../../shared/domain/trading/leverage-change.ts";
 import { positionNow } from "../../shared/domain/trading/live.ts";
@@ -8,6 +5,9 @@ import type { Position } from "../../shared/domain/trading/position.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getPosition } from "../../shared/routes/trading.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { accounts, positions, positionTrade } from "../../shared/table/entities.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
+import { readMarketWith } from "../../shared/trading/market.ts";
 
 /** `GET /positions/{id}`: its trade tells the account that it is kept with and the prices that value it. */
 export const handler = await read(getPosition, async ({ path, caller: { tenant_id: tenant }, load }) => {

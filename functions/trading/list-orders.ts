@@ -1,8 +1,8 @@
 import { orderBody } from "../../shared/domain/trading/order.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
-import { pageOfOrders } from "../../shared/http/trading-pages.ts";
 import { listOrders } from "../../shared/routes/trading.ts";
+import { pageOfOrders } from "../../shared/trading/pages.ts";
 
 /** `GET /orders` */
 export const handler = await list(listOrders, async ({ caller, place, query }) => {

@@ -1,8 +1,8 @@
 import { positionNow } from "../../shared/domain/trading/live.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
-import { pageOfPositions } from "../../shared/http/trading-pages.ts";
 import { listPositions } from "../../shared/routes/trading.ts";
+import { pageOfPositions } from "../../shared/trading/pages.ts";
 
 /** `GET /positions` */
 export const handler = await list(listPositions, async ({ caller, place, query }) => {

@@ -1,8 +1,8 @@
 import { tradeBody } from "../../shared/domain/trading/trade.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
-import { pageOfTrades } from "../../shared/http/trading-pages.ts";
 import { listTrades } from "../../shared/routes/trading.ts";
+import { pageOfTrades } from "../../shared/trading/pages.ts";
 
 /** `GET /trades` */
 export const handler = await list(listTrades, async ({ caller, place, query }) => {

@@ -1,9 +1,9 @@
-import { decideMoney } from "../../shared/data/margin.ts";
-import { ref } from "../../shared/data/store.ts";
 import { refuseField } from "../../shared/domain/decision.ts";
 import { isComplete, requestDeposit, transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
+import { ref } from "../../shared/table/store.ts";
+import { decideMoney } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/deposit` */
 export const handler = await command(

@@ -1,7 +1,7 @@
-import { ref } from "../../shared/data/store.ts";
 import { transactionBody } from "../../shared/domain/transaction.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getTransaction } from "../../shared/routes/transactions.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /transactions/{id}` */
 export const handler = await read(getTransaction, async ({ path, load }) => {

@@ -1,7 +1,7 @@
-import { ref } from "../../shared/data/store.ts";
 import { historyBody } from "../../shared/domain/transaction.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getTransactionHistory } from "../../shared/routes/transactions.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /transactions/{id}/history` */
 export const handler = await read(getTransactionHistory, async ({ path, load }) => {

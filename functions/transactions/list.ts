@@ -1,11 +1,11 @@
-import { transactions } from "../../shared/data/entities.ts";
-import { pageOfIndex } from "../../shared/data/list.ts";
 import { type Transaction, transactionBody } from "../../shared/domain/transaction.ts";
 import { resourcePage, transactionFilters, wordsOf } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listTransactions } from "../../shared/routes/transactions.ts";
 import { TransactionKind } from "../../shared/schema/transaction.ts";
+import { transactions } from "../../shared/table/entities.ts";
+import { pageOfIndex } from "../../shared/table/list.ts";
 
 /** `GET /transactions`: over the narrowest partitions that hold what is asked for. */
 export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {

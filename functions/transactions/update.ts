@@ -1,8 +1,8 @@
-import { decideTransaction } from "../../shared/data/margin.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateTransaction } from "../../shared/routes/transactions.ts";
+import { decideTransaction } from "../../shared/trading/margin.ts";
 
 /** `PATCH /transactions/{id}` */
 export const handler = await command(

@@ -1,10 +1,10 @@
-import { ref } from "../../shared/data/store.ts";
-import { unknownPlaces } from "../../shared/data/webhook-reads.ts";
-import { drawWebhookSecret } from "../../shared/data/webhook-secrets.ts";
 import { issuedEndpointBody, openEndpoint } from "../../shared/domain/webhook.ts";
+import { unknownPlaces } from "../../shared/events/endpoint-reads.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { env } from "../../shared/runtime/env.ts";
+import { ref } from "../../shared/table/store.ts";
+import { drawWebhookSecret } from "../../shared/webhooks/secrets.ts";
 
 /** `POST /webhook_endpoints` */
 export const handler = await secretCommand(

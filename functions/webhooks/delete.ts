@@ -1,8 +1,8 @@
-import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { deletedEndpointBody, deleteEndpoint, inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { deleteWebhookEndpoint } from "../../shared/routes/webhooks.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `DELETE /webhook_endpoints/{id}` */
 export const handler = await command(

@@ -1,5 +1,5 @@
-import { deliveryPartition } from "../../shared/data/webhook-reads.ts";
 import { deliveryWithAttempts } from "../../shared/domain/delivery.ts";
+import { deliveryPartition } from "../../shared/events/endpoint-reads.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getDelivery } from "../../shared/routes/webhooks.ts";
 

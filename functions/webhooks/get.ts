@@ -1,7 +1,7 @@
-import { ref } from "../../shared/data/store.ts";
 import { endpointBody, isThere } from "../../shared/domain/webhook.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getWebhookEndpoint } from "../../shared/routes/webhooks.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `GET /webhook_endpoints/{id}` */
 export const handler = await read(getWebhookEndpoint, async ({ path, load }) => {

@@ -1,12 +1,12 @@
-import { deliveries } from "../../shared/data/entities.ts";
-import { pageOfIndex } from "../../shared/data/list.ts";
-import { ref } from "../../shared/data/store.ts";
 import { type Delivery, deliveryBody } from "../../shared/domain/delivery.ts";
 import { isThere } from "../../shared/domain/webhook.ts";
 import { resourcePage, wordsOf } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listDeliveries } from "../../shared/routes/webhooks.ts";
+import { deliveries } from "../../shared/table/entities.ts";
+import { pageOfIndex } from "../../shared/table/list.ts";
+import { ref } from "../../shared/table/store.ts";
 
 const all = ["pending", "retrying", "succeeded", "exhausted", "cancelled"];
 

@@ -1,11 +1,11 @@
-import { webhooks } from "../../shared/data/entities.ts";
-import { pageOfPartition, pageWith } from "../../shared/data/list.ts";
-import { endpointsWithHealth } from "../../shared/data/webhook-reads.ts";
 import { endpointBody, isThere, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
+import { endpointsWithHealth } from "../../shared/events/endpoint-reads.ts";
 import { keepBy } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listWebhookEndpoints } from "../../shared/routes/webhooks.ts";
+import { webhooks } from "../../shared/table/entities.ts";
+import { pageOfPartition, pageWith } from "../../shared/table/list.ts";
 
 /** `GET /webhook_endpoints`: filtered by what is shown, to which the health of each has its say. */
 export const handler = await list(listWebhookEndpoints, async ({ caller: { tenant_id: tenant }, place, query }) => {

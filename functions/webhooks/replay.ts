@@ -1,5 +1,3 @@
-import { eventsToReplay, runReplay } from "../../shared/data/replay.ts";
-import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { planReplay, refuseRange, replayBody } from "../../shared/domain/replay.ts";
 import { inForce, isThere } from "../../shared/domain/webhook.ts";
@@ -7,6 +5,8 @@ import { command } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
 import { replayEvents } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
+import { ref } from "../../shared/table/store.ts";
+import { eventsToReplay, runReplay } from "../../shared/webhooks/replay.ts";
 
 /** `POST /webhook_endpoints/{id}/replay`: what there is no time for is left to the sweep. */
 export const handler = await command(

@@ -1,12 +1,12 @@
-import { deliveryId } from "../../shared/data/entities.ts";
-import { wake } from "../../shared/data/fan-out.ts";
-import { ref } from "../../shared/data/store.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { deliveryBody, retryDelivery as retry } from "../../shared/domain/delivery.ts";
 import { inForce } from "../../shared/domain/webhook.ts";
+import { wake } from "../../shared/events/fan-out.ts";
 import { command } from "../../shared/http/operations.ts";
 import { retryDelivery } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
+import { deliveryId } from "../../shared/table/entities.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `POST /deliveries/{id}/retry` */
 export const handler = await command(

@@ -1,9 +1,9 @@
-import { ref } from "../../shared/data/store.ts";
-import { drawWebhookSecret } from "../../shared/data/webhook-secrets.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { issuedEndpointBody, isThere, rotateEndpointSecret } from "../../shared/domain/webhook.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { rotateWebhookSecret } from "../../shared/routes/webhooks.ts";
+import { ref } from "../../shared/table/store.ts";
+import { drawWebhookSecret } from "../../shared/webhooks/secrets.ts";
 
 /** `POST /webhook_endpoints/{id}/rotate_secret` */
 export const handler = await secretCommand(

@@ -1,10 +1,10 @@
-import { ref } from "../../shared/data/store.ts";
-import { unknownPlaces } from "../../shared/data/webhook-reads.ts";
 import { refuse } from "../../shared/domain/decision.ts";
 import { amendEndpoint, endpointBody, inForce, isThere } from "../../shared/domain/webhook.ts";
+import { unknownPlaces } from "../../shared/events/endpoint-reads.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { env } from "../../shared/runtime/env.ts";
+import { ref } from "../../shared/table/store.ts";
 
 /** `PATCH /webhook_endpoints/{id}` */
 export const handler = await command(

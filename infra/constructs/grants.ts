@@ -1,6 +1,6 @@
 import { Effect, PolicyStatement, type PolicyStatementProps } from "aws-cdk-lib/aws-iam";
-import { type IndexName, indexes } from "../../shared/data/table-shape.ts";
 import type { GlobalPartition, Grant, Route, SecretName } from "../../shared/routes/route.ts";
+import { type IndexName, indexes } from "../../shared/table/table-shape.ts";
 
 /** Partitions of the tenants: every partition key starts with the tenant's id. */
 export const tenantKeys = ["brk_*"] as const;

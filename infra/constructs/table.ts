@@ -1,7 +1,7 @@
 import { RemovalPolicy, Tags } from "aws-cdk-lib";
 import { AttributeType, BillingMode, ProjectionType, StreamViewType, Table } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
-import { indexes, keyAttributes, slimAttributes, ttlAttribute } from "../../shared/data/table-shape.ts";
+import { indexes, keyAttributes, slimAttributes, ttlAttribute } from "../../shared/table/table-shape.ts";
 import type { StageConfig } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 

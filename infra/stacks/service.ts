@@ -6,9 +6,9 @@ import { CfnEventSourceMapping, CfnPermission, type IFunction } from "aws-cdk-li
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { applicationType, outboxType, pulseType, quoteType, riskType } from "../../shared/data/table-shape.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Route, SecretName } from "../../shared/routes/route.ts";
+import { applicationType, outboxType, pulseType, quoteType, riskType } from "../../shared/table/table-shape.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { Api } from "../constructs/api.ts";

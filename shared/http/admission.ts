@@ -1,5 +1,5 @@
-import { countRequest } from "../data/counters.ts";
 import { addressInRanges } from "../runtime/address.ts";
+import { countRequest } from "../table/counters.ts";
 import { callerOf } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";

@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
-import type { RateVerdict } from "../data/counters.ts";
-import type { IdempotencyScope, Load, Reply } from "../data/store.ts";
 import type { Context } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
+import type { RateVerdict } from "../table/counters.ts";
+import type { IdempotencyScope, Load, Reply } from "../table/store.ts";
 import type { Caller } from "./caller.ts";
 import type { ListPlace } from "./page.ts";
 

@@ -1,5 +1,5 @@
-import type { PageRequest } from "../data/list.ts";
 import { timePart } from "../runtime/ids.ts";
+import type { PageRequest } from "../table/list.ts";
 import { type ListPlace, pageRequest } from "./page.ts";
 
 /** Filters of the list of clients. */

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { IdempotencyScope, Sealing } from "../data/store.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
+import type { IdempotencyScope, Sealing } from "../table/store.ts";
 import { headerOf, headerValues } from "./body.ts";
 import { repeatedHeader } from "./headers.ts";
 import { HttpProblem } from "./problem.ts";

@@ -1,7 +1,7 @@
-import { prime } from "../data/counters.ts";
 import type { Route } from "../routes/route.ts";
 import { log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
+import { prime } from "../table/counters.ts";
 import { headerOf } from "./body.ts";
 import type { Handler } from "./endpoint.ts";
 import { type OAuthParameters, readOAuthParameters } from "./oauth-parameters.ts";

@@ -1,6 +1,4 @@
 import type { output as Output } from "zod/v4/core";
-import { newContext } from "../data/context.ts";
-import { type Committable, execute, type Load, loadItems } from "../data/store.ts";
 import type { Context } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
@@ -9,6 +7,8 @@ import { nowMs } from "../runtime/clock.ts";
 import { absolute } from "../runtime/links.ts";
 import { log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
+import { newContext } from "../table/context.ts";
+import { type Committable, execute, type Load, loadItems } from "../table/store.ts";
 import { admitCaller, countRate } from "./admission.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";

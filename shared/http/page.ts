@@ -1,9 +1,9 @@
-import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../data/cursor.ts";
-import { type Page, type PageRequest, shortened } from "../data/list.ts";
-import type { Reply } from "../data/store.ts";
 import { limits } from "../limits.ts";
 import { absolute } from "../runtime/links.ts";
 import { inOrder, type MemberOrder } from "../schema/member-order.ts";
+import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../table/cursor.ts";
+import { type Page, type PageRequest, shortened } from "../table/list.ts";
+import type { Reply } from "../table/store.ts";
 import { HttpProblem } from "./problem.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;

@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
-import { prime } from "../data/counters.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { unlogged } from "../runtime/log.ts";
+import { prime } from "../table/counters.ts";
 import type { Handler } from "./endpoint.ts";
 
 /** An application of a brokerage that is none: whatever it asks for is not there. */

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { Reply } from "../data/store.ts";
 import { sha256 } from "../runtime/digest.ts";
+import type { Reply } from "../table/store.ts";
 import { headerOf } from "./body.ts";
 
 /** A resource as it is shown: its links are absolute. */

@@ -1,7 +1,7 @@
-import type { IdempotencyScope, Sealing } from "../data/store.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
 import { open, seal } from "../runtime/service-key.ts";
+import type { IdempotencyScope, Sealing } from "../table/store.ts";
 import type { Handler } from "./endpoint.ts";
 import type { CommandRequest } from "./exchange.ts";
 import { type BodyOf, command } from "./operations.ts";

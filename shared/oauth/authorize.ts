@@ -1,9 +1,9 @@
-import { applications, families, type PublicKey, publicKeys } from "../data/entities.ts";
-import { readKeys } from "../data/store.ts";
 import type { Application } from "../domain/application.ts";
 import { type Family, familyLives } from "../domain/family.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { applications, families, type PublicKey, publicKeys } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
 import { rememberedKey, rememberKey } from "./public-keys.ts";
 import { type AccessClaims, peekToken, verifyAccessToken } from "./token.ts";
 

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
-import { countFailure, countRequest } from "../data/counters.ts";
-import { type ApplicationRef, applicationRefs, applications } from "../data/entities.ts";
-import { readKeys } from "../data/store.ts";
 import { type Application, secretLives } from "../domain/application.ts";
 import { addressBlock, addressInRanges } from "../runtime/address.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { sha256 } from "../runtime/digest.ts";
+import { countFailure, countRequest } from "../table/counters.ts";
+import { type ApplicationRef, applicationRefs, applications } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
 import { type RawTokenRequest, readTokenRequest } from "./credentials.ts";
 import { failure, type OAuthAnswer, tooMany, unknownClient, withRate } from "./oauth-answer.ts";
 

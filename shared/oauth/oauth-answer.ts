@@ -1,5 +1,5 @@
-import type { RateVerdict } from "../data/counters.ts";
 import { limits } from "../limits.ts";
+import type { RateVerdict } from "../table/counters.ts";
 
 /** What an OAuth endpoint answers, in the shape of RFC 6749 5. */
 export interface OAuthAnswer {

@@ -1,8 +1,4 @@
 import type * as z from "zod/mini";
-import { applicationRefs, applications, type Key, tenants } from "../data/entities.ts";
-import { seedMarket } from "../data/sandbox-seed.ts";
-import { readKeys, transact } from "../data/store.ts";
-import { putNew, type TransactItem } from "../data/write.ts";
 import { draftApplication } from "../domain/application.ts";
 import { draftTenant } from "../domain/tenant.ts";
 import { nowIso } from "../runtime/clock.ts";
@@ -10,6 +6,9 @@ import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import type { ProvisionRequest } from "../schema/provision.ts";
 import { scopes } from "../schema/scope.ts";
+import { applicationRefs, applications, type Key, tenants } from "../table/entities.ts";
+import { readKeys, transact } from "../table/store.ts";
+import { putNew, type TransactItem } from "../table/write.ts";
 import { drawApplication } from "./application-draws.ts";
 import { settleApplication } from "./settle.ts";
 
@@ -23,13 +22,14 @@ export interface CreatedApplication {
 }
 
 /**
- * Makes an application of a tenant, a new tenant when none is named, and its API key. A new tenant of the sandbox gets
- * a market of its own with it. Should the function end before
- * the key is made, the application waits in the due index and the next reconciliation makes it.
+ * Makes an application of a tenant, a new tenant when none is named, and its API key. What `seed` gives is written with
+ * a new tenant. Should the function end before the key is made, the application waits in the due index and the next
+ * reconciliation makes it.
  * @throws Error when the tenant does not exist
  */
 export async function provisionApplication(
   request: Extract<z.infer<typeof ProvisionRequest>, { action: "create_application" }>,
+  seed: (tenantId: string, now: string) => readonly TransactItem[],
 ): Promise<CreatedApplication> {
   const now = nowIso();
   const tenantId = request.tenant_id ?? newId("brk");
@@ -50,15 +50,15 @@ export async function provisionApplication(
   );
   const { id: application_id } = application;
   const reference = { client_id, application_id, owner_tenant_id: tenantId };
-  const counted = request.tenant_id === null ? newTenant(tenantId, now) : [oneMore(tenants.key(tenantId))];
+  const counted =
+    request.tenant_id === null ? [newTenant(tenantId, now), ...seed(tenantId, now)] : [oneMore(tenants.key(tenantId))];
   await transact([putNew(applications, application), putNew(applicationRefs, reference), ...counted]);
   await settleApplication(applications.keyOf(application));
   return { tenant_id: tenantId, application_id, client_id, client_secret: secret, scopes: application.scopes };
 }
 
-function newTenant(id: string, now: string): TransactItem[] {
-  const tenant = putNew(tenants, { ...draftTenant(id, now), applications: 1 });
-  return [tenant, ...(env.stage === "sandbox" ? seedMarket(id, now) : [])];
+function newTenant(id: string, now: string): TransactItem {
+  return putNew(tenants, { ...draftTenant(id, now), applications: 1 });
 }
 
 /** The operator may go past the bound that a tenant itself has, to let a locked out tenant in again. */

@@ -1,8 +1,8 @@
-import { type PublicKey, publicKeys } from "../data/entities.ts";
-import { publishedKeys } from "../data/published-keys.ts";
-import { readKeys } from "../data/store.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
+import { type PublicKey, publicKeys } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
+import { publishedKeys } from "./published-keys.ts";
 import { pemOfJwk } from "./signing-key.ts";
 
 /** The key set that others verify our tokens with (RFC 7517 5): those that sign, will sign, or signed a live token. */

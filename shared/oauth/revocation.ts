@@ -1,8 +1,8 @@
-import { readFamily, revokeFamily } from "../data/families.ts";
 import type { Application } from "../domain/application.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { forClient, type OAuthRequest } from "./client-authentication.ts";
+import { readFamily, revokeFamily } from "./families.ts";
 import { failure, type OAuthAnswer, success } from "./oauth-answer.ts";
 import { pemOfKey } from "./public-keys.ts";
 import { readRefreshToken } from "./refresh-token.ts";

@@ -3,12 +3,12 @@ import {
   PutSecretValueCommand,
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
-import type { PublicKey } from "../data/entities.ts";
-import { expireKey, publishedKeys, publishKey } from "../data/published-keys.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newSecretWord } from "../runtime/ids.ts";
+import type { PublicKey } from "../table/entities.ts";
+import { expireKey, publishedKeys, publishKey } from "./published-keys.ts";
 import { generateSigningKey, pemOfJwk, publicJwkOf, readSigningKey, type SigningKey, secrets } from "./signing-key.ts";
 import { signAccessToken, verifyAccessToken } from "./token.ts";
 

@@ -1,12 +1,14 @@
-import { writeSettled } from "../data/application-items.ts";
-import { overdueKeys } from "../data/due.ts";
-import type { Key } from "../data/entities.ts";
-import { readKeys } from "../data/store.ts";
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import type { Application } from "../domain/application.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
+import { overdueKeys } from "../table/due.ts";
+import { applications, type Key } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
+import { readRawItem } from "../table/table.ts";
 import { gatewayKeyOf } from "./application-draws.ts";
+import { writeSettled } from "./application-items.ts";
 import { ensureGatewayKey, removeGatewayKeys } from "./gateway-key.ts";
 
 /** Settles every application that waits for it by now. One that fails is logged and waits for the next run. */
@@ -16,8 +18,28 @@ export async function reconcileApplications(): Promise<{ readonly settled: numbe
   return { settled: keys.length - failed.length, failed: failed.length };
 }
 
+/** Settles the applications that these records of the stream show; names the records of those that fail. */
+export async function settleRecords({ Records: records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
+  const waiting = records.flatMap(({ dynamodb }) =>
+    dynamodb?.NewImage === undefined
+      ? []
+      : [
+          {
+            number: dynamodb.SequenceNumber ?? "",
+            key: applications.keyOf(readRawItem<Application>(dynamodb.NewImage)),
+          },
+        ],
+  );
+  const failed = await settleApplications(waiting.map(({ key }) => key));
+  return {
+    batchItemFailures: waiting
+      .filter(({ key }) => failed.includes(key))
+      .map(({ number }) => ({ itemIdentifier: number })),
+  };
+}
+
 /** Settles these one after the other, since the gateway makes five keys a second; returns those that fail. */
-export async function settleApplications(keys: readonly Key[]): Promise<readonly Key[]> {
+async function settleApplications(keys: readonly Key[]): Promise<readonly Key[]> {
   const failed: Key[] = [];
   for (const key of keys) {
     try {

@@ -1,11 +1,11 @@
-import { putFamily, readFamily, revokeFamily, rotateFamily } from "../data/families.ts";
-import { noteUse } from "../data/last-use.ts";
 import { decideRefresh, type Family, openFamily, type RevocationReason } from "../domain/family.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
 import { type AuthenticatedClient, forClient, type OAuthRequest } from "./client-authentication.ts";
+import { putFamily, readFamily, revokeFamily, rotateFamily } from "./families.ts";
 import { grantedScopes, tokenReply } from "./grant.ts";
+import { noteUse } from "./last-use.ts";
 import { failure, notReady, type OAuthAnswer, success } from "./oauth-answer.ts";
 import { type RefreshTokenPlace, readRefreshToken } from "./refresh-token.ts";
 import { type SigningKey, signingKey } from "./signing-key.ts";

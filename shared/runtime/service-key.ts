@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { limits } from "../limits.ts";
 import { bounded } from "./budget.ts";
 import { nowMs } from "./clock.ts";
 import { env } from "./env.ts";
@@ -11,7 +12,6 @@ const version = "v1";
 const ivBytes = 12;
 const tagBytes = 16;
 const keyBytes = 32;
-const cachedForMs = 300_000;
 
 let client: SecretsManagerClient | undefined;
 let cached: { readonly key: Buffer; readonly untilMs: number } | undefined;
@@ -86,6 +86,6 @@ async function readServiceKey(): Promise<Buffer> {
     new GetSecretValueCommand({ SecretId: env.serviceKeySecretId }),
   );
   if (text.length < keyBytes) throw new Error("The service key is too short to be one.");
-  cached = { key: Buffer.from(text, "utf8"), untilMs: nowMs() + cachedForMs };
+  cached = { key: Buffer.from(text, "utf8"), untilMs: nowMs() + limits.token.service_key_seconds * 1000 };
   return cached.key;
 }

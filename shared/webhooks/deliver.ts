@@ -1,4 +1,13 @@
 import type { SQSRecord } from "aws-lambda";
+import { cancelled, type Delivery } from "../domain/delivery.ts";
+import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
+import { isProven, isSilence, type Place, placeOf, restUntil } from "../domain/delivery-lane.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
+import { chance } from "../runtime/ids.ts";
+import { log } from "../runtime/log.ts";
+import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../runtime/queues.ts";
 import {
   type DeliveryState,
   entryOf,
@@ -13,21 +22,12 @@ import {
   type Slot,
   takeSlot,
   type Verdict,
-} from "../data/deliveries.ts";
-import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../data/queues.ts";
-import { noteOff } from "../data/switch-off.ts";
-import { openWebhookSecret } from "../data/webhook-secrets.ts";
-import { cancelled, type Delivery } from "../domain/delivery.ts";
-import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
-import { isProven, isSilence, type Place, placeOf, restUntil } from "../domain/delivery-lane.ts";
-import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
-import { limits } from "../limits.ts";
-import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
-import { chance } from "../runtime/ids.ts";
-import { log } from "../runtime/log.ts";
+} from "./deliveries.ts";
 import { nextAttempt, retryAfterSeconds } from "./ladder.ts";
 import type { Poster, PostResult } from "./post.ts";
+import { openWebhookSecret } from "./secrets.ts";
 import { signatureHeaders } from "./signature.ts";
+import { noteOff } from "./switch-off.ts";
 
 const bounds = limits.webhooks;
 

@@ -1,5 +1,5 @@
-import { quotes, symbols } from "../../shared/data/entities.ts";
 import { seedQuotes, seedSymbols } from "../../shared/domain/sandbox/seed.ts";
+import { quotes, symbols } from "../../shared/table/entities.ts";
 import type { TestApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { newCaller } from "../support/request.ts";

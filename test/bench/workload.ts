@@ -1,10 +1,10 @@
-import { clients, deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
 import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { clients, deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { startApi, type TestApi } from "../support/api.ts";
 import { bridge, opening } from "../support/bridge.ts";
 import { brokerage, clientRequest } from "../support/brokerage.ts";

@@ -5,13 +5,13 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Entity, PublishedEvent } from "../../shared/data/entities.ts";
-import type { DeliveryMessage } from "../../shared/data/queues.ts";
 import { type Attempt, type Delivery, draftDelivery, wakeOfSent, wakeOfWaiting } from "../../shared/domain/delivery.ts";
 import { isProven } from "../../shared/domain/delivery-lane.ts";
 import { draftHealth, inForce, type WebhookEndpoint, type WebhookHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import type { DeliveryMessage } from "../../shared/runtime/queues.ts";
+import type { Entity, PublishedEvent } from "../../shared/table/entities.ts";
 import { functionEnvironment, startEmulator } from "../support/emulator.ts";
 import { startQueueEndpoint } from "../support/queue-endpoint.ts";
 import { answerWith, type Received, startReceiver } from "../support/receiver.ts";
@@ -35,11 +35,11 @@ Object.assign(process.env, functionEnvironment(emulator), secretsManager.environ
   POWERTOOLS_LOG_LEVEL: "INFO",
 });
 const { attempts, deliveries, deliveryId, eventId, events, webhookHealths, webhooks } = await import(
-  "../../shared/data/entities.ts"
+  "../../shared/table/entities.ts"
 );
-const { readKeys } = await import("../../shared/data/store.ts");
-const { itemOf } = await import("../../shared/data/write.ts");
-const { sealWebhookSecret } = await import("../../shared/data/webhook-secrets.ts");
+const { readKeys } = await import("../../shared/table/store.ts");
+const { itemOf } = await import("../../shared/table/write.ts");
+const { sealWebhookSecret } = await import("../../shared/webhooks/secrets.ts");
 const { handler } = await import("../../functions/events/deliver.ts");
 
 const bounds = limits.webhooks;

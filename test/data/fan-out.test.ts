@@ -1,10 +1,10 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { deliveries, webhooks } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
 import type { Delivery } from "../../shared/domain/delivery.ts";
 import type { WebhookEndpoint } from "../../shared/domain/webhook.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { deliveries, webhooks } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { someEndpoint } from "../support/decisions.ts";
@@ -223,7 +223,7 @@ async function sweep(): Promise<undefined> {
 }
 
 async function readDelivery(item: RawItem | undefined): Promise<Delivery> {
-  const { readKeys } = await import("../../shared/data/store.ts");
+  const { readKeys } = await import("../../shared/table/store.ts");
   const [found] = await readKeys([{ pk: String(item?.["pk"]), sk: String(item?.["sk"]) }]);
   return found as Delivery;
 }

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { quotes } from "../../shared/data/entities.ts";
+import { quotes } from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { type RawItem, scanTable } from "../support/raw-table.ts";

@@ -3,10 +3,10 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
-import type { Cursor } from "../../shared/data/cursor.ts";
-import type { Page, PageRequest } from "../../shared/data/list.ts";
 import { replyExamples } from "../../shared/openapi/examples.ts";
 import { routes } from "../../shared/routes/index.ts";
+import type { Cursor } from "../../shared/table/cursor.ts";
+import type { Page, PageRequest } from "../../shared/table/list.ts";
 import { startApi, type TestAnswer } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { newCaller, type TestCaller } from "../support/request.ts";
@@ -195,7 +195,7 @@ describe("the accounts of a client", () => {
 
 describe("a list over several partitions of an index", () => {
   it("is their items merged in one order, filtered or not, forward and back, on pages of any size", async () => {
-    const { pageOfIndex } = await import("../../shared/data/list.ts");
+    const { pageOfIndex } = await import("../../shared/table/list.ts");
     const caller = newCaller();
     const broker = brokerage(api, caller);
     const made: { id: string; country: string }[] = [];

@@ -1,11 +1,11 @@
 import { BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, expect, it } from "vitest";
-import { accounts, balances, exposures, positions, risks } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
 import { draftRisk } from "../../shared/domain/trading/risk.ts";
 import type { Exposure } from "../../shared/domain/trading/watch.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { accounts, balances, exposures, positions, risks } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { startApi } from "../support/api.ts";
 import { decisionContext } from "../support/decisions.ts";
 import { newCaller } from "../support/request.ts";

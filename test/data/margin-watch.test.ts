@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { orders } from "../../shared/data/entities.ts";
 import type { Order } from "../../shared/domain/trading/order.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { orders } from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";

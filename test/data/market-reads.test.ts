@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { symbols } from "../../shared/data/entities.ts";
 import type { TradingSymbol } from "../../shared/domain/trading/symbol.ts";
+import { symbols } from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage, statusCounts } from "../support/brokerage.ts";
 import { newCaller, type TestCaller } from "../support/request.ts";
@@ -10,7 +10,7 @@ import { putItem, putMarket, putQuote } from "../support/trading-data.ts";
 const api = await startApi(false);
 afterAll(api.stop);
 
-const { countRequest } = await import("../../shared/data/counters.ts");
+const { countRequest } = await import("../../shared/table/counters.ts");
 
 const caller = newCaller();
 await putMarket(api, caller.tenant_id, {}, [

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { trades } from "../../shared/data/entities.ts";
 import type { TradingChange } from "../../shared/domain/trading/changes.ts";
 import type { Trade } from "../../shared/domain/trading/trade.ts";
+import { trades } from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { someAccount } from "../support/decisions.ts";
 import { newCaller } from "../support/request.ts";
@@ -11,11 +11,11 @@ import { putItem, putMarket, putQuote } from "../support/trading-data.ts";
 const api = await startApi(false);
 afterAll(api.stop);
 
-const { readMarket } = await import("../../shared/data/market.ts");
-const { pageOfIndex } = await import("../../shared/data/list.ts");
+const { readMarket } = await import("../../shared/trading/market.ts");
+const { pageOfIndex } = await import("../../shared/table/list.ts");
 
-const { loadItems, transact } = await import("../../shared/data/store.ts");
-const { tradingRef, writeTrading } = await import("../../shared/data/trading-items.ts");
+const { loadItems, transact } = await import("../../shared/table/store.ts");
+const { tradingRef, writeTrading } = await import("../../shared/trading/items.ts");
 
 const namesIn = (map: ReadonlyMap<string, unknown>) => [...map.keys()].toSorted();
 

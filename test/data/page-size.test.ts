@@ -1,6 +1,8 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { FeedReject } from "../../shared/domain/feed/records.ts";
+import { newId } from "../../shared/runtime/ids.ts";
 import {
   accounts,
   balances,
@@ -11,9 +13,7 @@ import {
   type PublishedEvent,
   sequences,
   transactions,
-} from "../../shared/data/entities.ts";
-import type { FeedReject } from "../../shared/domain/feed/records.ts";
-import { newId } from "../../shared/runtime/ids.ts";
+} from "../../shared/table/entities.ts";
 import { startApi, type TestAnswer } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { answerBytes, quotas } from "../support/item-size.ts";
@@ -22,7 +22,7 @@ import { putItem } from "../support/trading-data.ts";
 
 const api = await startApi();
 afterAll(api.stop);
-const { readKeys } = await import("../../shared/data/store.ts");
+const { readKeys } = await import("../../shared/table/store.ts");
 
 const caller = newCaller();
 const tenant = caller.tenant_id;

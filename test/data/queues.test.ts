@@ -9,7 +9,7 @@ afterEach(() => {
   queues.takeMessages();
 });
 
-const { sendDeliveries } = await import("../../shared/data/queues.ts");
+const { sendDeliveries } = await import("../../shared/runtime/queues.ts");
 
 /** Messages of so many deliveries, to three endpoints in turn. */
 function deliveries(count: number, delay_seconds?: number) {

@@ -8,7 +8,7 @@ import { closedDoor, failure } from "../support/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);
-const { countRequest } = await import("../../shared/data/counters.ts");
+const { countRequest } = await import("../../shared/table/counters.ts");
 
 /** The start of a clock minute that no other test counts in. */
 let minutes = 0;

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { events, sequences } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { events, sequences } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { putRaw } from "../support/deliveries.ts";

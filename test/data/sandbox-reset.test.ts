@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { orders } from "../../shared/data/entities.ts";
+import { orders } from "../../shared/table/entities.ts";
 import { startApi, type TestAnswer } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { judgeItems } from "../support/oracle.ts";
@@ -13,7 +13,7 @@ import { eventually } from "../support/wait.ts";
 const api = await startApi();
 afterAll(api.stop);
 const { tradingFloor } = await import("../support/trading-floor.ts");
-const { resetOverdue } = await import("../../shared/data/sandbox-reset.ts");
+const { resetOverdue } = await import("../../shared/sandbox/reset.ts");
 
 const demo = { type: "demo", leverage: 100 };
 const reset = (caller: TestCaller) => api.call(caller, "POST", "/sandbox/reset");

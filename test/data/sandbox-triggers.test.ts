@@ -166,7 +166,7 @@ describe("a return", () => {
 
 describe("the provider of the sandbox", () => {
   const sweep = async () => {
-    const { provideOverdue } = await import("../../shared/data/sandbox-provider.ts");
+    const { provideOverdue } = await import("../../shared/sandbox/provider.ts");
     return provideOverdue(
       () => true,
       () => 30_000,

@@ -1,14 +1,14 @@
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { seedQuotes, seedSymbols } from "../../shared/domain/sandbox/seed.ts";
+import type { PriceWalk } from "../../shared/domain/sandbox/walk.ts";
 import {
   orders as orderEntity,
   priceWalks,
   quotes as quoteEntity,
   type StoredQuote,
   symbols as symbolEntity,
-} from "../../shared/data/entities.ts";
-import { seedQuotes, seedSymbols } from "../../shared/domain/sandbox/seed.ts";
-import type { PriceWalk } from "../../shared/domain/sandbox/walk.ts";
+} from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
@@ -326,13 +326,13 @@ describe("one call of prices", () => {
     const account = await trader("100000.00");
     const placed = await atOnce(6, () => place(account, { lots: "0.01", price: "1.09000" }));
     expect(new Set(placed.map(({ status }) => status))).toEqual(new Set([201]));
-    const { actOn } = await import("../../shared/data/sandbox-matching.ts");
-    const { systemContext } = await import("../../shared/data/context.ts");
+    const { actOn } = await import("../../shared/sandbox/matching.ts");
+    const { systemContext } = await import("../../shared/table/context.ts");
     api.watched.interfere = () => undefined;
     const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "test"), remainingMs: () => 30_000 };
     const before = await euroAt("1.09500");
     expect(before.body.effects.orders_filled).toEqual([]);
-    const { readQuoted } = await import("../../shared/data/market.ts");
+    const { readQuoted } = await import("../../shared/trading/market.ts");
     await putQuote(api, tenant_id, "EURUSD", ["1.08900", "1.08910"], { held: true });
     const { quotes } = await readQuoted(tenant_id, ["EURUSD"]);
     const first = await actOn(attempted, [...quotes.values()], 4);
@@ -345,8 +345,8 @@ describe("one call of prices", () => {
 });
 
 describe("a price that walks", async () => {
-  const { stepWalks } = await import("../../shared/data/sandbox-walks.ts");
-  const { readRawItem } = await import("../../shared/data/table.ts");
+  const { stepWalks } = await import("../../shared/sandbox/walks.ts");
+  const { readRawItem } = await import("../../shared/table/table.ts");
   const gold = (more: object) => setPrices({ symbol: "XAUUSD", bid: "2400.20", ask: "2400.50", ...more });
   const bid = async () => (await quote("XAUUSD")).bid;
 
@@ -424,7 +424,7 @@ describe("a price that walks", async () => {
 });
 
 describe("prices that come by the stream", async () => {
-  const { matchQuotes } = await import("../../shared/data/sandbox-matching.ts");
+  const { matchQuotes } = await import("../../shared/sandbox/matching.ts");
   const record = (symbol: string, sequence: string) => ({
     sequence,
     quote: { tenant_id, symbol } as StoredQuote,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { symbols } from "../../shared/data/entities.ts";
+import { symbols } from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";

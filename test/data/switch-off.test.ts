@@ -1,9 +1,9 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { deliveries, webhookHealths, webhooks } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
 import type { Delivery } from "../../shared/domain/delivery.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
+import { deliveries, webhookHealths, webhooks } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
 import { putRaw, waitingDeliveries } from "../support/deliveries.ts";
@@ -21,8 +21,8 @@ afterEach(async () => {
 });
 
 const { handler: promote } = await import("../../functions/events/promote.ts");
-const { readKeys } = await import("../../shared/data/store.ts");
-const { noteOff } = await import("../../shared/data/switch-off.ts");
+const { readKeys } = await import("../../shared/table/store.ts");
+const { noteOff } = await import("../../shared/webhooks/switch-off.ts");
 const sweep = () => promote({}, lambdaContext(60_000));
 
 const reason = "The endpoint answered 410 Gone.";

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { clients } from "../../shared/data/entities.ts";
 import type { Client } from "../../shared/domain/client.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { clients } from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage, clientRequest } from "../support/brokerage.ts";
 import { newCaller } from "../support/request.ts";

@@ -1,8 +1,8 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { balances, orders } from "../../shared/data/entities.ts";
 import type { Order } from "../../shared/domain/trading/order.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { balances, orders } from "../../shared/table/entities.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { newCaller, type TestCaller } from "../support/request.ts";

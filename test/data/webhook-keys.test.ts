@@ -9,7 +9,7 @@ import {
   webhookCounts,
   webhookHealths,
   webhooks,
-} from "../../shared/data/entities.ts";
+} from "../../shared/table/entities.ts";
 
 const tenant = "brk_01JD0000000000000000000000";
 const endpoint = "whe_01JD0000000000000000000001";

@@ -1,8 +1,8 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { quotes, symbols } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
+import { quotes, symbols } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { fundedAccount } from "../support/api-client.ts";
 import { floorOf } from "../support/cloud-floor.ts";
 import { tableClient, tableNameOf } from "../support/cloud-tables.ts";

@@ -1,8 +1,8 @@
 import { type DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Entity, pulses, quotes, symbols } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
+import { type Entity, pulses, quotes, symbols } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { floorOf } from "../support/cloud-floor.ts";
 import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
 import { type Stack, startStack } from "../support/stack.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeCursor, encodeCursor, listFingerprint } from "../../shared/data/cursor.ts";
+import { decodeCursor, encodeCursor, listFingerprint } from "../../shared/table/cursor.ts";
 
 const position = fc.stringMatching(/^[0-9A-Z|]{1,64}$/);
 const direction = fc.constantFrom("next" as const, "prev" as const);

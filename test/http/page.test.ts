@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import type { Page } from "../../shared/data/list.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { HttpProblem } from "../../shared/http/problem.ts";
 import { listClients } from "../../shared/routes/clients.ts";
 import { page as pageSchema } from "../../shared/schema/fields.ts";
 import { memberOrder } from "../../shared/schema/member-order.ts";
+import type { Page } from "../../shared/table/list.ts";
 
 const base = "https://api.test.example/v2";
 const reply = pageSchema(z.object({ id: z.string() }));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type * as z from "zod/mini";
 import { safeParse } from "zod/v4/core";
 import { mergeMetadata } from "../../shared/domain/metadata.ts";
-import { readFeedItem } from "../../shared/http/feed-items.ts";
+import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { HttpProblem, type ProblemEntry } from "../../shared/http/problem.ts";
 import { scanJson } from "../../shared/http/strict-json.ts";
 import { validBody, validQuery } from "../../shared/http/validate.ts";

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
-import { openWebhookSecret } from "../../shared/data/webhook-secrets.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
+import { openWebhookSecret } from "../../shared/webhooks/secrets.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage, statusCounts } from "../support/brokerage.ts";
 import { putRaw } from "../support/deliveries.ts";

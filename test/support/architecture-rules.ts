@@ -53,38 +53,25 @@ interface Layer {
   readonly types?: readonly string[];
 }
 
+/** What every feature may use: words, rules, limits, and clock, identifiers, log and queues. */
+const rulesOfTheBusiness = ["shared/schema/", "shared/domain/", "shared/runtime/", "shared/limits.ts"];
+
 /** The layers; the first that matches a file is its layer. Files of one layer import each other freely. */
 const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
   { path: "shared/text.ts", values: [] },
-  { path: "shared/runtime/", values: [] },
+  { path: "shared/runtime/", values: ["shared/limits.ts"] },
   { path: "shared/schema/", values: ["shared/limits.ts", "shared/text.ts"] },
   { path: "shared/domain/", values: ["shared/limits.ts", "shared/text.ts"], types: ["shared/schema/"] },
   { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },
-  {
-    path: "shared/data/",
-    values: ["shared/schema/", "shared/domain/", "shared/runtime/", "shared/limits.ts", "shared/text.ts"],
-  },
-  {
-    path: "shared/http/",
-    values: [
-      "shared/schema/",
-      "shared/domain/",
-      "shared/data/",
-      "shared/routes/",
-      "shared/runtime/",
-      "shared/limits.ts",
-      "shared/text.ts",
-    ],
-  },
-  {
-    path: "shared/oauth/",
-    values: ["shared/schema/", "shared/domain/", "shared/data/", "shared/runtime/", "shared/limits.ts"],
-  },
-  {
-    path: "shared/webhooks/",
-    values: ["shared/schema/", "shared/domain/", "shared/data/", "shared/runtime/", "shared/limits.ts"],
-  },
+  { path: "shared/table/", values: [...rulesOfTheBusiness, "shared/text.ts"] },
+  { path: "shared/http/", values: [...rulesOfTheBusiness, "shared/text.ts", "shared/table/", "shared/routes/"] },
+  { path: "shared/events/", values: [...rulesOfTheBusiness, "shared/table/"] },
+  { path: "shared/oauth/", values: [...rulesOfTheBusiness, "shared/table/"] },
+  { path: "shared/webhooks/", values: [...rulesOfTheBusiness, "shared/table/", "shared/events/"] },
+  { path: "shared/trading/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
+  { path: "shared/feed/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
+  { path: "shared/sandbox/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
   { path: "shared/openapi/event-kinds.ts", values: ["shared/openapi/document.ts"] },
@@ -97,10 +84,14 @@ const layers: readonly Layer[] = [
     values: [
       "shared/schema/",
       "shared/domain/",
-      "shared/data/",
+      "shared/table/",
       "shared/http/",
+      "shared/events/",
       "shared/oauth/",
       "shared/webhooks/",
+      "shared/trading/",
+      "shared/feed/",
+      "shared/sandbox/",
       "shared/routes/",
       "shared/runtime/",
       "shared/limits.ts",
@@ -117,7 +108,7 @@ const layers: readonly Layer[] = [
     values: [
       "shared/routes/",
       "shared/runtime/command-line.ts",
-      "shared/data/table-shape.ts",
+      "shared/table/table-shape.ts",
       "shared/schema/problem.ts",
       "shared/schema/member-order.ts",
       "shared/schema/provision.ts",
@@ -205,20 +196,23 @@ const impure: readonly (readonly [RegExp, string])[] = [
   [/\bconsole\s*\./, "console"],
 ];
 
-/** Only the data layer speaks to DynamoDB: a key, a condition or a retry belongs there. */
+const featureRooms = ["table", "events", "oauth", "webhooks", "trading", "feed", "sandbox"];
+const rooms = featureRooms.map((name) => `shared/${name}/`);
+
+/** The pipeline, the rules and the handlers send no commands to DynamoDB: the table layer and the features do. */
 export const tableAccess: Rule = ({ path, text }) => {
-  if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || path.startsWith("shared/data/")) return [];
+  if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || rooms.some((room) => path.startsWith(room))) return [];
   const found = sourceText(text).withoutComments.match(
     /["']@aws-sdk\/(?:client-dynamodb|lib-dynamodb|util-dynamodb)["']/g,
   );
-  return (found ?? []).map((name) => `imports ${name.slice(1, -1)} outside shared/data/`);
+  return (found ?? []).map((name) => `imports ${name.slice(1, -1)} outside the table layer and the features`);
 };
 
 /** Files whose numbers are the sizes of a format or the terms of a formula, and no bound of the service. */
 const ofFormats = [
   "shared/oauth/refresh-token.ts",
   "shared/runtime/service-key.ts",
-  "shared/data/cursor.ts",
+  "shared/table/cursor.ts",
   "shared/domain/sandbox/walk.ts",
   ...["margin", "partial-lots", "symbol"].map((name) => `shared/domain/trading/${name}.ts`),
   "shared/domain/delivery-attempt.ts",

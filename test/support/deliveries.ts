@@ -1,10 +1,10 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { deliveries } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
 import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
 import type { WebhookEndpoint } from "../../shared/domain/webhook.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { deliveries } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import type { TestApi } from "./api.ts";
 import { atOnce } from "./brokerage.ts";
 

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { Guard } from "../../infra/local/guard.ts";
-import { indexes, keyAttributes, slimAttributes } from "../../shared/data/table-shape.ts";
+import { indexes, keyAttributes, slimAttributes } from "../../shared/table/table-shape.ts";
 
 const binary = fileURLToPath(new URL("../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url));
 
@@ -21,7 +21,7 @@ export interface Emulator {
 }
 
 /**
- * Starts an emulator on a free port of 127.0.0.1 and makes both tables as `shared/data/table-shape.ts` says. Where
+ * Starts an emulator on a free port of 127.0.0.1 and makes both tables as `shared/table/table-shape.ts` says. Where
  * `DYNAMODB_ENDPOINT` names another server, the tables are made there. Without a stream it takes thousands of writes in
  * little time: the emulator's stream grows without end, and each write looks through it.
  */

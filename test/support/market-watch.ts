@@ -1,8 +1,8 @@
 import { PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { DynamoDBRecord, SQSRecord } from "aws-lambda";
-import { breaches, type Entity, type Key, pulses, quotes, risks } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
+import { breaches, type Entity, type Key, pulses, quotes, risks } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import type { TestApi } from "./api.ts";
 import { lambdaContext } from "./request.ts";
 import { someQuote } from "./trading.ts";

@@ -42,7 +42,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "event outside the transaction",
-    file: "shared/data/store.ts",
+    file: "shared/table/store.ts",
     edits: [
       [
         '    await sendTransaction(items);\n    return { kind: "fresh"',
@@ -72,13 +72,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "tenant prefix missing",
-    file: "shared/data/entities.ts",
+    file: "shared/table/entities.ts",
     edits: [["partition: (tenant: string) => `${tenant}|WHE`,", "partition: (_: string) => 'WHE',"]],
     test: { file: "test/data/fan-out.test.ts", name: "publishing tells nobody of another tenant" },
   },
   {
     name: "sequence taken by ADD",
-    file: "shared/data/publish.ts",
+    file: "shared/events/publish.ts",
     edits: [
       ["import { TransactWriteCommand }", "import { TransactWriteCommand, UpdateCommand }"],
       [

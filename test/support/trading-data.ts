@@ -1,9 +1,9 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { type Entity, quotes, symbols } from "../../shared/data/entities.ts";
-import { itemOf } from "../../shared/data/write.ts";
 import type { Quote } from "../../shared/domain/trading/quote.ts";
 import type { TradingSymbol } from "../../shared/domain/trading/symbol.ts";
+import { type Entity, quotes, symbols } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import type { TestApi } from "./api.ts";
 import { exampleCfds, examplePrices, someQuote, someSymbol } from "./trading.ts";
 

@@ -3,8 +3,8 @@ import type { OpeningRequest } from "../../shared/domain/trading/market-trade.ts
 import type { Evaluated } from "../../shared/domain/trading/watch.ts";
 import type { CloseReasonName } from "../../shared/schema/trade.ts";
 
-const { systemContext } = await import("../../shared/data/context.ts");
-const { commitTrading, evaluateAccount } = await import("../../shared/data/trading.ts");
+const { systemContext } = await import("../../shared/table/context.ts");
+const { commitTrading, evaluateAccount } = await import("../../shared/trading/commit.ts");
 const { closeAtMarket, openAtMarket } = await import("../../shared/domain/trading/market-trade.ts");
 
 /**

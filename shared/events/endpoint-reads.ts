@@ -1,0 +1,39 @@
+import type { Attempt, Delivery } from "../domain/delivery.ts";
+import type { ShownEndpoint, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import { attempts, deliveries, webhookHealths, webhooks } from "../table/entities.ts";
+import { readPartition } from "../table/partition.ts";
+import { type Load, readKeys, ref } from "../table/store.ts";
+import { readItem } from "../table/table.ts";
+
+/** Places in a list of accounts of those that the tenant has not got. */
+export async function unknownPlaces(load: Load, ids: readonly string[] | null | undefined): Promise<readonly number[]> {
+  if (!ids || ids.length === 0) return [];
+  const found = await load(Object.fromEntries(ids.map((id) => [id, ref.account(id)])));
+  return ids.flatMap((id, place) => (found[id] === undefined ? [place] : []));
+}
+
+/** A delivery with every attempt of it, strongly consistent: all of its partition. */
+export async function deliveryPartition(
+  tenant: string,
+  id: string,
+): Promise<{ readonly delivery: Delivery | undefined; readonly attempts: readonly Attempt[] }> {
+  const items = await readPartition(deliveries.key(tenant, id).pk);
+  const own = <T>(type: string) => items.filter((item) => item["et"] === type).map((item) => readItem<T>(item));
+  return { delivery: own<Delivery>(deliveries.et)[0], attempts: own<Attempt>(attempts.et) };
+}
+
+/** Every webhook endpoint of a tenant, strongly consistent. */
+export async function endpointsOf(tenant: string): Promise<readonly WebhookEndpoint[]> {
+  return (await readPartition(webhooks.partition(tenant))).map((item) => readItem<WebhookEndpoint>(item));
+}
+
+/** Every webhook endpoint of a tenant with how it does, by its identifier. */
+export async function endpointsWithHealth(tenant: string): Promise<ReadonlyMap<string, ShownEndpoint>> {
+  const endpoints = await endpointsOf(tenant);
+  const healths = await readKeys(endpoints.map(({ id }) => webhookHealths.key(tenant, id)));
+  const pairs = endpoints.flatMap((endpoint, place): [string, ShownEndpoint][] => {
+    const health = healths[place] as WebhookHealth | undefined;
+    return health === undefined ? [] : [[endpoint.id, { endpoint, health }]];
+  });
+  return new Map(pairs);
+}

@@ -1,0 +1,173 @@
+import { PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import type { Account } from "../domain/account.ts";
+import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
+import { subscribes, type WebhookEndpoint } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import { type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
+import { eventTypes } from "../schema/event-types.ts";
+import { overdue, type Swept } from "../table/due.ts";
+import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent } from "../table/entities.ts";
+import type { WaitingEvent } from "../table/outbox.ts";
+import { readKeys } from "../table/store.ts";
+import { readRawItem, table } from "../table/table.ts";
+import { indexes } from "../table/table-shape.ts";
+import { itemOf } from "../table/write.ts";
+
+type Announced = Pick<PublishedEvent, "type" | "account_id">;
+
+/** Which of these endpoints an event is owed to: those that are enabled and subscribe to it at this moment. */
+export async function addressees(
+  tenant: string,
+  endpoints: readonly WebhookEndpoint[],
+  announced: readonly Announced[],
+): Promise<(event: Announced) => readonly WebhookEndpoint[]> {
+  const grouped = endpoints.some(({ status, group_ids }) => status === "enabled" && group_ids !== null);
+  const ids = grouped ? new Set(announced.flatMap(({ account_id }) => (account_id === null ? [] : [account_id]))) : [];
+  const found = await readKeys([...ids].map((id) => accounts.key(tenant, id)));
+  const groups = new Map((found as (Account | undefined)[]).map((account) => [account?.id, account?.group_id]));
+  return ({ account_id, type }) => {
+    const group_id = groups.get(account_id ?? undefined) ?? null;
+    return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
+  };
+}
+
+/**
+ * Makes the deliveries that published events owe, sends their messages, and then takes the events out of the due index.
+ * Each delivery is made by a conditional put: done again, nothing is made twice, and the message of a delivery that
+ * nobody has begun is sent again.
+ * @throws when a delivery could not be made; its event stays due
+ */
+export async function fanOut(published: readonly PublishedEvent[]): Promise<void> {
+  const owing = published.filter(({ endpoints }) => endpoints !== undefined && endpoints.length > 0);
+  const pairs = owing.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
+  const messages: OutgoingDelivery[] = [];
+  const unfinished = new Set<PublishedEvent>();
+  const now = nowIso();
+  const put = inParallel(limits.webhooks.parallel_writes, pairs, async ({ event, endpoint }) => {
+    const id = deliveryId(event.id, endpoint.id, 0);
+    const draft = draftDelivery(id, { ...endpoint, tenant_id: event.tenant_id }, event, now, delayMs);
+    try {
+      const made = await putDelivery(draft);
+      if (made.status === "pending" && made.attempt === 1 && made.claims === 0) messages.push(messageOf(made));
+    } catch (error) {
+      unfinished.add(event);
+      throw error;
+    }
+  });
+  const failure = await put.then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  const finished = owing.filter((event) => event.wake_at !== undefined && !unfinished.has(event));
+  await Promise.all([sendOrLeave(messages), inParallel(limits.webhooks.parallel_writes, finished, putToRest)]);
+  if (failure !== undefined) throw failure.error;
+}
+
+/** Puts a delivery unless it is there; returns what is there then. */
+export async function putDelivery(draft: Delivery): Promise<Delivery> {
+  try {
+    await table.send(
+      new PutCommand({
+        TableName: env.tableName,
+        Item: itemOf(deliveries, draft),
+        ConditionExpression: "attribute_not_exists(pk)",
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      }),
+    );
+    return draft;
+  } catch (error) {
+    const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
+    if (name !== "ConditionalCheckFailedException" || item === undefined) throw error;
+    return readRawItem<Delivery>(item);
+  }
+}
+
+/** Sends first messages. A queue that does not take them stops nobody: the sweep finds the deliveries by their time. */
+export async function sendOrLeave(messages: readonly OutgoingDelivery[]): Promise<void> {
+  if (messages.length === 0) return;
+  try {
+    await sendDeliveries("deliver", messages);
+  } catch (error) {
+    countMetric("DeliveryMessageFailed");
+    log.error("Deliveries wait for the sweep: the queue did not take their messages.", {
+      deliveries: messages.length,
+      error: (error as Error).name,
+    });
+  }
+}
+
+/** Wakes the deliverer for a new delivery. */
+export function wake(delivery: Delivery): Promise<void> {
+  return sendOrLeave([messageOf(delivery)]);
+}
+
+/** The deliveries of an event exist: the sweep need not look at it any more. */
+async function putToRest(event: PublishedEvent): Promise<void> {
+  const { partition, sort } = indexes.due;
+  await table.send(
+    new UpdateCommand({
+      TableName: env.tableName,
+      Key: events.keyOf(event),
+      UpdateExpression: `REMOVE wake_at, ${partition}, ${sort}`,
+      ConditionExpression: "attribute_exists(pk)",
+    }),
+  );
+}
+
+/**
+ * Deals again with what was published before from these outbox items: a repeated record of the stream may mean that the
+ * publisher died before anybody was told. The events are looked for by their resource in an index that may lag; what it
+ * does not show yet is due, and the sweep finds it.
+ */
+export async function fanOutAgain(items: readonly Outbox[]): Promise<void> {
+  const found = new Map<string, PublishedEvent>();
+  for (const item of items) {
+    const waiting = item.events.map((text) => JSON.parse(text) as WaitingEvent);
+    for (const resource of new Set(waiting.map(({ body }) => body.resource.id))) {
+      for (const event of await latestOf(item.tenant_id, resource)) {
+        const same = waiting.some(({ body }) => body.created_at === event.created_at && body.type === event.type);
+        if (same) found.set(event.id, event);
+      }
+    }
+  }
+  await fanOut([...found.values()]);
+}
+
+async function latestOf(tenant: string, resource: string): Promise<readonly PublishedEvent[]> {
+  const { name, partition } = indexes.state;
+  const answer = await table.send(
+    new QueryCommand({
+      TableName: env.tableName,
+      IndexName: name,
+      KeyConditionExpression: `${partition} = :resource`,
+      ExpressionAttributeValues: { ":resource": events.ofResource(tenant, resource) },
+      ScanIndexForward: false,
+      Limit: limits.events.due_page,
+    }),
+  );
+  const keys = (answer.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) }));
+  return (await readKeys(keys)).filter((item) => item !== undefined) as PublishedEvent[];
+}
+
+/** Finds published events whose deliveries were not all made, and makes them. Returns how many events that were. */
+export async function fanOutOverdue(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("EVENT", goOn)) {
+    const found = (await readKeys(keys)).filter((item) => item !== undefined) as PublishedEvent[];
+    for (const event of found) {
+      if (event.wake_at === undefined || !goOn()) continue;
+      try {
+        await fanOut([event]);
+        done += 1;
+      } catch (error) {
+        failed += 1;
+        log.error("An event could not be delivered to all.", { event_id: event.id, error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}

@@ -1,0 +1,246 @@
+import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { WebhookEndpoint } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowMs, pause } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { newId } from "../runtime/ids.ts";
+import { absolute, linked } from "../runtime/links.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { isThrottle, isUnavailable, Unavailable } from "../runtime/unavailable.ts";
+import { overdue, type Swept } from "../table/due.ts";
+import {
+  eventId,
+  events,
+  type Outbox,
+  type OutboxPart,
+  outboxes,
+  type PublishedEvent,
+  sequences,
+} from "../table/entities.ts";
+import { partKeys, type WaitingEvent } from "../table/outbox.ts";
+import { lastSequence } from "../table/sequences.ts";
+import { backoffMs, readKeys } from "../table/store.ts";
+import { table } from "../table/table.ts";
+import { putNew, type TransactItem } from "../table/write.ts";
+import { endpointsOf } from "./endpoint-reads.ts";
+import { addressees, fanOut, fanOutAgain } from "./fan-out.ts";
+
+/**
+ * Publishes outbox items: each event gets the tenant's next number and its final bytes. One transaction moves the
+ * counter on, puts the events and deletes their outbox items, so numbers become visible in order and without gaps, and
+ * what is published already is recognised by its missing outbox item. Returns the ids that could not be published.
+ */
+export async function publishOutbox(items: readonly Outbox[]): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  const ordered = inCommitOrder(items);
+  const tenants = new Set(ordered.map((item) => item.tenant_id));
+  // Each tenant counts for itself, so one does not wait for another.
+  const publishing = [...tenants].map(async (tenant) => {
+    const own = ordered.filter((item) => item.tenant_id === tenant);
+    for (const batch of batches(own)) for (const id of await publishIsolated(tenant, batch)) failed.add(id);
+  });
+  await Promise.all(publishing);
+  return failed;
+}
+
+/**
+ * One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone. A
+ * table that cannot be asked is no item's fault: halves would only ask it more often, so the batch comes again whole.
+ */
+async function publishIsolated(tenant: string, batch: readonly Outbox[]): Promise<readonly string[]> {
+  try {
+    await publishBatch(tenant, batch);
+    return [];
+  } catch (error) {
+    if (batch.length > 1 && !isUnavailable(error)) {
+      const middle = Math.ceil(batch.length / 2);
+      const first = await publishIsolated(tenant, batch.slice(0, middle));
+      return [...first, ...(await publishIsolated(tenant, batch.slice(middle)))];
+    }
+    countMetric("EventPublishFailed", batch.length);
+    const ids = batch.map(({ id }) => id);
+    log.error("Outbox items could not be published.", { outbox_ids: ids, error: (error as Error).name });
+    return ids;
+  }
+}
+
+/**
+ * An outbox item with the events of its parts. One that is gone has been published, and is left as it came.
+ * @throws when a part is not seen yet: DynamoDB may show a transaction on one item before it shows it on another
+ */
+async function inFull(item: Outbox): Promise<Outbox> {
+  if (item.parts === undefined) return item;
+  const [stored, ...found] = await readKeys([outboxes.keyOf(item), ...partKeys(item)]);
+  if (stored === undefined) return item;
+  const parts = found.filter((part) => part !== undefined) as OutboxPart[];
+  if (parts.length < item.parts) throw new Error("A part of an outbox item is not there yet.");
+  return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };
+}
+
+async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<void> {
+  let waiting: readonly Outbox[] = await Promise.all(batch.map(inFull));
+  const gone: Outbox[] = [];
+  let published: readonly PublishedEvent[] = [];
+  for (let attempt = 1; waiting.length > 0; attempt += 1) {
+    const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);
+    const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
+    const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
+    const owedTo = await addressees(tenant, endpoints, announced);
+    const numbered = texts.map((text, index) =>
+      publishedEvent(tenant, text, last + index + 1, owedTo({ type: text.body.type, account_id: text.account_id })),
+    );
+    const result = await tryPublish(tenant, waiting, last, numbered);
+    if (result === "published") {
+      published = numbered;
+      break;
+    }
+    if (result !== "again") {
+      gone.push(...waiting.filter((_, index) => result.has(index)));
+      waiting = waiting.filter((_, index) => !result.has(index));
+    }
+    if (attempt === limits.commit.conflict_tries) throw new Unavailable("The event counter is too contended.");
+    if (waiting.length > 0) await pause(backoffMs(attempt));
+  }
+  await fanOut(published);
+  await fanOutAgain(gone);
+}
+
+/** One try; tells which outbox items were gone already, or to try again from a new counter. */
+async function tryPublish(
+  tenant: string,
+  batch: readonly Outbox[],
+  last: number,
+  published: readonly PublishedEvent[],
+): Promise<"published" | "again" | ReadonlySet<number>> {
+  const items: TransactItem[] = [
+    advance(tenant, last, last + published.length),
+    ...batch.map((item) => ({
+      Delete: { TableName: env.tableName, Key: outboxes.keyOf(item), ConditionExpression: "attribute_exists(pk)" },
+    })),
+    ...published.map((event) => putNew(events, event)),
+    ...batch.flatMap(partKeys).map((Key) => ({ Delete: { TableName: env.tableName, Key } })),
+  ];
+  try {
+    await table.send(new TransactWriteCommand({ TransactItems: items }));
+    return "published";
+  } catch (error) {
+    const { name, CancellationReasons: reasons } = error as {
+      name?: string;
+      CancellationReasons?: { Code?: string }[];
+    };
+    if (name !== "TransactionCanceledException" || reasons === undefined) throw error;
+    const gone = batch.flatMap((_, index) => (reasons[index + 1]?.Code === "ConditionalCheckFailed" ? [index] : []));
+    if (gone.length > 0) return new Set(gone);
+    const known = reasons.every(({ Code }) => Code === undefined || retried.has(Code) || isThrottle(Code));
+    if (known) return "again";
+    throw error;
+  }
+}
+
+const retried = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
+
+function advance(tenant: string, from: number, to: number): TransactItem {
+  return {
+    Update: {
+      TableName: env.tableName,
+      Key: sequences.key(tenant),
+      UpdateExpression: "SET n = :to, et = :et",
+      ConditionExpression: from === 0 ? "attribute_not_exists(pk) OR n = :from" : "n = :from",
+      ExpressionAttributeValues: { ":from": from, ":to": to, ":et": sequences.et },
+    },
+  };
+}
+
+function publishedEvent(
+  tenant: string,
+  { body, account_id, client_id }: WaitingEvent,
+  sequence: number,
+  owedTo: readonly WebhookEndpoint[],
+): PublishedEvent {
+  const moment = nowMs();
+  const id = eventId(Date.parse(body.created_at), newId("evt"), sequence);
+  const { object, ...rest } = body;
+  const shown = {
+    id,
+    object,
+    ...rest,
+    data: { ...body.data, object: linked(body.data.object) },
+    sequence: String(sequence),
+    _links: {
+      self: { href: absolute(`/v2/events/${id}`) },
+      resource: { href: absolute(`/v2/${body.resource.type}s/${body.resource.id}`) },
+    },
+  };
+  return {
+    id,
+    tenant_id: tenant,
+    sequence,
+    type: body.type,
+    resource_id: body.resource.id,
+    account_id,
+    client_id,
+    created_at: body.created_at,
+    published_at: new Date(moment).toISOString(),
+    payload: JSON.stringify(shown),
+    ...(owedTo.length === 0 ? {} : owing(owedTo, moment)),
+    expires_at: Math.floor(moment / 1000) + limits.events.kept_seconds,
+  };
+}
+
+/** Whom an event is owed to, and when the sweep looks whether all its deliveries are made. */
+function owing(endpoints: readonly WebhookEndpoint[], moment: number): Pick<PublishedEvent, "endpoints" | "wake_at"> {
+  return {
+    endpoints: endpoints.map(({ id, epoch }) => ({ id, epoch })),
+    wake_at: new Date(moment + delayMs(limits.events.unpublished_after_seconds)).toISOString(),
+  };
+}
+
+/**
+ * The order of the commits: by time, but never against the versions of one resource, whatever the clocks of two
+ * machines say and in whatever order the items came.
+ */
+function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
+  const latest = new Map<string, string>();
+  const byVersion = items.toSorted((a, b) => a.root_version - b.root_version);
+  const timed = byVersion.map((item) => {
+    const before = latest.get(item.root_id) ?? "";
+    const at = before > item.created_at ? before : item.created_at;
+    latest.set(item.root_id, at);
+    return { item, at };
+  });
+  return timed.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)).map(({ item }) => item);
+}
+
+/** Runs of items whose events fit one transaction by number and by size; one that has parts is a run of its own. */
+function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
+  const { max_per_commit, max_published_bytes } = limits.events;
+  const runs: Outbox[][] = [];
+  let [count, bytes] = [Number.POSITIVE_INFINITY, 0];
+  for (const item of items) {
+    const size = item.events.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    const full = count + item.events.length > max_per_commit || bytes + size > max_published_bytes;
+    if (full || item.parts !== undefined) {
+      runs.push([]);
+      [count, bytes] = [0, 0];
+    }
+    count = item.parts === undefined ? count + item.events.length : Number.POSITIVE_INFINITY;
+    bytes += size;
+    runs.at(-1)?.push(item);
+  }
+  return runs;
+}
+
+/**
+ * Finds outbox items that are past their time, oldest first, and publishes them: whatever the stream lost is found
+ * here. Returns how many were published and how many could not be.
+ */
+export async function publishOverdue(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("OUTBOX", goOn)) {
+    const items = (await readKeys(keys)).filter((item) => item !== undefined) as Outbox[];
+    const stuck = await publishOutbox(items);
+    done += items.length - stuck.size;
+    failed += stuck.size;
+  }
+  return { done, failed };
+}

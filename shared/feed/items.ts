@@ -1,0 +1,366 @@
+import type { Refusal } from "../domain/decision.ts";
+import { type AccountItem, applyItem, failed, type Made, tradesNeeded } from "../domain/feed/apply.ts";
+import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
+import { positionMarker } from "../domain/feed/deals.ts";
+import { applyOperation, operationMarker } from "../domain/feed/join-operation.ts";
+import { endOrder, mirrorOrder, type Origin, orderMarker } from "../domain/feed/mirror-order.ts";
+import { operationMinor } from "../domain/feed/platform-money.ts";
+import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
+import { setSymbol } from "../domain/feed/symbol-terms.ts";
+import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
+import { metricsAt } from "../domain/trading/margin.ts";
+import { limits } from "../limits.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import type { FeedResultBody, RetryFeedReject } from "../schema/feed.ts";
+import { ref } from "../table/store.ts";
+import { type Attempted, type Committed, commitDecision, commitTrading, prepared } from "../trading/commit.ts";
+import { tradingRef } from "../trading/items.ts";
+import { symbolsOf } from "../trading/market.ts";
+import { candidatesOf } from "./unjoined-legs.ts";
+
+/** A source that items are applied of, in whose name and for how long. */
+export interface FeedRun extends Attempted {
+  readonly source: FeedSource;
+  /** The item is a reject that is tried again, and is resolved when it is applied. */
+  readonly retried: boolean;
+  /** What a person says of money that could be that of a transaction. */
+  readonly said?: RetryFeedReject;
+}
+
+/** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
+interface Records {
+  readonly mark: Dedup | undefined;
+  readonly reject?: FeedReject | undefined;
+}
+
+function recordRefs({ source, retried }: FeedRun, { raw, dedup }: ItemReading) {
+  const mark = tradingRef.dedup(source.id, ...dedup);
+  return { mark, ...(retried ? { reject: tradingRef.feedReject(source.id, raw.seq) } : {}) };
+}
+
+/** What a try came to before a refused item is put aside. */
+type Verdict = { readonly status: "applied" | "duplicate"; readonly made: Made } | Earlier;
+
+interface Earlier {
+  readonly status: "rejected";
+  readonly code: string;
+  readonly detail: string;
+  readonly candidates?: readonly string[];
+}
+
+/** An item with the account that it is about; undefined for a symbol. */
+export interface PlacedItem {
+  readonly reading: ItemReading;
+  readonly account_id: string | undefined;
+}
+
+/** Who owns the names that a source gives its positions and orders. */
+function positionRef(source: FeedSource, name: string) {
+  return tradingRef.unique("source_position", positionMarker(source, name));
+}
+
+function orderRef(source: FeedSource, name: string) {
+  return tradingRef.unique("source_order", orderMarker(source, name));
+}
+
+/** Applies one item, or puts it aside. One that too many others meet is deferred, with all of its account after it. */
+export async function settleItem(run: FeedRun, { reading, account_id }: PlacedItem): Promise<FeedResultBody> {
+  const { seq } = reading.raw;
+  if (!reading.ok) return putAside(run, reading, reading.refusal);
+  const outcome = await tryItem(run, reading, account_id);
+  if (outcome.kind === "undecided")
+    return deferred(seq, "service_unavailable", "Too many change this account at once.");
+  if (outcome.kind === "refused") return putAside(run, reading, outcome.refusal);
+  return resultOf(seq, outcome.result);
+}
+
+function resultOf(seq: string, result: Verdict): FeedResultBody {
+  if (result.status !== "rejected") return { seq, status: result.status, ...result.made };
+  const { candidates, ...rest } = result;
+  return { seq, ...rest, ...(candidates === undefined ? {} : { candidates: [...candidates] }) };
+}
+
+/** An item that is to be sent again. */
+export function deferred(seq: string, code: string, detail: string): FeedResultBody {
+  return { seq, status: "deferred", code, detail };
+}
+
+function tryItem(run: FeedRun, reading: ItemReading & { ok: true }, account?: string): Promise<Committed<Verdict>> {
+  const { item } = reading;
+  if (item.type === "symbol") return trySymbol(run, reading, item);
+  if (account === undefined) throw new Error(`The item ${item.seq} was given no account.`);
+  if (item.type === "order") return tryOrder(run, reading, item, account);
+  return item.type === "balance_operation"
+    ? tryOperation(run, reading, item, account)
+    : tryAccountItem(run, reading, item, account);
+}
+
+/**
+ * Money that a platform moved. What it could be the money of is looked for after the account was read: money that is
+ * booked between the two changes the account, and the decision is made again.
+ */
+function tryOperation(
+  run: FeedRun,
+  reading: ItemReading,
+  { data }: Extract<ReadItem, { type: "balance_operation" }>,
+  accountId: string,
+) {
+  const { source, said, tenant_id } = run;
+  const name = said?.transaction_id ?? data.reference ?? undefined;
+  const refs = {
+    ...recordRefs(run, reading),
+    tenant: ref.tenant(),
+    known: tradingRef.unique("source_operation", operationMarker(source, data.operation_id)),
+    ...(name === undefined ? {} : { named: ref.transaction(name) }),
+  };
+  let candidates: readonly string[] = [];
+  return commitTrading<Verdict, typeof refs>(run, {
+    account_id: accountId,
+    refs,
+    needs: async ({ account }, { named, known }) => {
+      const amount = operationMinor(data, account);
+      const asked = named === undefined && known === undefined && amount.ok;
+      candidates = asked ? await candidatesOf(tenant_id, accountId, amount.result) : [];
+      return {};
+    },
+    decide: (account, market, found, context) => {
+      const { tenant, named, known } = found;
+      if (tenant === undefined) throw new Error("The tenant has no policies.");
+      if (known !== undefined) {
+        return settled(found, { status: "duplicate", made: { transaction_id: known.owner_id } }, context.now);
+      }
+      const spoken = said?.transaction_id !== undefined ? "is_named" : said?.confirm_new ? "is_new" : undefined;
+      const links = { tenant, named, candidates, said: spoken } as const;
+      return once(run, reading, found, context.now, (origin) => {
+        const { floating_minor } = metricsAt(market, account, context.now);
+        const decision = applyOperation({ ...account, floating_minor }, data, links, origin, context);
+        const other = name !== undefined && decision.ok && decision.result["transaction_id"] !== name;
+        if (other) unexpected(run, reading, decision.result);
+        return decision;
+      });
+    },
+  });
+}
+
+/**
+ * Logs and counts money that names a transaction and is not its money. This happens at the decision: a process that
+ * dies after its commit has logged it, and one that decides again logs it again.
+ */
+function unexpected({ source }: FeedRun, { raw }: ItemReading, made: Made): void {
+  log.warn("An operation of a platform is not the money of its transaction.", {
+    source: source.id,
+    seq: raw.seq,
+    ...made,
+  });
+  countMetric("UnexpectedOperation");
+}
+
+function tryAccountItem(run: FeedRun, reading: ItemReading, item: AccountItem, accountId: string) {
+  const { source } = run;
+  const position = positionRef(source, item.data.position_id);
+  const order =
+    item.type === "execution" && item.data.action === "open" ? (item.data.order_id ?? undefined) : undefined;
+  const refs = {
+    ...recordRefs(run, reading),
+    position,
+    ...(order === undefined ? {} : { order: orderRef(source, order) }),
+  };
+  const symbols = item.type === "execution" && item.data.action === "open" ? [item.data.symbol] : [];
+  return commitTrading<Verdict, typeof refs>(run, {
+    account_id: accountId,
+    refs,
+    needs: (state, found) => ({
+      symbols,
+      source: source.name,
+      trades: tradesNeeded(state, item, found.position?.owner_id),
+    }),
+    decide: (state, market, found, context) => {
+      const links = { trade_id: found.position?.owner_id, order_id: found.order?.owner_id ?? null };
+      return once(run, reading, found, context.now, (origin) => applyItem(state, market, item, links, origin, context));
+    },
+  });
+}
+
+function tryOrder(
+  run: FeedRun,
+  reading: ItemReading,
+  { data }: Extract<ReadItem, { type: "order" }>,
+  accountId: string,
+) {
+  const { source } = run;
+  return commitDecision<Verdict>(run, async (load, context) => {
+    const position = data.status === "pending" ? null : (data.position_id ?? null);
+    const { mark, reject, known, trade, account } = await load({
+      ...recordRefs(run, reading),
+      known: orderRef(source, data.order_id),
+      ...(position === null ? {} : { trade: positionRef(source, position) }),
+      account: ref.account(accountId),
+    });
+    if (account === undefined) throw new Error(`The account ${accountId} is not there.`);
+    const { order, symbol } = await load({
+      ...(known === undefined ? {} : { order: tradingRef.order(known.owner_id) }),
+      ...(data.status === "pending" ? { symbol: tradingRef.symbol(data.symbol) } : {}),
+    });
+    const decision = once(run, reading, { mark, reject }, context.now, (origin) => {
+      const done =
+        data.status === "pending"
+          ? mirrorOrder(account, order, symbol, data, origin, context)
+          : endOrder(order, data, trade?.owner_id ?? null, origin, context);
+      return done.ok ? { ...done, result: { order_id: done.result.id } } : done;
+    });
+    return prepared(decision, context);
+  });
+}
+
+function trySymbol(run: FeedRun, reading: ItemReading, { data }: Extract<ReadItem, { type: "symbol" }>) {
+  return commitDecision<Verdict>(run, async (load, context) => {
+    const { mark, reject, symbol } = await load({
+      ...recordRefs(run, reading),
+      symbol: tradingRef.symbol(data.symbol),
+    });
+    const full = symbol === undefined && (await symbolsOf(run.tenant_id)).length >= limits.trading.max_symbols;
+    const decision = once(run, reading, { mark, reject }, context.now, () => {
+      if (full) {
+        const detail = `A brokerage may have ${limits.trading.max_symbols} symbols.`;
+        return { ok: false, refusal: { code: "too_many_symbols", detail } };
+      }
+      const done = setSymbol(symbol, data, context);
+      return done.ok ? { ...done, result: {} } : done;
+    });
+    return prepared(decision, context);
+  });
+}
+
+/**
+ * A decision about an item that is made once, whatever its number is: what was noted of it before is answered again,
+ * and what is decided now is noted in the same transaction. One that was rejected may come again under another number.
+ */
+function once(
+  run: FeedRun,
+  { raw, dedup, ...reading }: ItemReading,
+  records: Records,
+  now: string,
+  decide: (origin: Origin) => TradingDecision<Made>,
+): TradingDecision<Verdict> {
+  const { source } = run;
+  const { mark, reject } = records;
+  if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
+  if (mark?.status === "rejected" && mark.seq === raw.seq && !run.retried) {
+    const { code, detail, candidates } = mark;
+    const verdict = { status: "rejected", code: code ?? "item_failed", detail: detail ?? "" } as const;
+    return settled(records, { ...verdict, ...(candidates === undefined ? {} : { candidates }) }, now);
+  }
+  const at = (reading.ok ? reading.item.at : undefined) ?? reject?.created_at ?? now;
+  let decision: TradingDecision<Made>;
+  try {
+    decision = decide({ source, at });
+  } catch (error) {
+    const { name, message, stack } = error as Error;
+    const about = { source: source.id, seq: raw.seq, error: name, message, stack };
+    log.error("An item of a feed could not be decided.", about);
+    decision = failed();
+  }
+  if (!decision.ok) return decision;
+  const after = markOf(run, raw.seq, dedup, mark?.created_at ?? now, { status: "applied", made: decision.result });
+  const changes: TradingChange[] = [
+    ...decision.changes,
+    { op: "mark", before: mark, after },
+    ...resolved(records, now),
+  ];
+  return { ...decision, result: { status: "applied", made: decision.result }, changes };
+}
+
+/** Nothing is left to do; a reject whose item was applied under another number is resolved by that. */
+function settled(records: Records, result: Verdict, now: string): TradingDecision<Verdict> {
+  return { ok: true, result, changes: result.status === "duplicate" ? resolved(records, now) : [], events: [] };
+}
+
+function resolved({ reject: before }: Records, now: string): readonly TradingChange[] {
+  if (before === undefined || before.status === "resolved") return [];
+  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
+  const { tries, version } = before;
+  const after: FeedReject = {
+    ...before,
+    status: "resolved",
+    tries: tries + 1,
+    updated_at: now,
+    version: version + 1,
+    expires_at,
+  };
+  return [{ op: "update", entity: "feed_reject", before, after }];
+}
+
+function markOf(
+  { source, tenant_id }: FeedRun,
+  seq: string,
+  [kind, name]: ItemReading["dedup"],
+  created_at: string,
+  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "code" | "detail" | "candidates">>,
+): Dedup {
+  return {
+    tenant_id,
+    source_id: source.id,
+    kind,
+    name,
+    seq,
+    made: {},
+    code: null,
+    detail: null,
+    created_at,
+    expires_at: Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds,
+    ...outcome,
+  };
+}
+
+/**
+ * Puts an item aside with the reason, unless it was applied or put aside meanwhile. The same item under another number
+ * is put aside by itself.
+ */
+async function putAside(run: FeedRun, reading: ItemReading, refusal: Refusal): Promise<FeedResultBody> {
+  const { seq } = reading.raw;
+  const outcome = await commitDecision<Verdict>(run, async (load, context) => {
+    const records = await load(recordRefs(run, reading));
+    return prepared(decideAside(run, reading, records, refusal, context.now), context);
+  });
+  if (outcome.kind !== "done") return deferred(seq, "service_unavailable", "Too many change this item at once.");
+  return resultOf(seq, outcome.result);
+}
+
+function decideAside(
+  run: FeedRun,
+  { raw, dedup }: ItemReading,
+  records: Records,
+  { code, detail, errors = [], extra }: Refusal,
+  now: string,
+): TradingDecision<Verdict> {
+  const named = extra?.["candidates"] as readonly string[] | undefined;
+  const candidates = named === undefined ? {} : { candidates: named };
+  const { mark, reject: known } = records;
+  const { seq } = raw;
+  if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
+  const result: Verdict = { status: "rejected", code, detail, ...candidates };
+  if (mark?.seq === seq && !run.retried) return { ok: true, result, changes: [], events: [] };
+  const after = markOf(run, seq, dedup, mark?.created_at ?? now, result);
+  const kept = Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes ? { seq, type: raw.type } : raw;
+  const reject: FeedReject = {
+    tenant_id: run.tenant_id,
+    source_id: run.source.id,
+    seq,
+    status: "open",
+    item: JSON.stringify(kept),
+    code,
+    detail,
+    errors,
+    ...candidates,
+    tries: (known?.tries ?? 0) + 1,
+    created_at: known?.created_at ?? now,
+    updated_at: now,
+    version: (known?.version ?? 0) + 1,
+  };
+  const written: TradingChange =
+    known === undefined
+      ? { op: "create", entity: "feed_reject", item: reject }
+      : { op: "update", entity: "feed_reject", before: known, after: reject };
+  return { ok: true, result, changes: [{ op: "mark", before: mark, after }, written], events: [] };
+}

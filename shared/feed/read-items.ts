@@ -1,0 +1,63 @@
+import * as z from "zod/mini";
+import { type Refusal, refuseFields } from "../domain/decision.ts";
+import type { DedupName, FeedItem, ItemReading, ReadItem } from "../domain/feed/batch.ts";
+import { checkedValue } from "../http/validate.ts";
+import { limits } from "../limits.ts";
+import { FeedBalanceOperation, type FeedData, FeedExecution, FeedOrder, FeedSwap, FeedSymbol } from "../schema/feed.ts";
+import { TimestampInput } from "../schema/fields.ts";
+
+const Moment = z.optional(TimestampInput);
+
+const schemas = {
+  execution: FeedExecution,
+  order: FeedOrder,
+  swap: FeedSwap,
+  balance_operation: FeedBalanceOperation,
+  symbol: FeedSymbol,
+} as const;
+
+/** Reads an item by its type. What is wrong with it is told of this item alone: it must not hold up the others. */
+export function readFeedItem(given: FeedItem): ItemReading {
+  const raw = wellFormed(given) as FeedItem;
+  const { seq, type, at, data } = raw;
+  const wrong = (refusal: Refusal): ItemReading => ({ raw, dedup: ["item", seq], ok: false, refusal });
+  if (Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes) {
+    return wrong({ code: "payload_too_large", detail: `An item may have ${limits.feed.max_item_bytes} bytes.` });
+  }
+  if (!Object.hasOwn(schemas, type)) {
+    const detail = `must be one of ${Object.keys(schemas).join(", ")}`;
+    return wrong(refuseFields([{ pointer: "#/type", code: "invalid_value", detail }]).refusal);
+  }
+  const moment = checkedValue(Moment, at, "#/at");
+  const checked = checkedValue(schemas[type as keyof FeedData], data, "#/data");
+  if (!moment.ok || !checked.ok) {
+    return wrong(refuseFields([moment, checked].flatMap((each) => (each.ok ? [] : each.errors))).refusal);
+  }
+  const happened = moment.value === undefined ? undefined : new Date(String(moment.value)).toISOString();
+  const item = { seq, type, at: happened, data: checked.value } as ReadItem;
+  return { raw, dedup: dedupOf(item), ok: true, item };
+}
+
+/** The value with U+FFFD for every half of a surrogate pair, which many readers of JSON refuse. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name.toWellFormed(), wellFormed(each)]));
+}
+
+/** What makes an item one of a kind at its source, whatever its number is. */
+function dedupOf(item: ReadItem): DedupName {
+  switch (item.type) {
+    case "execution":
+      return ["deal", item.data.deal_id];
+    case "order":
+      return ["order", JSON.stringify([item.data.order_id, item.data.status, item.at ?? item.seq])];
+    case "swap":
+      return ["swap", JSON.stringify([item.data.position_id, item.data.for_date])];
+    case "balance_operation":
+      return ["operation", item.data.operation_id];
+    case "symbol":
+      return ["item", item.seq];
+  }
+}

@@ -1,0 +1,46 @@
+import { QueryCommand } from "@aws-sdk/lib-dynamodb";
+import type { FeedSource } from "../domain/feed/source.ts";
+import type { TradingDecision } from "../domain/trading/changes.ts";
+import type { SourcePulse } from "../domain/trading/source.ts";
+import { limits } from "../limits.ts";
+import { env } from "../runtime/env.ts";
+import { feedSources } from "../table/entities.ts";
+import { type Committable, loadItems } from "../table/store.ts";
+import { table } from "../table/table.ts";
+import { indexes } from "../table/table-shape.ts";
+import { putNew } from "../table/write.ts";
+import { tradingRef } from "../trading/items.ts";
+
+/** How many sources a tenant has, as far as the index knows yet; not more than are allowed. */
+export async function sourcesOf(tenant: string): Promise<number> {
+  const { name, partition } = indexes.list;
+  const answer = await table.send(
+    new QueryCommand({
+      TableName: env.tableName,
+      IndexName: name,
+      KeyConditionExpression: `${partition} = :partition`,
+      ExpressionAttributeValues: { ":partition": feedSources.all(tenant) },
+      Select: "COUNT",
+      Limit: limits.feed.max_sources,
+    }),
+  );
+  return answer.Count ?? 0;
+}
+
+/** The decision of a new source in the table's form; the claim of its name stays, for its refusal. */
+export function storedSource(decision: TradingDecision<FeedSource>): Committable<FeedSource> {
+  if (!decision.ok) return decision;
+  const claims = decision.changes.filter((change) => change.op === "claim");
+  return { ...decision, changes: [{ op: "prepared", item: putNew(feedSources, decision.result) }, ...claims] };
+}
+
+/** A source with its last sign of life, which is kept under its name. */
+export async function loadSource(
+  tenant: string,
+  id: string,
+): Promise<{ readonly source: FeedSource | undefined; readonly pulse: SourcePulse | undefined }> {
+  const { source } = await loadItems(tenant, { source: tradingRef.feedSource(id) });
+  if (source === undefined) return { source, pulse: undefined };
+  const { pulse } = await loadItems(tenant, { pulse: tradingRef.pulse(source.name) });
+  return { source, pulse };
+}

@@ -1,0 +1,93 @@
+import { DeleteCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { nothingRemoved, type Removed, type Reset } from "../domain/sandbox/reset.ts";
+import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import type { RemovedKind } from "../schema/reset.ts";
+import type { Key } from "../table/entities.ts";
+import { table } from "../table/table.ts";
+import { indexes } from "../table/table-shape.ts";
+
+/** Thrown by a walk that has no time left: what it did not come to the next one finds. */
+export class OutOfTime extends Error {}
+
+/** One walk of a reset through everything that there is, and what it removed so far. */
+export class Walk {
+  readonly beganAt = nowIso();
+  /** The reset as it is stored. */
+  reset: Reset;
+  /** Whether something was seen that cannot be removed yet. */
+  left = false;
+  private readonly counts: Record<RemovedKind, number> = { ...nothingRemoved };
+  private readonly goOn: () => boolean;
+
+  constructor(reset: Reset, goOn: () => boolean) {
+    this.reset = reset;
+    this.goOn = goOn;
+  }
+
+  get tenant(): string {
+    return this.reset.tenant_id;
+  }
+
+  get removed(): Removed {
+    return this.counts;
+  }
+
+  /** Items of a partition of the table, consistently, or of the index `list`, page by page. */
+  async *pages(partition: string, index?: "list"): AsyncGenerator<readonly Record<string, unknown>[]> {
+    const pk = index === undefined ? "pk" : indexes[index].partition;
+    let start: Record<string, unknown> | undefined;
+    do {
+      if (!this.goOn()) throw new OutOfTime("The walk goes on another time.");
+      const answer = await table.send(
+        new QueryCommand({
+          TableName: env.tableName,
+          ...(index === undefined ? { ConsistentRead: true } : { IndexName: indexes[index].name }),
+          KeyConditionExpression: `${pk} = :partition`,
+          ExpressionAttributeValues: { ":partition": partition },
+          ExclusiveStartKey: start,
+          Limit: limits.sandbox.reset_page,
+        }),
+      );
+      if (answer.Items !== undefined && answer.Items.length > 0) yield answer.Items;
+      start = answer.LastEvaluatedKey;
+    } while (start !== undefined);
+  }
+
+  /** Removes items; one that is gone already is not counted. */
+  async remove(kind: RemovedKind, keys: readonly Key[], tableName = env.tableName): Promise<void> {
+    await inParallel(limits.sandbox.reset_parallel, keys, async ({ pk, sk }) => {
+      const answer = await table.send(
+        new DeleteCommand({ TableName: tableName, Key: { pk, sk }, ReturnValues: "ALL_OLD" }),
+      );
+      if (answer.Attributes !== undefined) this.counts[kind] += 1;
+    });
+  }
+
+  /** Removes an item that still is as it was read; false when it is another by now. */
+  async removeIf(key: Key, attribute: string, value: unknown): Promise<boolean> {
+    try {
+      await table.send(
+        new DeleteCommand({
+          TableName: env.tableName,
+          Key: { pk: key.pk, sk: key.sk },
+          ConditionExpression: "#attribute = :value",
+          ExpressionAttributeNames: { "#attribute": attribute },
+          ExpressionAttributeValues: { ":value": value },
+        }),
+      );
+    } catch (error) {
+      if ((error as Error).name === "ConditionalCheckFailedException") return false;
+      throw error;
+    }
+    this.counts.other_items += 1;
+    return true;
+  }
+}
+
+/** The key of an item that was read. */
+export function keyIn(item: Readonly<Record<string, unknown>>): Key {
+  return { pk: String(item["pk"]), sk: String(item["sk"]) };
+}

@@ -1,0 +1,84 @@
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { unchanged } from "../domain/decision.ts";
+import { expireTransaction } from "../domain/move-transaction.ts";
+import { playProvider } from "../domain/sandbox/triggers.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { log } from "../runtime/log.ts";
+import { systemContext } from "../table/context.ts";
+import { overdue, type Swept } from "../table/due.ts";
+import { transactions } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
+import { table } from "../table/table.ts";
+import { indexes } from "../table/table-shape.ts";
+import { commitDecision } from "../trading/commit.ts";
+import { decideTransaction } from "../trading/margin.ts";
+
+/** Whether the provider of the sandbox, or the end of its time, moves a transaction now. */
+function isDue({ provider_at: at, expires_at: end }: Transaction): boolean {
+  const now = nowIso();
+  return at !== undefined && (at <= now || (end !== null && end <= now));
+}
+
+/**
+ * Lets the provider of the sandbox move a transaction as far as it does now. Each move is decided from a new read, so
+ * that whoever comes second, or meets another's move, changes nothing. What is refused now is tried again later.
+ */
+async function provide({ tenant_id, id }: Transaction, remainingMs: () => number): Promise<void> {
+  const newContext = () => systemContext(tenant_id, "sandbox_provider");
+  const outcome = await commitDecision({ tenant_id, newContext, remainingMs }, (load, context) =>
+    decideTransaction(
+      load,
+      context,
+      id,
+      (found, around, at) =>
+        expireTransaction(found, around, at) ?? playProvider(found, around, at) ?? unchanged(found),
+    ),
+  );
+  if (outcome.kind === "refused") await putOff(tenant_id, id);
+}
+
+async function putOff(tenant: string, id: string): Promise<void> {
+  const [found] = (await readKeys([transactions.key(tenant, id)])) as (Transaction | undefined)[];
+  if (found === undefined || !isDue(found)) return;
+  const provider_at = new Date(nowMs() + delayMs(limits.sandbox.provider_retry_seconds)).toISOString();
+  const { due_sk } = transactions.indexesOf({ ...found, provider_at });
+  try {
+    await table.send(
+      new UpdateCommand({
+        TableName: env.tableName,
+        Key: transactions.keyOf(found),
+        UpdateExpression: `SET provider_at = :at, ${indexes.due.sort} = :sk`,
+        ConditionExpression: "version = :version AND provider_at = :before",
+        ExpressionAttributeValues: {
+          ":at": provider_at,
+          ":sk": due_sk,
+          ":version": found.version,
+          ":before": found.provider_at,
+        },
+      }),
+    );
+  } catch (error) {
+    if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
+  }
+}
+
+/** Lets the provider act on every transaction that is due to it. Returns how many it saw, and how many it could not. */
+export async function provideOverdue(goOn: () => boolean, remainingMs: () => number): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("PROVIDER", goOn)) {
+    for (const transaction of (await readKeys(keys)) as (Transaction | undefined)[]) {
+      if (transaction === undefined || !isDue(transaction) || !goOn()) continue;
+      try {
+        await provide(transaction, remainingMs);
+        done += 1;
+      } catch (error) {
+        failed += 1;
+        log.error("The provider could not act.", { transaction_id: transaction.id, error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}

@@ -1,0 +1,321 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import type { Contra } from "../domain/account.ts";
+import type { UniqueKind } from "../domain/decision.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
+import { afterPass, isBefore, monthsUntil, type Reset, withAccounts } from "../domain/sandbox/reset.ts";
+import { seedQuotes, seedSymbols } from "../domain/sandbox/seed.ts";
+import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { StoredRisk } from "../domain/trading/watch.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { timePart } from "../runtime/ids.ts";
+import { log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import type { RemovedKind } from "../schema/reset.ts";
+import { systemContext } from "../table/context.ts";
+import { isDue, overdue, type Swept } from "../table/due.ts";
+import {
+  accounts,
+  balances,
+  clients,
+  contras,
+  exposures,
+  feedRejects,
+  feedSources,
+  type Key,
+  ledgers,
+  orders,
+  outboxes,
+  outboxParts,
+  priceWalks,
+  pulses,
+  quotes,
+  resets,
+  risks,
+  symbols,
+  trades,
+  transactions,
+  uniques,
+  unjoinedLegs,
+} from "../table/entities.ts";
+import { readKeys, transact } from "../table/store.ts";
+import { readItem, table } from "../table/table.ts";
+import { itemOf, updateItem } from "../table/write.ts";
+import { keyIn, OutOfTime, Walk } from "./erase.ts";
+
+const { reset_parallel: parallel, reset_settles_seconds: settleSeconds } = limits.sandbox;
+
+const controlAccounts: readonly Contra["control_account"][] = [
+  "clearing",
+  "payouts",
+  "payouts_in_transit",
+  "fee_income",
+  "realised_pnl",
+  "swap",
+  "commission",
+  "negative_balance",
+  "adjustment",
+  "dividend",
+];
+
+const markers: readonly UniqueKind[] = [
+  "client_email",
+  "client_external_id",
+  "account_number",
+  "platform_login",
+  "transaction_external_id",
+  "provider_reference",
+  "source_name",
+  "source_position",
+  "source_order",
+  "source_operation",
+];
+
+const orderStates = ["pending", "filled", "cancelled", "expired", "rejected"] as const;
+
+/** Who owns a marker, by the prefix of the identifier. */
+const owners: Readonly<Record<string, (tenant: string, id: string) => Key>> = {
+  cli: clients.key,
+  acc: accounts.key,
+  txn: transactions.key,
+  src: feedSources.key,
+  trd: trades.key,
+  ord: orders.key,
+};
+
+/** Whether an item belongs to a client who was there before the reset began. */
+function isOld({ reset }: Walk, item: Readonly<Record<string, unknown>>): boolean {
+  return isBefore(String(item["client_id"]), reset.id);
+}
+
+/** Clients first: no account can be made under one who is gone. */
+async function removeClients(walk: Walk): Promise<void> {
+  for await (const page of walk.pages(clients.all(walk.tenant), "list")) {
+    const old = page.filter((item) => isBefore(String(item["id"]), walk.reset.id));
+    await walk.remove("clients", old.map(keyIn));
+  }
+}
+
+async function removeAccounts(walk: Walk): Promise<void> {
+  for await (const page of walk.pages(accounts.all(walk.tenant), "list")) {
+    const old = page.filter((item) => isOld(walk, item));
+    const noted = withAccounts(walk.reset, old as unknown as readonly { currency: string; created_at: string }[]);
+    if (noted !== walk.reset) {
+      await transact([updateItem(resets, walk.reset, noted)]);
+      walk.reset = noted;
+    }
+    await inParallel(parallel, old, (item) => removeAccount(walk, String(item["id"])));
+  }
+}
+
+/** What the walk through an account's partition leaves: the account and its risk have steps of their own. */
+const kept: ReadonlySet<string> = new Set([accounts.et, outboxes.et, outboxParts.et, risks.et]);
+
+/**
+ * The money first: every posting, hold and trade writes it, so none can come after. The account itself comes last,
+ * because the rest is found by it.
+ */
+async function removeAccount(walk: Walk, id: string): Promise<void> {
+  const { tenant } = walk;
+  await walk.remove("other_items", [balances.key(tenant, id)]);
+  await removeRisk(walk, id);
+  const account = accounts.key(tenant, id);
+  for await (const page of walk.pages(account.pk)) {
+    // Events that are not published yet are: the log of events stays, and ends with them.
+    const others = page.filter(({ et }) => !kept.has(String(et)));
+    await walk.remove("other_items", others.map(keyIn));
+  }
+  for (const partition of [ledgers.partition(tenant, id), unjoinedLegs.partition(tenant, id)]) {
+    for await (const page of walk.pages(partition)) await walk.remove("other_items", page.map(keyIn));
+  }
+  await walk.remove("accounts", [account]);
+}
+
+/** What is remembered of an account's margin, after the entries that it says the exposure index has of it. */
+async function removeRisk(walk: Walk, account_id: string): Promise<void> {
+  const { tenant } = walk;
+  const key = risks.key(tenant, account_id);
+  for (;;) {
+    const [found] = (await readKeys([key])) as (StoredRisk | undefined)[];
+    if (found === undefined) return;
+    const entries = found.triggers.flatMap(({ symbol, down, up }) => [
+      ...(down === null ? [] : [{ symbol, direction: "dn", trigger: down } as const]),
+      ...(up === null ? [] : [{ symbol, direction: "up", trigger: up } as const]),
+    ]);
+    const keys = entries.map((entry) => exposures.keyOf({ ...entry, tenant_id: tenant, account_id }));
+    await walk.remove("other_items", keys);
+    if (await walk.removeIf(key, "version", found.version)) return;
+  }
+}
+
+/** What a list of the tenant holds of clients who were there before. */
+async function removeListed(walk: Walk, kind: RemovedKind, partition: string): Promise<void> {
+  for await (const page of walk.pages(partition, "list")) {
+    await walk.remove(kind, page.filter((item) => isOld(walk, item)).map(keyIn));
+  }
+}
+
+/** What became of single deals is kept by the name of their source, which no other gets, and expires by itself. */
+async function removeSources(walk: Walk): Promise<void> {
+  const { tenant } = walk;
+  for await (const page of walk.pages(feedSources.all(tenant), "list")) {
+    const ids = page.map((item) => String(item["id"])).filter((id) => isBefore(id, walk.reset.id));
+    const found = (await readKeys(ids.map((id) => feedSources.key(tenant, id)))) as (FeedSource | undefined)[];
+    for (const source of found) {
+      if (source === undefined) continue;
+      for await (const rejects of walk.pages(feedRejects.partition(tenant, source.id))) {
+        await walk.remove("other_items", rejects.map(keyIn));
+      }
+      await walk.remove("other_items", [pulses.key(tenant, source.name)], env.volatileTableName);
+      await walk.remove("feed_sources", [feedSources.keyOf(source)]);
+    }
+  }
+}
+
+/** The other side of postings on accounts that are gone. */
+async function removeContras(walk: Walk): Promise<void> {
+  const { tenant, reset } = walk;
+  if (reset.since === null) return;
+  const partitions = monthsUntil(reset.since, nowIso()).flatMap((month) =>
+    reset.currencies.flatMap((currency) =>
+      controlAccounts.flatMap((control) => contras.partitions(tenant, control, currency, month)),
+    ),
+  );
+  await inParallel(parallel, partitions, async (partition) => {
+    for await (const page of walk.pages(partition)) {
+      const gone = await missing(page.map((item) => accounts.key(tenant, String(item["account_id"]))));
+      await walk.remove("other_items", page.filter((_, place) => gone[place]).map(keyIn));
+    }
+  });
+}
+
+/** Which of these items are not there. */
+async function missing(keys: readonly Key[]): Promise<boolean[]> {
+  const distinct = new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key]));
+  const found = await readKeys([...distinct.values()]);
+  const names = [...distinct.keys()];
+  const there = new Set(names.filter((_, place) => found[place] !== undefined));
+  return keys.map(({ pk, sk }) => !there.has(`${pk} ${sk}`));
+}
+
+/**
+ * What was taken is free again once its owner is gone. A marker may be seen before the owner that is written with it,
+ * so a young one without an owner is looked at another time.
+ */
+async function releaseMarkers(walk: Walk): Promise<void> {
+  const { tenant, reset } = walk;
+  const settled = timePart(nowMs() - delayMs(settleSeconds));
+  for (const kind of markers) {
+    for await (const page of walk.pages(uniques.partition(tenant, kind))) {
+      const ids = page.map((item) => String(item["owner_id"]));
+      const gone = await missing(ids.map((id) => ownerKey(tenant, id)));
+      await inParallel(parallel, page, async (item, place) => {
+        const owner = ids[place] ?? "";
+        if (gone[place] !== true) return;
+        if (isBefore(owner, reset.id) || owner.slice(4, 14) < settled)
+          await walk.removeIf(keyIn(item), "owner_id", owner);
+        else walk.left = true;
+      });
+    }
+  }
+}
+
+function ownerKey(tenant: string, id: string): Key {
+  const keyOf = owners[id.slice(0, 3)];
+  if (keyOf === undefined) throw new Error(`Nobody knows where ${id} is stored.`);
+  return keyOf(tenant, id);
+}
+
+/** Brings the market back to what it was at the beginning: each symbol once, by its age. */
+async function restoreMarket(walk: Walk): Promise<void> {
+  const { tenant, reset } = walk;
+  for await (const page of walk.pages(priceWalks.partition(tenant))) {
+    const begun = page.filter((item) => String(item["created_at"]) < reset.created_at);
+    await walk.remove("other_items", begun.map(keyIn));
+  }
+  // A step, or a price that somebody sets, may be under way: what comes back has the last word.
+  if (walk.beganAt < reset.settled_at) return;
+  const now = nowIso();
+  const seed = new Map(seedSymbols(tenant, now).map((symbol) => [symbol.symbol, symbol]));
+  const known = new Map<string, TradingSymbol>();
+  for await (const page of walk.pages(symbols.partition(tenant))) {
+    for (const item of page) {
+      const symbol = readItem<TradingSymbol>(item);
+      known.set(symbol.symbol, symbol);
+    }
+  }
+  const old = [...known.values()].filter(({ created_at }) => created_at < reset.created_at);
+  const foreign = old.filter(({ symbol }) => !seed.has(symbol));
+  // The price first: it is found by its symbol.
+  await walk.remove(
+    "other_items",
+    foreign.map(({ symbol }) => quotes.key(tenant, symbol)),
+    env.volatileTableName,
+  );
+  await walk.remove("other_items", foreign.map(symbols.keyOf));
+  const prices = new Map(seedQuotes(now).map((quote) => [quote.symbol, { ...quote, tenant_id: tenant }]));
+  const due = [...seed.values()].filter(
+    ({ symbol }) => !known.has(symbol) || old.some((each) => each.symbol === symbol),
+  );
+  await inParallel(parallel, due, async (symbol) => {
+    const quote = prices.get(symbol.symbol);
+    if (quote !== undefined) await put(env.volatileTableName, itemOf(quotes, quote));
+    await put(env.tableName, itemOf(symbols, symbol));
+  });
+}
+
+async function put(TableName: string, Item: Record<string, unknown>): Promise<void> {
+  await table.send(new PutCommand({ TableName, Item }));
+}
+
+async function walkThrough(walk: Walk): Promise<void> {
+  const { tenant } = walk;
+  await removeClients(walk);
+  await removeAccounts(walk);
+  await removeListed(walk, "transactions", transactions.all(tenant));
+  await removeListed(walk, "trades", trades.all(tenant));
+  for (const status of orderStates) await removeListed(walk, "orders", orders.inStatus(tenant, status));
+  await removeSources(walk);
+  await removeContras(walk);
+  await releaseMarkers(walk);
+  await restoreMarket(walk);
+}
+
+/**
+ * Walks through everything that a tenant had before its reset began and removes it. Whoever does so again, or at the
+ * same time, finds what is left; a reset that another worker carried on meanwhile is left to that one.
+ */
+async function carryOn(reset: Reset, goOn: () => boolean): Promise<void> {
+  const walk = new Walk(reset, goOn);
+  let whole = true;
+  try {
+    await walkThrough(walk);
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
+    whole = false;
+  }
+  const { beganAt: began_at, removed, left } = walk;
+  const context = systemContext(reset.tenant_id, "sandbox_reset");
+  const after = afterPass(walk.reset, { began_at, whole, left, removed }, settleSeconds, context);
+  await transact([updateItem(resets, walk.reset, after)]);
+  log.info("A reset walked through its brokerage.", { reset_id: reset.id, status: after.status, whole, ...removed });
+}
+
+/** Carries on the resets that are due. Returns how many walks came to an end, and how many could not. */
+export async function resetOverdue(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("RESET", goOn)) {
+    for (const reset of (await readKeys(keys)) as (Reset | undefined)[]) {
+      if (!isDue(reset) || !goOn()) continue;
+      try {
+        await carryOn(reset, goOn);
+        done += 1;
+      } catch (error) {
+        failed += 1;
+        log.error("A reset could not be carried on.", { reset_id: reset.id, error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}

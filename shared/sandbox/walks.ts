@@ -1,0 +1,88 @@
+import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
+import { heldQuote } from "../domain/sandbox/prices.ts";
+import { draftWalk, nextStep, type PriceWalk } from "../domain/sandbox/walk.ts";
+import type { Quote } from "../domain/trading/quote.ts";
+import { isMarketOpen, type TradingSymbol } from "../domain/trading/symbol.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import { isDue, overdue, type Swept } from "../table/due.ts";
+import { type Key, priceWalks } from "../table/entities.ts";
+import { readKeys, transact } from "../table/store.ts";
+import { table } from "../table/table.ts";
+import { itemOf, updateItem } from "../table/write.ts";
+import { readQuoted } from "../trading/market.ts";
+import { replaceQuote } from "../trading/quotes.ts";
+
+/**
+ * Half a step from now: the schedule comes once a step, and a walk that was due a moment after it would wait for the
+ * next one, so that each step took two.
+ */
+function nextWake(): string {
+  return new Date(nowMs() + delayMs(limits.sandbox.walk_step_seconds) / 2).toISOString();
+}
+
+/** Ends the walks of these symbols; whoever sets a price does it before, so that no step comes after it. */
+export async function endWalks(tenant: string, symbols: readonly string[]): Promise<void> {
+  const found = (await readKeys(symbols.map((symbol) => priceWalks.key(tenant, symbol)))) as (PriceWalk | undefined)[];
+  const walking = found.filter((walk) => walk !== undefined);
+  await inParallel(limits.sandbox.parallel, walking, async (walk) => {
+    await table.send(new DeleteCommand({ TableName: env.tableName, Key: priceWalks.keyOf(walk) }));
+  });
+}
+
+/** Lets the price of a symbol walk from this quote on. */
+export async function beginWalk(symbol: TradingSymbol, quote: Quote, seed: string): Promise<void> {
+  const walk = draftWalk(symbol, quote, seed, { now: nowIso(), wake_at: nextWake() });
+  await table.send(new PutCommand({ TableName: env.tableName, Item: itemOf(priceWalks, walk) }));
+}
+
+/** Takes the next step of every walk that is due, as long as `goOn` says so. */
+export async function stepWalks(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("WALK", goOn)) {
+    await inParallel(limits.feed.parallel, keys, async (key) => {
+      try {
+        await step(key);
+        done += 1;
+      } catch (error) {
+        failed += 1;
+        const { name, message } = error as Error;
+        log.error("A price could not walk.", { walk: key.sk, error: name, message });
+      }
+    });
+  }
+  return { done, failed };
+}
+
+/**
+ * Takes one step. The quote is read before the walk: who sets a price ends the walk first, so where the walk is still
+ * there, a price that is set comes after the one that was read, and the step does not take its place.
+ */
+async function step({ pk, sk }: Key): Promise<void> {
+  const [tenant = ""] = pk.split("|");
+  const market = await readQuoted(tenant, [sk]);
+  const [walk] = (await readKeys([{ pk, sk }])) as (PriceWalk | undefined)[];
+  const symbol = market.symbols.get(sk);
+  if (!isDue(walk)) return;
+  const now = nowIso();
+  const over = symbol === undefined || walk.tick >= limits.sandbox.max_walk_steps;
+  if (over) return put(walk, { ...walk, wake_at: null, version: walk.version + 1 });
+  if (!isMarketOpen(symbol, now)) return put(walk, { ...walk, wake_at: nextWake(), version: walk.version + 1 });
+  const { after, price } = nextStep(walk, symbol, now, nextWake());
+  const before = market.quotes.get(sk);
+  const outcome = heldQuote(symbol, before, price, now);
+  if (outcome.ok && !(await replaceQuote(tenant, before, outcome.quote))) return;
+  await put(walk, after);
+}
+
+/** Writes a walk, unless it was ended or taken on meanwhile. */
+async function put(before: PriceWalk, after: PriceWalk): Promise<void> {
+  try {
+    await transact([updateItem(priceWalks, before, after)]);
+  } catch (error) {
+    if ((error as Error).name !== "TransactionCanceledException") throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import type { Account, Balance } from "../domain/account.ts";
+import type { Moment } from "../domain/trading/live.ts";
+import { type Holdings, metricsAt } from "../domain/trading/margin.ts";
+import type { StoredRisk } from "../domain/trading/watch.ts";
+import { accountFilters, keepBy, resourcePage, wordsOf } from "../http/filters.ts";
+import { type ListPlace, pageRequest } from "../http/page.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { accounts, balances, risks } from "../table/entities.ts";
+import { type Page, type PageRequest, pageOfEntries, pageWith } from "../table/list.ts";
+import { readKeys } from "../table/store.ts";
+import { type Held, withPositions } from "./holdings.ts";
+import { readMarket } from "./market.ts";
+
+/** Where accounts are listed by their creation. */
+interface AccountSource {
+  readonly index: "list" | "owner";
+  readonly partition: string;
+}
+
+/** A page of accounts with their open positions, and the prices that all of them are valued at. */
+interface AccountPage extends Moment {
+  readonly page: Page<Holdings>;
+}
+
+/**
+ * A page of accounts. The state of a margin follows from prices, so an account is shown only when it is in a wanted one
+ * now; those that are not normal are looked for among the accounts that were not at their last evaluation.
+ */
+export async function pageOfAccounts(tenant: string, place: ListPlace, source: AccountSource): Promise<AccountPage> {
+  const wanted = wordsOf(place.query, "margin_status");
+  const byProfile = resourcePage(place, accountFilters);
+  const rare = source.index === "list" && wanted !== undefined && !wanted.includes("normal");
+  const page = rare ? await notNormal(tenant, wanted, byProfile) : await profiles(tenant, source, byProfile);
+  const holdings = await withPositions(tenant, page.items);
+  const moment = await momentOf(tenant, holdings);
+  const isWanted = (each: Holdings) =>
+    wanted?.includes(metricsAt(moment.market, each, moment.now).margin_status) ?? true;
+  const found = holdings.map((each) => (isWanted(each) ? each : undefined));
+  return { page: pageWith(page, found), ...moment };
+}
+
+async function profiles(tenant: string, { index, partition }: AccountSource, request: PageRequest) {
+  const page = await pageOfEntries(index, [partition], request, ["id"]);
+  const ids = page.items.map(({ item }) => String(item["id"]));
+  return pageWith(page, await readHeld(tenant, ids));
+}
+
+/** Accounts in these states by what is remembered of them; their own attributes are looked at once they are read. */
+async function notNormal(tenant: string, states: readonly string[], { keep, ...request }: PageRequest) {
+  const partitions = states.map((state) => risks.inStatus(tenant, state));
+  const page = await pageOfEntries("state", partitions, request, ["account_id"]);
+  const ids = page.items.map(({ item }) => String(item["account_id"]));
+  const held = await readHeld(tenant, ids);
+  const kept = (each: Held | undefined) => each !== undefined && (keep?.({ ...each[0] }) ?? true);
+  return pageWith(
+    page,
+    held.map((each) => (kept(each) ? each : undefined)),
+  );
+}
+
+async function readHeld(tenant: string, ids: readonly string[]): Promise<readonly (Held | undefined)[]> {
+  const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
+  return whole<[Account, Balance]>(await readKeys(keys, false), 2);
+}
+
+/** What was read in groups of so many items; a group that lacks one is undefined. */
+function whole<G extends readonly unknown[]>(found: readonly unknown[], size: number): (G | undefined)[] {
+  const groups = Array.from({ length: found.length / size }, (_, at) => found.slice(at * size, (at + 1) * size));
+  return groups.map((group) => (group.includes(undefined) ? undefined : (group as unknown as G)));
+}
+
+async function momentOf(tenant: string, holdings: readonly Holdings[]): Promise<Moment> {
+  const valued = holdings.flatMap(({ positions }) => positions);
+  return { market: await readMarket(tenant, valued), now: nowIso() };
+}
+
+/** A page of the accounts that have a margin level, and the prices that all of them are valued at. */
+interface WatchedPage extends Moment {
+  readonly page: Page<{ readonly holdings: Holdings; readonly risk: StoredRisk }>;
+}
+
+/** A page of accounts by their margin level at the last evaluation, the lowest first. */
+export async function pageOfWatched(tenant: string, place: ListPlace): Promise<WatchedPage> {
+  const request = { ...pageRequest(place, "margin_level"), ...keepBy(place.query, ["margin_status"]) };
+  const page = await pageOfEntries("list", [risks.watched(tenant)], request, ["account_id"]);
+  const keys = page.items.flatMap(({ item }) => {
+    const id = String(item["account_id"]);
+    return [risks.key(tenant, id), accounts.key(tenant, id), balances.key(tenant, id)];
+  });
+  const found = pageWith(page, whole<[StoredRisk, Account, Balance]>(await readKeys(keys, false), 3));
+  const holdings = await withPositions(
+    tenant,
+    found.items.map(([, account, balance]) => [account, balance] as const),
+  );
+  const moment = await momentOf(tenant, holdings);
+  const items = found.items.map(([risk], at) => {
+    const each = holdings[at];
+    return each && { holdings: each, risk };
+  });
+  return { page: pageWith(found, items), ...moment };
+}

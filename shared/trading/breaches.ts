@@ -1,0 +1,49 @@
+import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
+import type { Breach } from "../domain/trading/watch.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { breaches } from "../table/entities.ts";
+import { table } from "../table/table.ts";
+import { itemOf } from "../table/write.ts";
+
+/** Until when each symbol need not be noted again, by tenant and symbol. */
+const noted = new Map<string, number>();
+
+/**
+ * Notes that a symbol's price met triggers, before anybody is sent for: if the messages are lost, and the price stays
+ * where it is, the sweep finds the symbol. Noted a moment ago is noted still, since nobody looks before its time.
+ */
+export async function noteBreach(tenant: string, symbol: string): Promise<void> {
+  const name = `${tenant}|${symbol}`;
+  const now = nowMs();
+  if (now < (noted.get(name) ?? 0)) return;
+  const wake_at = wakeAfter(now);
+  const item = itemOf(breaches, { tenant_id: tenant, symbol, wake_at, looks: 0 });
+  await table.send(new PutCommand({ TableName: env.tableName, Item: item }));
+  noted.delete(name);
+  if (noted.size >= limits.trading.max_symbols) noted.delete([...noted.keys()][0] ?? "");
+  noted.set(name, now + delayMs(limits.margin.noted_again_seconds));
+}
+
+/** When what is sent for at a moment is looked at again, after so many looks that changed nothing. */
+export function wakeAfter(ms: number, looks = 0): string {
+  const { looked_again_seconds: first, looked_again_max_seconds: most } = limits.margin;
+  return new Date(ms + delayMs(Math.min(first * 2 ** looks, most))).toISOString();
+}
+
+/** Forgets a symbol that no account is left beyond, unless it was noted again meanwhile. */
+export async function endBreach(breach: Breach): Promise<void> {
+  try {
+    await table.send(
+      new DeleteCommand({
+        TableName: env.tableName,
+        Key: breaches.keyOf(breach),
+        ConditionExpression: "wake_at = :wake",
+        ExpressionAttributeValues: { ":wake": breach.wake_at },
+      }),
+    );
+  } catch (error) {
+    if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
+  }
+}

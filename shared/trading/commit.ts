@@ -1,0 +1,236 @@
+import type { Account, Balance } from "../domain/account.ts";
+import type { Client } from "../domain/client.ts";
+import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
+import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
+import { underChange } from "../domain/trading/leverage-change.ts";
+import type { Position } from "../domain/trading/position.ts";
+import type { Market } from "../domain/trading/quote.ts";
+import { liquidatorOf } from "../domain/trading/source.ts";
+import { nextToClose } from "../domain/trading/stop-out.ts";
+import type { Trade } from "../domain/trading/trade.ts";
+import {
+  type Evaluated,
+  evaluated,
+  followed,
+  positionsSum,
+  type StoredRisk,
+  type WatchedState,
+} from "../domain/trading/watch.ts";
+import { limits } from "../limits.ts";
+import { pause } from "../runtime/clock.ts";
+import { Unavailable } from "../runtime/unavailable.ts";
+import { clients, trades } from "../table/entities.ts";
+import { backoffMs, type Committable, execute, type Load, type Ref, ref } from "../table/store.ts";
+import { positionsOf } from "./holdings.ts";
+import { tradingRef, writeTrading } from "./items.ts";
+import { readMarket, readMarketWith } from "./market.ts";
+
+/** Further items that a decision asks for, by a name of its own. */
+type Refs = Readonly<Record<string, Ref<unknown>>>;
+type Found<X extends Refs> = {
+  readonly [K in keyof X]: NonNullable<X[K]> extends Ref<infer T> ? T | undefined : never;
+};
+
+/** An account with all that decisions about its trading depend on, read at one moment. */
+export interface AccountState extends WatchedState {
+  readonly account: Account;
+  readonly balance: Balance;
+  readonly positions: readonly Position[];
+  readonly risk: StoredRisk | undefined;
+  readonly client: Client;
+  /** The trades that were asked for, by identifier. */
+  readonly trades: ReadonlyMap<string, Trade>;
+}
+
+/** What a decision needs beyond the account itself; it is known once the account is read. */
+export interface Needs {
+  /** Symbols that it deals in, beside those of the open positions. */
+  readonly symbols?: readonly string[];
+  /** The source that it deals for, where it is one: its sign of life counts for what it opens. */
+  readonly source?: string;
+  /** Trades that it changes. */
+  readonly trades?: readonly string[];
+}
+
+/** A decision about the trading of one account. `decide` may run several times, each time from new reads. */
+export interface TradingRequest<R, X extends Refs> {
+  readonly account_id: string;
+  /** Read together with the account. */
+  readonly refs: X;
+  readonly needs: (state: Omit<AccountState, "client" | "trades">, found: Found<X>) => Needs | Promise<Needs>;
+  readonly decide: (state: AccountState, market: Market, found: Found<X>, context: Context) => TradingDecision<R>;
+}
+
+/**
+ * Makes a decision about the trading of one account, ready to be committed: with everything it depends on read
+ * consistently, and with what follows from it for the account's margin in the same transaction. Two decisions about one
+ * account that has positions always meet at its risk, so the later one is made again.
+ */
+export async function decideTrading<R, X extends Refs>(
+  load: Load,
+  context: Context,
+  request: TradingRequest<R, X>,
+): Promise<Committable<R>> {
+  const read = await readHolder(load, context.tenant_id, request.account_id, request.refs);
+  if (read === undefined) return refuse("account_not_found", "The account does not exist.");
+  const needs = await request.needs(read.state, read.found);
+  const { currency, client_id } = read.state.account;
+  const { symbols = [], trades: ids = [], source } = needs;
+  const named = symbols.map((symbol) => ({ symbol, currency, ...(source === undefined ? {} : { source }) }));
+  const { market, items } = await readMarketWith(
+    context.tenant_id,
+    [...read.state.positions, ...named],
+    [clients.key(context.tenant_id, client_id), ...ids.map((id) => trades.key(context.tenant_id, id))],
+  );
+  const [client, ...found] = items as [Client | undefined, ...(Trade | undefined)[]];
+  if (client === undefined) return refuse("client_not_found", "The client of the account does not exist.");
+  const state = { ...read.state, client, trades: byId(found) };
+  return prepared(followed(state, request.decide(state, market, read.found, context), market, context), context);
+}
+
+/** What came of a decision that nobody waits for on a connection. */
+export type Committed<R> =
+  | {
+      readonly kind: "done";
+      readonly result: R;
+      /** What the commit, or commits, announced, in order. */
+      readonly events: readonly DomainEvent[];
+    }
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+  | { readonly kind: "undecided" };
+
+/** Who decides, and for how long. */
+export interface Attempted {
+  readonly tenant_id: string;
+  readonly newContext: () => Context;
+  readonly remainingMs: () => number;
+}
+
+/** Makes a decision about the trading of one account and commits it, again as long as others come between. */
+export function commitTrading<R, X extends Refs>(
+  attempted: Attempted,
+  request: TradingRequest<R, X>,
+): Promise<Committed<R>> {
+  return commitDecision(attempted, (load, context) => decideTrading(load, context, request));
+}
+
+/**
+ * Evaluates an account at the newest prices until there is nothing left to do now: a margin call, every step of a
+ * liquidation, its re-arming, and the prices at which it is to be looked at again. The same again changes nothing, and
+ * whoever finds a liquidation begun carries it on.
+ */
+export async function evaluateAccount(attempted: Attempted, accountId: string): Promise<Committed<Evaluated>> {
+  const events: DomainEvent[] = [];
+  for (;;) {
+    const step = await commitDecision(attempted, (load, context) => decideEvaluation(load, context, accountId));
+    if (step.kind !== "done") return step;
+    events.push(...step.events);
+    if (!step.result.again || attempted.remainingMs() <= limits.commit.reserve_ms) return { ...step, events };
+  }
+}
+
+async function decideEvaluation(load: Load, context: Context, accountId: string): Promise<Committable<Evaluated>> {
+  const read = await readHolder(load, context.tenant_id, accountId, {});
+  if (read === undefined) return refuse("account_not_found", "The account does not exist.");
+  const { state } = read;
+  const market = await readMarket(context.tenant_id, state.positions);
+  const liquidated_by = liquidatorOf(market, state.positions);
+  const ids = nextToClose({ ...state, liquidated_by }, market, context.now);
+  const trades = await tradesOf(load, ids);
+  return prepared(evaluated(state, market, trades, context), context);
+}
+
+/** Makes a decision and commits it, again as long as others come between. */
+export async function commitDecision<R>(
+  { tenant_id, newContext, remainingMs }: Attempted,
+  decide: (load: Load, context: Context) => Promise<Committable<R>>,
+): Promise<Committed<R>> {
+  let last: Committable<R> | undefined;
+  const nothing = { status: 200, headers: {}, body: "" };
+  const outcome = await execute<R>({
+    tenant_id,
+    newContext,
+    remainingMs,
+    decide: async (load, context) => {
+      last = await decide(load, context);
+      return last;
+    },
+    show: () => nothing,
+    showRefusal: () => ({ reply: nothing, stored: false }),
+  });
+  if (outcome.kind !== "fresh" || last === undefined) return { kind: "undecided" };
+  if (!last.ok) return { kind: "refused", refusal: last.refusal };
+  return { kind: "done", result: last.result, events: last.events };
+}
+
+interface Holder<X extends Refs> {
+  readonly state: Omit<AccountState, "client" | "trades">;
+  readonly found: Found<X>;
+}
+
+/**
+ * An account with its money, its risk and its positions of one moment. DynamoDB may show a transaction on one item
+ * before it shows it on another, so positions whose versions do not add up to what the risk says are read again.
+ */
+export async function readHolder<X extends Refs>(
+  load: Load,
+  tenant: string,
+  accountId: string,
+  refs: X,
+): Promise<Holder<X> | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const [{ found, account, balance, risk }, open] = await Promise.all([
+      readOwn(load, accountId, refs),
+      positionsOf(tenant, accountId),
+    ]);
+    if (account === undefined || balance === undefined) return undefined;
+    const positions = underChange(account, open);
+    const whole = balance.positions === open.length && (risk?.positions_sum ?? 0) === positionsSum(positions);
+    if (whole) return { state: { account, balance, risk, positions, stored: storedOf(open, positions) }, found };
+    if (attempt === limits.commit.decision_tries) throw new Unavailable(`The positions of ${accountId} do not add up.`);
+    await pause(backoffMs(attempt));
+  }
+}
+
+/** The items of positions that are read otherwise than they are stored. */
+function storedOf(open: readonly Position[], read: readonly Position[]): ReadonlyMap<string, Position> {
+  return new Map(open === read ? [] : open.flatMap((item, at) => (item === read[at] ? [] : [[item.id, item]])));
+}
+
+/** The account's own items with the others that are asked for, in one read. */
+async function readOwn<X extends Refs>(load: Load, accountId: string, refs: X) {
+  const own = {
+    own_account: ref.account(accountId),
+    own_balance: ref.balance(accountId),
+    own_risk: tradingRef.risk(accountId),
+  };
+  const { own_account, own_balance, own_risk, ...found } = await load({ ...(refs as Refs), ...own });
+  return {
+    found: found as Found<X>,
+    account: own_account as Account | undefined,
+    balance: own_balance as Balance | undefined,
+    risk: own_risk as StoredRisk | undefined,
+  };
+}
+
+async function tradesOf(load: Load, ids: readonly string[]): Promise<ReadonlyMap<string, Trade>> {
+  if (ids.length === 0) return new Map();
+  return byId(Object.values(await load(Object.fromEntries(ids.map((id) => [id, tradingRef.trade(id)])))));
+}
+
+function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade> {
+  return new Map(found.flatMap((trade) => (trade === undefined ? [] : [[trade.id, trade]])));
+}
+
+/** A decision with its changes in the table's form; uniqueness markers stay as they are, for their refusals. */
+export function prepared<R>(decision: TradingDecision<R>, { tenant_id }: Context): Committable<R> {
+  if (!decision.ok) return decision;
+  const changes = decision.changes.map((change) =>
+    isMarker(change) ? change : ({ op: "prepared", item: writeTrading(change, tenant_id) } as const),
+  );
+  return { ...decision, changes };
+}
+
+function isMarker(change: TradingChange): change is Extract<Change, { op: "claim" | "release" }> {
+  return change.op === "claim" || change.op === "release";
+}

@@ -1,0 +1,52 @@
+import { unchanged } from "../domain/decision.ts";
+import { expireTransaction } from "../domain/move-transaction.ts";
+import { isComplete, type Transaction } from "../domain/transaction.ts";
+import { log } from "../runtime/log.ts";
+import { systemContext } from "../table/context.ts";
+import { overdue, type Swept } from "../table/due.ts";
+import { execute, readKeys, ref } from "../table/store.ts";
+
+const nothing = { status: 200, headers: {}, body: "" };
+
+/**
+ * Fails the transactions that nobody decided on in time and releases what they held. Each is decided from a new read,
+ * so a run that comes twice, or meets a caller's own move, changes nothing. Returns how many expired and how many could
+ * not.
+ */
+export async function expireOverdue(goOn: () => boolean, remainingMs: () => number): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("TXN", goOn)) {
+    for (const transaction of (await readKeys(keys)) as (Transaction | undefined)[]) {
+      if (transaction === undefined || !goOn()) continue;
+      try {
+        if (await expire(transaction, remainingMs)) done += 1;
+      } catch (error) {
+        failed += 1;
+        log.error("A transaction could not expire.", { transaction_id: transaction.id, error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}
+
+async function expire({ id, tenant_id }: Transaction, remainingMs: () => number): Promise<boolean> {
+  let done = false;
+  const outcome = await execute<Transaction | undefined>({
+    tenant_id,
+    newContext: () => systemContext(tenant_id, "expiry"),
+    decide: async (load, context) => {
+      done = false;
+      const { transaction } = await load({ transaction: ref.transaction(id) });
+      if (transaction === undefined) return unchanged(undefined);
+      const account = transaction.account_id;
+      const around = await load({ tenant: ref.tenant(), account: ref.account(account), balance: ref.balance(account) });
+      const decision = isComplete(around) ? expireTransaction(transaction, around, context) : undefined;
+      done = decision?.ok ?? false;
+      return decision ?? unchanged(transaction);
+    },
+    show: () => nothing,
+    showRefusal: () => ({ reply: nothing, stored: false }),
+    remainingMs,
+  });
+  return done && outcome.kind === "fresh";
+}

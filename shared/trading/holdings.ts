@@ -1,0 +1,77 @@
+import type { Account, Balance } from "../domain/account.ts";
+import { underChange } from "../domain/trading/leverage-change.ts";
+import type { Holdings } from "../domain/trading/margin.ts";
+import type { Position } from "../domain/trading/position.ts";
+import { limits } from "../limits.ts";
+import { pause } from "../runtime/clock.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import { accounts, balances, positions } from "../table/entities.ts";
+import { readPartition } from "../table/partition.ts";
+import { backoffMs, readKeys } from "../table/store.ts";
+import { readItem } from "../table/table.ts";
+
+/**
+ * An account with its money and its open positions, in one consistent read of its partition. Undefined when there is no
+ * such account.
+ *
+ * DynamoDB may show a transaction on one item before it shows it on another, so positions that the balance counts
+ * otherwise are read again; what is seen last is shown.
+ */
+export async function readHoldings(tenant: string, accountId: string): Promise<Holdings | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const items = await readPartition(positions.partition(tenant, accountId));
+    const of = <T>(et: string) => items.filter((item) => item["et"] === et).map((item) => readItem<T>(item));
+    const [account] = of<Account>(accounts.et);
+    const [balance] = of<Balance>(balances.et);
+    if (account === undefined || balance === undefined) return undefined;
+    const open = of<Position>(positions.et);
+    const whole = open.length === balance.positions;
+    if (whole || attempt === limits.commit.decision_tries) {
+      return { account, balance, positions: underChange(account, open) };
+    }
+    await pause(backoffMs(attempt));
+  }
+}
+
+/** An account with its money, as lists read them. */
+export type Held = readonly [account: Account, balance: Balance];
+
+/** Accounts by their identifiers, with their money and their open positions; those that do not exist are left out. */
+export async function readAccounts(tenant: string, ids: readonly string[]): Promise<readonly Holdings[]> {
+  const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
+  const found = await readKeys(keys);
+  const pairs = ids.map((_, place) => [found[2 * place], found[2 * place + 1]] as const);
+  const held = pairs.filter(([account, balance]) => account !== undefined && balance !== undefined);
+  return withPositions(tenant, held as unknown as readonly Held[], true);
+}
+
+/** Accounts together with their open positions: one query for each account that has any, side by side. */
+export async function withPositions(
+  tenant: string,
+  held: readonly Held[],
+  consistent = false,
+): Promise<readonly Holdings[]> {
+  const open = new Map<string, readonly Position[]>();
+  const trading = held.filter(([, { positions: count }]) => count > 0);
+  await inParallel(limits.page.queries_at_once, trading, async ([account]) => {
+    open.set(account.id, underChange(account, await positionsOf(tenant, account.id, consistent)));
+  });
+  return held.map(([account, balance]) => ({ account, balance, positions: open.get(account.id) ?? [] }));
+}
+
+/** What a position is: without the keys of its five indexes, which are half of its item, and its facets. */
+const positionAttributes = Object.keys({
+  ...{ id: true, tenant_id: true, account_id: true, client_id: true, trade_id: true, source: true, symbol: true },
+  ...{ side: true, lots: true, open_price: true, currency: true, swap_minor: true, margin_minor: true },
+  ...{ margin_ratio: true, margin_requirement: true, leverage_version: true, stop_loss: true, take_profit: true },
+  ...{ opened_at: true, updated_at: true, version: true },
+} satisfies Record<keyof Position, true>);
+
+/**
+ * The open positions of an account as they are stored, oldest trade first, strongly consistent unless told otherwise.
+ * How they are under a change of leverage its account tells: {@link underChange}.
+ */
+export async function positionsOf(tenant: string, accountId: string, consistent = true): Promise<readonly Position[]> {
+  const options = { prefix: positions.prefix, consistent, attributes: positionAttributes };
+  return (await readPartition(positions.partition(tenant, accountId), options)).map((item) => readItem<Position>(item));
+}

@@ -1,0 +1,116 @@
+import type { UniqueKind } from "../domain/decision.ts";
+import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
+import type { TradingChange, TradingEntity } from "../domain/trading/changes.ts";
+import type { Order } from "../domain/trading/order.ts";
+import type { Position } from "../domain/trading/position.ts";
+import type { Quote } from "../domain/trading/quote.ts";
+import type { SourcePulse } from "../domain/trading/source.ts";
+import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { Trade } from "../domain/trading/trade.ts";
+import type { StoredRisk } from "../domain/trading/watch.ts";
+import { env } from "../runtime/env.ts";
+import {
+  dedups,
+  type Entity,
+  exposures,
+  feedRejects,
+  feedSources,
+  orders,
+  positions,
+  pulses,
+  quotes,
+  risks,
+  symbols,
+  trades,
+  uniques,
+} from "../table/entities.ts";
+import type { Ref } from "../table/store.ts";
+import { itemOf, putNew, type TransactItem, updateItem, writeOf } from "../table/write.ts";
+
+/** References to what trading stores; apart from the others, because most functions never ask for it. */
+export const tradingRef = {
+  symbol: (symbol: string): Ref<TradingSymbol> => ({ keyIn: (tenant) => symbols.key(tenant, symbol) }),
+  quote: (symbol: string): Ref<Quote> => ({ keyIn: (tenant) => ({ ...quotes.key(tenant, symbol), volatile: true }) }),
+  /** The last sign of life of a source, by its name. */
+  pulse: (source: string): Ref<SourcePulse> => ({
+    keyIn: (tenant) => ({ ...pulses.key(tenant, source), volatile: true }),
+  }),
+  trade: (id: string): Ref<Trade> => ({ keyIn: (tenant) => trades.key(tenant, id) }),
+  position: (accountId: string, id: string): Ref<Position> => ({
+    keyIn: (tenant) => positions.key(tenant, accountId, id),
+  }),
+  order: (id: string): Ref<Order> => ({ keyIn: (tenant) => orders.key(tenant, id) }),
+  risk: (accountId: string): Ref<StoredRisk> => ({ keyIn: (tenant) => risks.key(tenant, accountId) }),
+  feedSource: (id: string): Ref<FeedSource> => ({ keyIn: (tenant) => feedSources.key(tenant, id) }),
+  feedReject: (sourceId: string, seq: string): Ref<FeedReject> => ({
+    keyIn: (tenant) => feedRejects.key(tenant, sourceId, seq),
+  }),
+  dedup: (sourceId: string, kind: Dedup["kind"], name: string): Ref<Dedup> => ({
+    keyIn: (tenant) => dedups.key(tenant, sourceId, kind, name),
+  }),
+  /** Who owns a value that belongs to one resource of the tenant. */
+  unique: (kind: UniqueKind, value: string): Ref<{ readonly owner_id: string }> => ({
+    keyIn: (tenant) => uniques.key(tenant, kind, value),
+  }),
+};
+
+const entities: Readonly<Record<TradingEntity, Entity<never>>> = {
+  symbol: symbols,
+  trade: trades,
+  position: positions,
+  order: orders,
+  risk: risks,
+  feed_source: feedSources,
+  feed_reject: feedRejects,
+};
+
+/** The table's form of one change of a trading decision. */
+export function writeTrading(change: TradingChange, tenant: string): TransactItem {
+  switch (change.op) {
+    case "expose":
+      return { Put: { TableName: env.tableName, Item: itemOf(exposures, change.entry) } };
+    case "hide":
+      return { Delete: { TableName: env.tableName, Key: exposures.keyOf(change.entry) } };
+    case "mark":
+      return putMark(change.before, change.after);
+    case "remove":
+      return {
+        Delete: {
+          TableName: env.tableName,
+          Key: positions.keyOf(change.before),
+          ConditionExpression: "version = :version",
+          ExpressionAttributeValues: { ":version": change.before.version },
+        },
+      };
+    case "create":
+      return isTrading(change) ? putNew(entityOf(change), change.item) : writeOf(change, tenant);
+    case "update":
+      return isTrading(change)
+        ? updateItem(entityOf<typeof change.before>(change), change.before, change.after, change.require)
+        : writeOf(change, tenant);
+    default:
+      return writeOf(change, tenant);
+  }
+}
+
+/** Notes what became of an item of a feed. */
+function putMark(before: Dedup | undefined, after: Dedup): TransactItem {
+  const condition =
+    before === undefined
+      ? { ConditionExpression: "attribute_not_exists(pk)" }
+      : {
+          ConditionExpression: "#status = :status AND seq = :seq",
+          ExpressionAttributeNames: { "#status": "status" },
+          ExpressionAttributeValues: { ":status": before.status, ":seq": before.seq },
+        };
+  return { Put: { TableName: env.tableName, Item: itemOf(dedups, after), ...condition } };
+}
+
+function isTrading<C extends { readonly entity: string }>(change: C): change is C & { readonly entity: TradingEntity } {
+  return change.entity in entities;
+}
+
+function entityOf<T extends object = object>({ entity }: { readonly entity: TradingEntity }): Entity<T> {
+  return entities[entity] as Entity<T>;
+}

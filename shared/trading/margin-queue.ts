@@ -1,0 +1,32 @@
+import { env } from "../runtime/env.ts";
+import { sendMessages } from "../runtime/queues.ts";
+
+/** What the margin queue carries: an account to be judged at the newest prices, which are read when it is. */
+export interface MarginMessage {
+  readonly tenant_id: string;
+  readonly account_id: string;
+}
+
+/**
+ * Asks for an evaluation of each of these accounts, which nobody sees before so many whole seconds, not yet shortened
+ * by a time scale. A tenant is a message group, so that the accounts of one keep no other waiting.
+ * @throws Error when SQS did not take some of them in the end
+ */
+export function sendAccounts(tenant: string, accountIds: readonly string[], delaySeconds = 0): Promise<void> {
+  const message = (account_id: string): MarginMessage => ({ tenant_id: tenant, account_id });
+  return sendMessages(
+    env.marginQueueUrl,
+    accountIds.map((id) => ({ body: message(id), group: tenant, delay_seconds: delaySeconds })),
+  );
+}
+
+/** Reads a message of the queue; undefined for one that nobody of ours has sent. */
+export function marginMessageOf(body: string): MarginMessage | undefined {
+  try {
+    const { tenant_id, account_id } = JSON.parse(body) as Partial<MarginMessage>;
+    if (typeof tenant_id !== "string" || typeof account_id !== "string") return undefined;
+    return { tenant_id, account_id };
+  } catch {
+    return undefined;
+  }
+}

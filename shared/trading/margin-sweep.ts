@@ -1,0 +1,127 @@
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import type { Quote } from "../domain/trading/quote.ts";
+import type { Breach, StoredRisk } from "../domain/trading/watch.ts";
+import { limits } from "../limits.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import { isDue, overdue, type Swept } from "../table/due.ts";
+import { breaches, type Entity, risks } from "../table/entities.ts";
+import { loadItems, readKeys } from "../table/store.ts";
+import { table } from "../table/table.ts";
+import { indexes } from "../table/table-shape.ts";
+import { endBreach, wakeAfter } from "./breaches.ts";
+import { exposedTo } from "./exposed-accounts.ts";
+import { tradingRef } from "./items.ts";
+import { sendAccounts } from "./margin-queue.ts";
+
+/**
+ * Sends for the accounts that are due whatever their prices do: a liquidation that nobody carries on, one that could
+ * not begin, and what did not fit the last evaluation. Returns how many were sent for.
+ */
+export async function sweepRisks(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("RISK", goOn)) {
+    for (let start = 0; start < keys.length && goOn(); start += limits.events.due_page) {
+      const found = await readKeys(keys.slice(start, start + limits.events.due_page));
+      const due = (found as (StoredRisk | undefined)[]).filter(isDue);
+      const mine = new Map<string, string[]>();
+      try {
+        await inParallel(limits.webhooks.parallel_writes, due, async (risk) => {
+          if (!(await putOff(risks, risk))) return;
+          mine.set(risk.tenant_id, [...(mine.get(risk.tenant_id) ?? []), risk.account_id]);
+        });
+        for (const [tenant, ids] of mine) {
+          await sendAccounts(tenant, ids);
+          done += ids.length;
+        }
+      } catch (error) {
+        failed += 1;
+        log.error("Accounts wait for their next wake.", { error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}
+
+/**
+ * Looks again at symbols whose price met triggers: the accounts that are still beyond them are sent for again, and a
+ * symbol that has none is forgotten. So a price that stays where it is finds every account that it must be judged for,
+ * whatever messages were lost; those that only another price can help are looked at ever less often. Returns how many
+ * accounts were sent for.
+ */
+export async function sweepBreaches(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("BREACH", goOn)) {
+    const found = ((await readKeys(keys)) as (Breach | undefined)[]).filter(isDue);
+    await inParallel(limits.margin.parallel_symbols, found, async (breach) => {
+      if (!goOn()) return;
+      try {
+        done += await sendBeyond(breach);
+      } catch (error) {
+        failed += 1;
+        const { tenant_id, symbol } = breach;
+        log.error("A symbol could not be looked at again.", { tenant_id, symbol, error: (error as Error).name });
+      }
+    });
+  }
+  return { done, failed };
+}
+
+async function sendBeyond(breach: Breach): Promise<number> {
+  const { tenant_id: tenant, symbol } = breach;
+  const { quote } = await loadItems(tenant, { quote: tradingRef.quote(symbol) });
+  let sent = 0;
+  for await (const accountIds of beyond(tenant, quote)) {
+    // Put off before the first is sent for: of two sweeps at once one does so.
+    if (sent === 0 && !(await putOff(breaches, breach))) return 0;
+    const ids = [...new Set(accountIds)];
+    await sendAccounts(tenant, ids);
+    sent += ids.length;
+  }
+  if (sent === 0) await endBreach(breach);
+  return sent;
+}
+
+async function* beyond(tenant: string, quote: Quote | undefined): AsyncGenerator<readonly string[]> {
+  if (quote !== undefined) yield* exposedTo({ ...quote, tenant_id: tenant });
+}
+
+/** An item that a sweep sends for, and how often it did so in vain where that counts. */
+interface Due {
+  readonly wake_at: string | null;
+  readonly looks?: number;
+}
+
+/**
+ * Moves the wake of an item on; false when somebody else did, or is just deciding on it. That is no change of version:
+ * a decision under way stays as it is.
+ */
+async function putOff<T extends Due>(entity: Entity<T>, item: T): Promise<boolean> {
+  const looks = item.looks === undefined ? undefined : item.looks + 1;
+  const wake_at = wakeAfter(nowMs(), looks);
+  const counted = looks === undefined ? "" : ", looks = :looks";
+  const { due_sk: place } = entity.indexesOf?.({ ...item, wake_at }) ?? {};
+  try {
+    await table.send(
+      new UpdateCommand({
+        TableName: env.tableName,
+        Key: entity.keyOf(item),
+        UpdateExpression: `SET wake_at = :wake, ${indexes.due.sort} = :place${counted}`,
+        ConditionExpression: "wake_at = :before",
+        ExpressionAttributeValues: {
+          ":wake": wake_at,
+          ":place": place,
+          ":before": item.wake_at,
+          ...(looks !== undefined && { ":looks": looks }),
+        },
+      }),
+    );
+    return true;
+  } catch (error) {
+    const { name } = error as Error;
+    if (name === "ConditionalCheckFailedException" || name === "TransactionConflictException") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,114 @@
+import type { DynamoDBRecord } from "aws-lambda";
+import { isSilent } from "../domain/trading/source.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowMs } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import { quotes, type StoredPulse, type StoredQuote } from "../table/entities.ts";
+import { readRawItem } from "../table/table.ts";
+import { noteBreach } from "./breaches.ts";
+import { exposedTo, waitingAccounts } from "./exposed-accounts.ts";
+import { sendAccounts } from "./margin-queue.ts";
+
+/** Something that happened on the market of a tenant, and the records of the stream that told it. */
+interface Happening {
+  /** What it is about; of several that are about the same the last one counts. */
+  readonly name: string;
+  readonly sequences: readonly string[];
+  readonly work: (receivedMs: number) => Promise<void>;
+}
+
+/**
+ * Sends for evaluation the accounts that new prices must be judged for: those whose trigger the newest quote of a
+ * symbol meets, and when a source is heard of again, those that wait for any price. Returns the numbers of the records
+ * that could not be dealt with and are to come again.
+ */
+export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<ReadonlySet<string>> {
+  const receivedMs = nowMs();
+  const happenings = new Map<string, Happening>();
+  for (const record of records) {
+    const next = happeningOf(record);
+    if (next === undefined) continue;
+    const known = happenings.get(next.name)?.sequences ?? [];
+    happenings.set(next.name, { ...next, sequences: [...known, ...next.sequences] });
+  }
+  const failed = new Set<string>();
+  await inParallel(limits.margin.parallel_symbols, [...happenings.values()], async ({ name, sequences, work }) => {
+    await work(receivedMs).catch((error: Error) => {
+      for (const sequence of sequences) failed.add(sequence);
+      log.error("A price could not be watched.", { about: name, error: error.name, message: error.message });
+    });
+  });
+  return failed;
+}
+
+/** What a record tells; undefined when it is nothing that an account is judged for. */
+function happeningOf({ eventName, dynamodb }: DynamoDBRecord): Happening | undefined {
+  const { NewImage: image, OldImage: old, SequenceNumber: sequence = "" } = dynamodb ?? {};
+  if (eventName === "REMOVE" || image === undefined) return undefined;
+  const sequences = [sequence];
+  if (image["et"]?.S === quotes.et) {
+    const quote = readRawItem<StoredQuote>(image);
+    return { name: `${quote.tenant_id} quote ${quote.symbol}`, sequences, work: (at) => watchQuote(quote, at) };
+  }
+  const { tenant_id: tenant, name, heartbeat_at } = readRawItem<StoredPulse>(image);
+  const before = old === undefined ? undefined : readRawItem<StoredPulse>(old);
+  if (!isSilent(before, heartbeat_at)) return undefined;
+  return { name: `${tenant} source ${name}`, sequences, work: (at) => wakeWaiting(tenant, at) };
+}
+
+/** An evaluation reads the newest prices, so whoever is found by an older one is judged by them too. */
+async function watchQuote(quote: StoredQuote, receivedMs: number): Promise<void> {
+  const { tenant_id: tenant, symbol } = quote;
+  for await (const accountIds of exposedTo(quote)) {
+    await noteBreach(tenant, symbol);
+    await wakeAccounts(tenant, accountIds, receivedMs);
+  }
+}
+
+async function wakeWaiting(tenant: string, receivedMs: number): Promise<void> {
+  for await (const accountIds of waitingAccounts(tenant)) await wakeAccounts(tenant, accountIds, receivedMs);
+}
+
+/**
+ * When the last message of each account is seen at the earliest, oldest message first. It only saves messages: what is
+ * forgotten is sent once more.
+ */
+const seenFrom = new Map<string, number>();
+
+/**
+ * Asks for an evaluation of accounts, of each at once and then at most once in a window. A message covers every price
+ * that was there before it is seen: all of the batch that it is sent for, and with a delay what comes until then. One
+ * that may have been seen is followed by another at the end of the window, so that the last price of a burst is judged.
+ */
+async function wakeAccounts(tenant: string, accountIds: readonly string[], receivedMs: number): Promise<void> {
+  const windowMs = delayMs(limits.margin.window_seconds);
+  const now = nowMs();
+  const [first, later]: [string[], string[]] = [[], []];
+  for (const id of new Set(accountIds)) {
+    const last = seenFrom.get(id);
+    if (last !== undefined && (now < last || receivedMs <= last)) continue;
+    const follows = last !== undefined && now < last + windowMs;
+    (follows ? later : first).push(id);
+    remember(id, follows ? now + windowMs : now);
+  }
+  await Promise.all([sendOrForget(tenant, first, 0), sendOrForget(tenant, later, limits.margin.window_seconds)]);
+}
+
+function remember(id: string, ms: number): void {
+  seenFrom.delete(id);
+  seenFrom.set(id, ms);
+  if (seenFrom.size <= limits.margin.remembered_accounts) return;
+  const [oldest] = seenFrom.keys();
+  if (oldest !== undefined) seenFrom.delete(oldest);
+}
+
+async function sendOrForget(tenant: string, ids: readonly string[], delaySeconds: number): Promise<void> {
+  if (ids.length === 0) return;
+  try {
+    await sendAccounts(tenant, ids, delaySeconds);
+  } catch (error) {
+    for (const id of ids) seenFrom.delete(id);
+    throw error;
+  }
+}

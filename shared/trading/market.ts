@@ -1,0 +1,129 @@
+import { type Pair, symbolsNeeded } from "../domain/trading/needs.ts";
+import type { Market, Quote } from "../domain/trading/quote.ts";
+import { internalSource, type SourcePulse } from "../domain/trading/source.ts";
+import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import { limits } from "../limits.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { pulses, quotes, symbols } from "../table/entities.ts";
+import { readPartition } from "../table/partition.ts";
+import { readKeys, type TableKey } from "../table/store.ts";
+import { readItem } from "../table/table.ts";
+
+/** Something that is valued: a symbol on an account of this currency, from a source. A position is one. */
+export interface Valued {
+  readonly symbol: string;
+  readonly currency: string;
+  readonly source?: string;
+}
+
+/** Every symbol of a tenant, by name. */
+export async function symbolsOf(tenant: string): Promise<readonly TradingSymbol[]> {
+  return (await readPartition(symbols.partition(tenant))).map((item) => readItem<TradingSymbol>(item));
+}
+
+/** Which symbols each tenant has, and since when that is known. They are only used to tell which prices to read. */
+const known = new Map<string, { readonly at: number; readonly pairs: readonly Pair[] }>();
+
+/** What tells whether a symbol converts; its sessions and the rest of its terms are most of what it is. */
+const pairAttributes = [
+  "symbol",
+  "calc_mode",
+  "base_currency",
+  "quote_currency",
+  "commission",
+] satisfies (keyof Pair)[];
+
+/** Reads of a tenant's symbols that are under way: accounts that are judged side by side wait for the same one. */
+const reading = new Map<string, Promise<readonly Pair[]>>();
+
+/** What is known of a tenant's symbols, read again when it is old or lacks a name that is asked for. */
+async function pairsOf(tenant: string, names: ReadonlySet<string>): Promise<readonly Pair[]> {
+  const isComplete = (pairs: readonly Pair[]) =>
+    [...names].every((name) => pairs.some(({ symbol }) => symbol === name));
+  const cached = known.get(tenant);
+  const fresh = cached !== undefined && nowMs() - cached.at < limits.trading.symbols_cached_ms;
+  if (fresh && isComplete(cached.pairs)) return cached.pairs;
+  const underWay = reading.get(tenant);
+  const shared = underWay === undefined ? [] : await underWay;
+  return shared.length > 0 && isComplete(shared) ? shared : readPairsOf(tenant);
+}
+
+async function readPairsOf(tenant: string): Promise<readonly Pair[]> {
+  const read = readPartition(symbols.partition(tenant), { attributes: pairAttributes });
+  const made = read.then((items) => items.map((item) => readItem<Pair>(item)));
+  reading.set(tenant, made);
+  const pairs = await made.finally(() => reading.delete(tenant));
+  known.delete(tenant);
+  if (known.size >= limits.trading.symbols_cached_tenants) known.delete([...known.keys()][0] ?? "");
+  known.set(tenant, { at: nowMs(), pairs });
+  return pairs;
+}
+
+/**
+ * The symbols and newest quotes that these depend on, conversion pairs included, and the pulse of every source that one
+ * of them is of, strongly consistent: one read over both tables, and one of the tenant's symbols when they were not
+ * read lately.
+ */
+export async function readMarket(tenant: string, valued: Iterable<Valued>): Promise<Market> {
+  return (await readMarketWith(tenant, valued, [])).market;
+}
+
+/** As {@link readMarket}, and these items in the same read, in the order of their keys. */
+export async function readMarketWith(
+  tenant: string,
+  valued: Iterable<Valued>,
+  keys: readonly TableKey[],
+): Promise<{ readonly market: Market; readonly items: readonly unknown[] }> {
+  const wanted = [...valued];
+  if (wanted.length === 0) return { market: noMarket, items: await readKeys(keys) };
+  const pairs = await pairsOf(tenant, new Set(wanted.map(({ symbol }) => symbol)));
+  const sources = new Set(wanted.flatMap(({ source = internalSource }) => (source === internalSource ? [] : [source])));
+  return readNamed(tenant, symbolsNeeded(pairs, wanted), sources, keys);
+}
+
+const noMarket: Market = { symbols: new Map(), quotes: new Map() };
+
+/** These symbols with their newest quotes: one read for each hundred items. */
+export async function readQuoted(tenant: string, names: Iterable<string>): Promise<Market> {
+  return (await readNamed(tenant, names, [], [])).market;
+}
+
+async function readNamed(
+  tenant: string,
+  names: Iterable<string>,
+  sources: Iterable<string>,
+  others: readonly TableKey[],
+) {
+  const wanted = [...new Set(names)];
+  const found = await readKeys([
+    ...others,
+    ...wanted.map((name) => symbols.key(tenant, name)),
+    ...wanted.map((name) => ({ ...quotes.key(tenant, name), volatile: true })),
+    ...[...new Set(sources)].map((name) => ({ ...pulses.key(tenant, name), volatile: true })),
+  ]);
+  const named = found.slice(others.length);
+  const count = wanted.length;
+  const market: Market = {
+    symbols: byName<TradingSymbol>(named.slice(0, count), ({ symbol }) => symbol),
+    quotes: byName<Quote>(named.slice(count, 2 * count), ({ symbol }) => symbol),
+    sources: byName<SourcePulse>(named.slice(2 * count), ({ name }) => name),
+  };
+  return { market, items: found.slice(0, others.length) };
+}
+
+/** Every symbol of a tenant, with the newest quotes of those that convert one currency into another. */
+export async function readPairs(tenant: string): Promise<Market> {
+  const all = await symbolsOf(tenant);
+  const pairs = all.filter(({ calc_mode }) => calc_mode === "forex");
+  const found = await readKeys(pairs.map(({ symbol }) => ({ ...quotes.key(tenant, symbol), volatile: true })));
+  return {
+    symbols: new Map(all.map((symbol) => [symbol.symbol, symbol])),
+    quotes: byName<Quote>(found, ({ symbol }) => symbol),
+  };
+}
+
+/** What was found of one kind, by its name. */
+function byName<T extends object>(found: readonly unknown[], nameOf: (item: T) => string): Map<string, T> {
+  const items = found.filter((item) => item !== undefined) as T[];
+  return new Map(items.map((item) => [nameOf(item), item]));
+}

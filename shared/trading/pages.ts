@@ -1,0 +1,129 @@
+import type { Account } from "../domain/account.ts";
+import { underChange } from "../domain/trading/leverage-change.ts";
+import type { Moment } from "../domain/trading/live.ts";
+import type { Order } from "../domain/trading/order.ts";
+import type { Position } from "../domain/trading/position.ts";
+import type { Trade } from "../domain/trading/trade.ts";
+import {
+  boundsBy,
+  keepBoth,
+  keepBy,
+  keepWithin,
+  orderFilters,
+  positionFilters,
+  resourcePage,
+  tradeFilters,
+  wordsOf,
+} from "../http/filters.ts";
+import { type ListPlace, pageRequest } from "../http/page.ts";
+import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { accounts, orders, positions, trades } from "../table/entities.ts";
+import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../table/list.ts";
+import { readKeys } from "../table/store.ts";
+import { readMarket } from "./market.ts";
+
+/** Where a page is cut from: the narrowest partitions that hold what is asked for. */
+interface Source {
+  readonly index: ListIndex;
+  readonly partitions: readonly string[];
+}
+
+/** A page of the trades of a tenant or of some accounts of it: all by opening, or the closed ones by their close. */
+export function pageOfTrades(tenant: string, place: ListPlace, accountIds?: readonly string[]): Promise<Page<Trade>> {
+  const { query } = place;
+  const byClose = (query["sort"] ?? "").endsWith("close_at");
+  const [by, other] = byClose ? (["close", "open"] as const) : (["open", "close"] as const);
+  const { index, partitions } = tradesBy(by, tenant, query["status"], accountIds);
+  // What a partition holds by itself needs no filter, and without a filter a page reads no more than it shows.
+  const held = partitions[0] === trades.inState(tenant, "open") ? ["status"] : [];
+  const keep = keepBoth(
+    keepBy(
+      query,
+      tradeFilters.filter((name) => !held.includes(name)),
+    ),
+    keepWithin(query, other),
+  );
+  return pageOfIndex<Trade>(index, partitions, { ...pageRequest(place, "-open_at"), ...boundsBy(query, by), ...keep });
+}
+
+/**
+ * A page of the trades of a client. A trade does not know its client by a key: the accounts, of which there are never
+ * many, are asked for first, and their trades are merged.
+ */
+export async function pageOfClientTrades(tenant: string, place: ListPlace, clientId: string): Promise<Page<Trade>> {
+  const every: PageRequest = { limit: limits.client.max_accounts, descending: false, cursor: undefined };
+  const { items } = await pageOfEntries("owner", [accounts.ofClient(tenant, clientId)], every, ["id"]);
+  const wanted = place.query["account_id"];
+  const own = items.map(({ item }) => String(item["id"])).filter((id) => wanted === undefined || id === wanted);
+  return pageOfTrades(tenant, place, own);
+}
+
+function tradesBy(
+  by: "open" | "close",
+  tenant: string,
+  status: string | undefined,
+  accountIds: readonly string[] | undefined,
+): Source {
+  if (accountIds !== undefined) {
+    return by === "close"
+      ? { index: "client", partitions: accountIds.map((id) => trades.closedOfAccount(tenant, id)) }
+      : { index: "owner", partitions: accountIds.map((id) => trades.ofAccount(tenant, id)) };
+  }
+  if (by === "close") return { index: "state", partitions: [trades.inState(tenant, "closed")] };
+  return status === "open"
+    ? { index: "state", partitions: [trades.inState(tenant, "open")] }
+    : { index: "list", partitions: [trades.all(tenant)] };
+}
+
+/** A page of open positions, and the prices that all of them are valued at. */
+export interface ValuedPage extends Moment {
+  readonly page: Page<Position>;
+}
+
+/**
+ * A page of the open positions of a tenant, or of one account of it. Their index tells which prices they need, so the
+ * positions, their accounts and the prices are read side by side.
+ */
+export async function pageOfPositions(tenant: string, place: ListPlace, accountId?: string): Promise<ValuedPage> {
+  const { query } = place;
+  const symbols = wordsOf(query, "symbol");
+  const { index, partitions }: Source =
+    accountId !== undefined
+      ? { index: "owner", partitions: [positions.ofAccount(tenant, accountId)] }
+      : symbols !== undefined
+        ? { index: "state", partitions: symbols.map((symbol) => positions.ofSymbol(tenant, symbol)) }
+        : { index: "list", partitions: [positions.all(tenant)] };
+  const filters = index === "state" ? positionFilters.filter((name) => name !== "symbol") : positionFilters;
+  const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...keepBy(query, filters) };
+  const page = await pageOfEntries(index, partitions, request, ["account_id", "currency", "facets"]);
+  const needs = page.items.map(({ item }) => ({
+    symbol: String(item["symbol"]),
+    currency: String(item["currency"]),
+    source: String(item["source"]),
+  }));
+  const keys = page.items.flatMap(({ key, item }) => [key, accounts.key(tenant, String(item["account_id"]))]);
+  const [found, market] = await Promise.all([readKeys(keys, false), readMarket(tenant, needs)]);
+  const shown = page.items.map((_, at) => {
+    const [position, account] = found.slice(2 * at, 2 * at + 2) as [Position | undefined, Account | undefined];
+    return position && account && underChange(account, [position])[0];
+  });
+  return { page: pageWith(page, shown), market, now: nowIso() };
+}
+
+/** A page of the orders of a tenant, or of one account of it: pending ones unless another status is asked for. */
+export function pageOfOrders(tenant: string, place: ListPlace, accountId?: string): Promise<Page<Order>> {
+  const statuses = wordsOf(place.query, "status") ?? ["pending"];
+  const request = resourcePage(place, orderFilters);
+  return accountId === undefined
+    ? pageOfIndex<Order>(
+        "list",
+        statuses.map((status) => orders.inStatus(tenant, status)),
+        request,
+      )
+    : pageOfIndex<Order>(
+        "owner",
+        statuses.map((status) => orders.ofAccount(tenant, accountId, status)),
+        request,
+      );
+}

@@ -1,0 +1,102 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import { epochFault, type FeedSource } from "../domain/feed/source.ts";
+import type { Market, Quote } from "../domain/trading/quote.ts";
+import { acceptTick } from "../domain/trading/tick.ts";
+import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import type { FeedQuoteReceiptBody, FeedQuotesBody } from "../schema/feed.ts";
+import { quotes } from "../table/entities.ts";
+import { table } from "../table/table.ts";
+import { itemOf } from "../table/write.ts";
+import { readQuoted } from "./market.ts";
+
+type Result = FeedQuoteReceiptBody["results"][number];
+type Price = FeedQuotesBody["quotes"][number];
+
+/** Who sends prices, and the epoch that their numbers belong to. */
+interface Sender {
+  readonly source: FeedSource;
+  readonly epoch: number;
+}
+
+/**
+ * Writes prices of a source: of each symbol the last one that can be the quote, with the last number that the source
+ * sent. What another call wrote meanwhile is read again, so that no number and no high or low of the day is lost.
+ */
+export async function writeQuotes(sender: Sender, prices: readonly Price[]): Promise<Result[]> {
+  const fault = epochFault(sender.source, sender.epoch);
+  if (fault !== undefined) return prices.map(({ symbol, seq }) => ({ symbol, seq, status: "refused", code: fault }));
+  const tenant = sender.source.tenant_id;
+  const bySymbol = new Map<string, number[]>();
+  for (const [place, { symbol }] of prices.entries()) {
+    bySymbol.set(symbol, [...(bySymbol.get(symbol) ?? []), place]);
+  }
+  const market = await readQuoted(tenant, bySymbol.keys());
+  const results: Result[] = [];
+  await inParallel(limits.feed.parallel, [...bySymbol], async ([symbol, places]) => {
+    const own = places.map((place) => prices[place] as Price);
+    const outcomes = await writeSymbol(sender, symbol, own, market);
+    for (const [index, place] of places.entries()) results[place] = outcomes[index] as Result;
+  });
+  return results;
+}
+
+async function writeSymbol(sender: Sender, symbol: string, prices: readonly Price[], first: Market): Promise<Result[]> {
+  const tenant = sender.source.tenant_id;
+  let market = first;
+  for (let attempt = 1; ; attempt += 1) {
+    const before = market.quotes.get(symbol);
+    const { quote, results } = decided(market, sender, symbol, prices);
+    if (quote === undefined || quote === before || (await replaceQuote(tenant, before, quote))) return results;
+    if (attempt === limits.feed.quote_tries) {
+      return results.map((each) =>
+        each.status === "accepted" || each.status === "put_aside"
+          ? { ...each, status: "ignored", code: "overtaken" }
+          : each,
+      );
+    }
+    market = await readQuoted(tenant, [symbol]);
+  }
+}
+
+/** What a quote becomes of prices in the order they came, and what each of them did. */
+function decided(market: Market, { source, epoch }: Sender, symbol: string, prices: readonly Price[]) {
+  const terms = market.symbols.get(symbol);
+  let quote = market.quotes.get(symbol);
+  const results = prices.map(({ bid, ask, time, seq }): Result => {
+    if (terms === undefined) return { symbol, seq, status: "refused", code: "symbol_not_found" };
+    const tick = { bid, ask, time: new Date(time).toISOString(), sequence: seq, source: source.name, epoch };
+    const outcome = acceptTick(terms, quote, tick, nowIso());
+    quote = outcome.ok ? outcome.quote : (outcome.memory ?? quote);
+    if (outcome.ok) return { symbol, seq, status: "accepted" };
+    const { reason: code } = outcome;
+    return { symbol, seq, status: code === "deviation_unconfirmed" ? "put_aside" : "refused", code };
+  });
+  return { quote, results };
+}
+
+/** Writes a quote in the place of the one that was read; false when the item was written since. */
+export async function replaceQuote(tenant: string, before: Quote | undefined, quote: Quote): Promise<boolean> {
+  const condition =
+    before === undefined
+      ? { ConditionExpression: "attribute_not_exists(pk)" }
+      : {
+          ConditionExpression: `received_at = :received AND ${
+            before.version === undefined ? "attribute_not_exists(version)" : "version = :version"
+          }`,
+          ExpressionAttributeValues: {
+            ":received": before.received_at,
+            ...(before.version !== undefined && { ":version": before.version }),
+          },
+        };
+  const item = itemOf(quotes, { ...quote, version: (before?.version ?? 0) + 1, tenant_id: tenant });
+  try {
+    await table.send(new PutCommand({ TableName: env.volatileTableName, Item: item, ...condition }));
+    return true;
+  } catch (error) {
+    if ((error as Error).name === "ConditionalCheckFailedException") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,26 @@
+import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { Request } from "../http/exchange.ts";
+import { HttpProblem } from "../http/problem.ts";
+import { symbolPattern } from "../schema/symbol.ts";
+
+const wholeName = new RegExp(`^${symbolPattern}$`);
+
+/**
+ * The name of the symbol that a path names.
+ * @throws HttpProblem `symbol_not_found` when no symbol can have it
+ */
+export function symbolName(path: Request<undefined>["path"]): string {
+  const name = path["symbol"] ?? "";
+  if (!wholeName.test(name)) throw noSymbol();
+  return name;
+}
+
+/** There is no such symbol. */
+export function noSymbol(): HttpProblem {
+  return new HttpProblem("symbol_not_found", "There is no such symbol.");
+}
+
+/** A symbol that nobody has quoted yet: its first price may come any moment. */
+export function noQuote(symbol: TradingSymbol): HttpProblem {
+  return new HttpProblem("no_quote", `${symbol.symbol} has no price yet.`, { headers: { "Retry-After": "1" } });
+}

@@ -1,0 +1,264 @@
+import { DeleteCommand, QueryCommand, TransactWriteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { cancelled, type Delivery, isOpen, isWanted, messageOf, type Wake, wakeUp } from "../domain/delivery.ts";
+import { restsOn, restUntil } from "../domain/delivery-lane.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { chance } from "../runtime/ids.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import { type DeliveryQueue, type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
+import { isDue, overdue, type Swept } from "../table/due.ts";
+import { deliveries, webhookHealths, webhooks } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
+import { table } from "../table/table.ts";
+import { indexes } from "../table/table-shape.ts";
+import { updateItem } from "../table/write.ts";
+import { letRest, putCrash } from "./deliveries.ts";
+
+const { partition: duePk, sort: dueSk } = indexes.due;
+const toRest = `SET wake_at = :wake REMOVE resting, ${duePk}, ${dueSk}`;
+
+/**
+ * Wakes the deliveries that are due: those whose time comes within the horizon, and those whose message or worker was
+ * lost. Each is put off and then sent, so two sweeps at once send it once. Returns how many messages were sent, and how
+ * many deliveries could not be woken.
+ */
+export async function wakeDeliveries(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("DLV", goOn)) {
+    // In small steps: what is put off and not sent, because the function ends, waits for its next wake.
+    for (let start = 0; start < keys.length && goOn(); start += limits.events.due_page) {
+      const found = await readKeys(keys.slice(start, start + limits.events.due_page));
+      const woken = await wakeAll((found as (Delivery | undefined)[]).filter(isDue));
+      done += woken.done;
+      failed += woken.failed;
+    }
+  }
+  return { done, failed };
+}
+
+/**
+ * Puts deliveries off and sends their messages; of an endpoint that is closed only the first. `delayOf` says how many
+ * seconds a message is held back by its place.
+ */
+async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0): Promise<Swept> {
+  const messages: { queue: DeliveryQueue; message: OutgoingDelivery }[] = [];
+  let failed = 0;
+  const healths = await healthsOf(due);
+  const probed = new Set<string>();
+  await inParallel(limits.webhooks.parallel_writes, [...due.entries()], async ([place, delivery]) => {
+    const { endpoint_id } = delivery;
+    const wake = wakeUp(delivery, nowMs(), delayMs);
+    const overdue = wake.do === "send" && wake.delay_seconds === 0;
+    const health = healths.get(endpoint_id);
+    if (overdue && restsOn(health, probed.has(endpoint_id))) return restOn(delivery, health);
+    if (overdue) probed.add(endpoint_id);
+    const message = await putOff(delivery, overdue ? heldBack(wake, delayOf(place)) : wake);
+    if (message !== undefined) messages.push(message);
+  }).catch((error: unknown) => {
+    failed += 1;
+    log.error("Deliveries could not be woken.", { error: (error as Error).name });
+  });
+  return { done: await sendAll(messages), failed };
+}
+
+function heldBack(wake: Extract<Wake, { do: "send" }>, delay_seconds: number): Wake {
+  const wakeAt = new Date(Date.parse(wake.wake_at) + delayMs(delay_seconds)).toISOString();
+  return { ...wake, delay_seconds, wake_at: wakeAt };
+}
+
+async function healthsOf(due: readonly Delivery[]): Promise<ReadonlyMap<string, WebhookHealth>> {
+  const keys = new Map(
+    due.map(({ tenant_id, endpoint_id }) => [endpoint_id, webhookHealths.key(tenant_id, endpoint_id)]),
+  );
+  const found = (await readKeys([...keys.values()])) as (WebhookHealth | undefined)[];
+  return new Map(found.flatMap((health) => (health === undefined ? [] : [[health.endpoint_id, health]])));
+}
+
+function restOn(delivery: Delivery, health: WebhookHealth | undefined): Promise<void> {
+  const until = restUntil(delivery, health?.closed_until ?? nowIso(), { nowMs: nowMs(), delayMs, chance: chance() });
+  return letRest(delivery, until);
+}
+
+/**
+ * Wakes what rests of an endpoint that was closed and accepted something since, page by page within the function's
+ * time, and at the pace of the endpoint: all at once they would keep those waiting that come after them. What was woken
+ * rests no more, so a sweep that goes on sends nothing twice. Returns whether all of them are awake.
+ */
+export async function wakeResting(tenant: string, endpointId: string, goOn: () => boolean): Promise<boolean> {
+  const { max_delay_seconds } = limits.queues;
+  let whole = true;
+  let woken = 0;
+  for (const partition of deliveries.ofEndpoint(tenant, endpointId, ["pending", "retrying"])) {
+    let start: Record<string, unknown> | undefined;
+    do {
+      const first = woken;
+      const delayOf = (place: number) => Math.floor((first + place) / limits.webhooks.woken_per_second);
+      if (!goOn() || delayOf(limits.events.due_page) > max_delay_seconds) return false;
+      const page = await openDeliveries(partition, start);
+      const found = (await readKeys(page.keys)) as (Delivery | undefined)[];
+      const resting = found.filter((item) => item?.resting === true) as Delivery[];
+      const { failed } = await wakeAll(resting, delayOf);
+      woken += resting.length;
+      whole &&= failed === 0;
+      start = page.next;
+    } while (start !== undefined);
+  }
+  return whole;
+}
+
+/** Moves the wake of a delivery on, and returns the message to send if this sweep was the one that did so. */
+async function putOff(
+  delivery: Delivery,
+  wake: Wake,
+): Promise<{ queue: DeliveryQueue; message: OutgoingDelivery } | undefined> {
+  const wakeAt = wake.do === "rest" ? null : wake.wake_at;
+  const { due_pk, due_sk } = deliveries.indexesOf({ ...delivery, wake_at: wakeAt });
+  const rest = wakeAt === null;
+  try {
+    await table.send(
+      new UpdateCommand({
+        TableName: env.tableName,
+        Key: deliveries.keyOf(delivery),
+        UpdateExpression: rest ? toRest : `SET wake_at = :wake, ${duePk} = :pk, ${dueSk} = :sk REMOVE resting`,
+        ConditionExpression: "wake_at = :before AND attempt = :attempt",
+        ExpressionAttributeValues: {
+          ":wake": wakeAt,
+          ":before": delivery.wake_at,
+          ":attempt": delivery.attempt,
+          ...(rest ? {} : { ":pk": due_pk, ":sk": due_sk }),
+        },
+      }),
+    );
+  } catch (error) {
+    if ((error as Error).name === "ConditionalCheckFailedException") return undefined;
+    throw error;
+  }
+  if (wake.do !== "send") return undefined;
+  return { queue: wake.queue, message: { ...messageOf(delivery), delay_seconds: wake.delay_seconds } };
+}
+
+async function sendAll(messages: readonly { queue: DeliveryQueue; message: OutgoingDelivery }[]): Promise<number> {
+  let sent = 0;
+  for (const queue of new Set(messages.map((each) => each.queue))) {
+    const own = messages.filter((each) => each.queue === queue).map(({ message }) => message);
+    try {
+      await sendDeliveries(queue, own);
+      sent += own.length;
+    } catch (error) {
+      countMetric("DeliveryMessageFailed");
+      log.error("Deliveries wait for their next wake.", { deliveries: own.length, error: (error as Error).name });
+    }
+  }
+  return sent;
+}
+
+/**
+ * Cancels what was on its way to endpoints that were switched off or deleted, page by page within the function's time,
+ * and ends an endpoint's wake when nothing is left. A worker that meets such a delivery cancels it too. Returns how
+ * many deliveries were cancelled, and how many endpoints could not be dealt with.
+ */
+export async function cancelUnwanted(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("WEBHOOK", goOn)) {
+    for (const endpoint of (await readKeys(keys)) as (WebhookEndpoint | undefined)[]) {
+      if (!isDue(endpoint) || !goOn()) continue;
+      try {
+        done += await cancelOf(endpoint, goOn);
+      } catch (error) {
+        failed += 1;
+        log.error("Deliveries could not be cancelled.", { endpoint_id: endpoint.id, error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}
+
+async function cancelOf(endpoint: WebhookEndpoint, goOn: () => boolean): Promise<number> {
+  let count = 0;
+  let left = false;
+  const partitions = deliveries.ofEndpoint(endpoint.tenant_id, endpoint.id, ["pending", "retrying"]);
+  for (const partition of partitions) {
+    let start: Record<string, unknown> | undefined;
+    do {
+      const page = await openDeliveries(partition, start);
+      const found = (await readKeys(page.keys)) as (Delivery | undefined)[];
+      const unwanted = found.filter((item) => item !== undefined && isOpen(item) && !isWanted(item, endpoint));
+      await inParallel(limits.webhooks.parallel_writes, unwanted as Delivery[], async (delivery) => {
+        if (await cancel(delivery)) count += 1;
+        else left = true;
+      });
+      start = page.next;
+    } while (start !== undefined && goOn());
+    left ||= start !== undefined;
+  }
+  await settle(endpoint, left);
+  return count;
+}
+
+async function openDeliveries(partition: string, start: Record<string, unknown> | undefined) {
+  const { name, partition: pk } = indexes.state;
+  const answer = await table.send(
+    new QueryCommand({
+      TableName: env.tableName,
+      IndexName: name,
+      KeyConditionExpression: `${pk} = :partition`,
+      ExpressionAttributeValues: { ":partition": partition },
+      ExclusiveStartKey: start,
+      Limit: limits.events.due_page,
+    }),
+  );
+  const keys = (answer.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) }));
+  return { keys, next: answer.LastEvaluatedKey };
+}
+
+/** Cancels a delivery unless a worker has it; that one records its attempt first. */
+async function cancel(delivery: Delivery): Promise<boolean> {
+  const now = nowIso();
+  if (delivery.lease_until !== null) {
+    if (delivery.lease_until > now) return false;
+    // Its worker died and may have posted: a call that was made is on record, however the delivery ends.
+    await putCrash(delivery);
+  }
+  try {
+    const change = updateItem(deliveries, delivery, cancelled(delivery, now));
+    await table.send(new TransactWriteCommand({ TransactItems: [change] }));
+    return true;
+  } catch (error) {
+    if ((error as Error).name !== "TransactionCanceledException") throw error;
+    return false;
+  }
+}
+
+/** Ends the endpoint's wake, or looks again in a while; one that was changed meanwhile stays due as it is. */
+async function settle(endpoint: WebhookEndpoint, left: boolean): Promise<void> {
+  const condition = {
+    TableName: env.tableName,
+    Key: webhooks.keyOf(endpoint),
+    ConditionExpression: "version = :version AND wake_at = :before",
+  };
+  const values = { ":version": endpoint.version, ":before": endpoint.wake_at };
+  const later = new Date(nowMs() + delayMs(limits.webhooks.lost_after_seconds)).toISOString();
+  const { due_sk } = webhooks.indexesOf({ ...endpoint, wake_at: later });
+  try {
+    if (!left && endpoint.status === "deleted") {
+      const { tenant_id, id } = endpoint;
+      await table.send(new DeleteCommand({ TableName: env.tableName, Key: webhookHealths.key(tenant_id, id) }));
+      await table.send(new DeleteCommand({ ...condition, ExpressionAttributeValues: values }));
+      return;
+    }
+    await table.send(
+      new UpdateCommand({
+        ...condition,
+        UpdateExpression: left
+          ? `SET wake_at = :wake, ${dueSk} = :sk`
+          : `SET wake_at = :wake REMOVE ${duePk}, ${dueSk}`,
+        ExpressionAttributeValues: { ...values, ":wake": left ? later : null, ...(left ? { ":sk": due_sk } : {}) },
+      }),
+    );
+  } catch (error) {
+    if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
+  }
+}

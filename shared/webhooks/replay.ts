@@ -1,0 +1,139 @@
+import { DeleteCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
+import type { Replay, WebhookEndpoint } from "../domain/webhook.ts";
+import { addressees, putDelivery, sendOrLeave } from "../events/fan-out.ts";
+import { limits } from "../limits.ts";
+import { delayMs, nowIso } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import type { OutgoingDelivery } from "../runtime/queues.ts";
+import { overdue, type Swept } from "../table/due.ts";
+import { deliveries, deliveryId, events, type PublishedEvent, replays } from "../table/entities.ts";
+import { lastSequence } from "../table/sequences.ts";
+import { readKeys } from "../table/store.ts";
+import { readItem, table } from "../table/table.ts";
+
+/** What of an event is looked at before it is sent again. */
+type Glance = Pick<PublishedEvent, "sequence" | "type" | "account_id" | "created_at">;
+
+/** Which events are asked for: above a number, or from a moment on, and up to a moment. Moments in RFC 3339. */
+export interface EventRange {
+  readonly after_sequence?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/**
+ * The next events of a range that an endpoint subscribes to, by their numbers; strongly consistent. Looks at a thousand
+ * at most: `next` is the last number that was looked at, null when the end is reached.
+ */
+export async function eventsToReplay(
+  endpoint: WebhookEndpoint,
+  { after_sequence, from, to }: EventRange,
+): Promise<{ readonly sequences: readonly number[]; readonly next: number | null }> {
+  const tenant = endpoint.tenant_id;
+  const last = await lastSequence(tenant);
+  const after = after_sequence === undefined ? await lastBefore(tenant, from ?? "", last) : Number(after_sequence);
+  const seen = await glances(tenant, after, last);
+  const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
+  const within = seen.filter(({ created_at }) => Date.parse(created_at) >= low && Date.parse(created_at) < high);
+  const owedTo = await addressees(tenant, [endpoint], within);
+  const reached = seen.length < limits.webhooks.replay_max_events ? last : (seen.at(-1)?.sequence ?? last);
+  return {
+    sequences: within.filter((event) => owedTo(event).length > 0).map(({ sequence }) => sequence),
+    next: reached < last ? reached : null,
+  };
+}
+
+async function glances(tenant: string, after: number, last: number): Promise<readonly Glance[]> {
+  const found: Glance[] = [];
+  const partitionOf = (sequence: number) => Math.floor(sequence / events.per_partition);
+  for (let number = partitionOf(after + 1); number <= partitionOf(last); number += 1) {
+    let start: Record<string, unknown> | undefined;
+    do {
+      const answer = await table.send(
+        new QueryCommand({
+          TableName: env.tableName,
+          ConsistentRead: true,
+          KeyConditionExpression: "pk = :partition AND sk > :after",
+          ExpressionAttributeValues: {
+            ":partition": events.partition(tenant, number * events.per_partition),
+            ":after": events.sortOf(after),
+          },
+          ProjectionExpression: "#s, #t, #a, #c",
+          ExpressionAttributeNames: { "#s": "sequence", "#t": "type", "#a": "account_id", "#c": "created_at" },
+          ExclusiveStartKey: start,
+          Limit: limits.webhooks.replay_max_events - found.length,
+        }),
+      );
+      found.push(...(answer.Items ?? []).map((item) => readItem<Glance>(item)));
+      if (found.length >= limits.webhooks.replay_max_events) return found;
+      start = answer.LastEvaluatedKey;
+    } while (start !== undefined);
+  }
+  return found;
+}
+
+/**
+ * The last number below which nothing can have happened at the moment or later: what was published before it had
+ * happened before it. Found by halving, since the moment of publication rises with the number.
+ */
+async function lastBefore(tenant: string, moment: string, last: number): Promise<number> {
+  const wanted = Date.parse(moment) - limits.webhooks.publisher_skew_ms;
+  let [low, high] = [1, last + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [found] = (await readKeys([events.key(tenant, middle)])) as (PublishedEvent | undefined)[];
+    // An event that is gone was published long ago.
+    if (found === undefined || Date.parse(found.published_at) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/**
+ * Makes the deliveries of a replay and sends their messages, in small steps while `goOn` says so, and then removes the
+ * item by which it was to be found. Run again it makes nothing twice: a delivery is named by the request.
+ */
+export async function runReplay(replay: Replay, goOn: () => boolean): Promise<boolean> {
+  const { tenant_id, endpoint_id, redelivery } = replay;
+  const endpoint = { id: endpoint_id, tenant_id, epoch: replay.endpoint_epoch };
+  for (let start = 0; start < replay.sequences.length; start += limits.events.due_page) {
+    if (!goOn()) return false;
+    const numbers = replay.sequences.slice(start, start + limits.events.due_page);
+    const found = await readKeys(numbers.map((sequence) => events.key(tenant_id, sequence)));
+    const again = found.filter((event) => event !== undefined) as PublishedEvent[];
+    const firsts = again.map((event) => deliveryId(event.id, endpoint_id, 0));
+    const known = await readKeys(firsts.map((id) => deliveries.key(tenant_id, id)));
+    const messages: OutgoingDelivery[] = [];
+    await inParallel(limits.webhooks.parallel_writes, again, async (event, index) => {
+      const first = (known[index] as Delivery | undefined)?.id ?? null;
+      const id = deliveryId(event.id, endpoint_id, redelivery);
+      const made = await putDelivery(
+        draftDelivery(id, endpoint, event, nowIso(), delayMs, { redelivery, redelivery_of: first }),
+      );
+      if (made.status === "pending" && made.attempt === 1 && made.claims === 0) messages.push(messageOf(made));
+    });
+    await sendOrLeave(messages);
+  }
+  await table.send(new DeleteCommand({ TableName: env.tableName, Key: replays.keyOf(replay) }));
+  return true;
+}
+
+/** Goes on with replays that were cut off. Returns how many came to their end. */
+export async function replayOverdue(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("REPLAY", goOn)) {
+    for (const replay of (await readKeys(keys)) as (Replay | undefined)[]) {
+      if (replay === undefined || !goOn()) continue;
+      try {
+        if (await runReplay(replay, goOn)) done += 1;
+      } catch (error) {
+        failed += 1;
+        log.error("A replay could not be made.", { replay_id: replay.id, error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}

@@ -1,0 +1,106 @@
+import { inForce, type SwitchOff, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
+import { isDue, overdue, type Swept } from "../table/due.ts";
+import { webhookHealths, webhooks } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
+import { indexes } from "../table/table-shape.ts";
+import { type HealthChange, moveOn, updateHealth } from "./deliveries.ts";
+import { wakeResting } from "./delivery-sweep.ts";
+
+const { partition: duePk, sort: dueSk } = indexes.due;
+
+/**
+ * Notes beside an endpoint that it is to be off, which counts from then on (see {@link inForce}), and lets the sweep
+ * look for it. One that is off already, was switched on anew, or goes to another address by now is left alone. Returns
+ * whether this call noted it.
+ */
+export async function noteOff(judged: WebhookEndpoint, reason: string): Promise<boolean> {
+  for (let tried = 0; tried < limits.commit.conflict_tries; tried += 1) {
+    const { endpoint, health } = await readBoth(judged.tenant_id, judged.id);
+    if (endpoint === undefined || health === undefined) return false;
+    const { status, url, epoch } = inForce(endpoint, health);
+    if (status !== "enabled" || url !== judged.url || epoch !== judged.epoch) return false;
+    if ((await updateHealth(health, noting(health, { epoch, url, reason, at: nowIso() }))).ok) return true;
+  }
+  throw new Error("An endpoint is too contended to be switched off.");
+}
+
+interface Both {
+  readonly endpoint: WebhookEndpoint | undefined;
+  readonly health: WebhookHealth | undefined;
+}
+
+async function readBoth(tenant: string, id: string): Promise<Both> {
+  const [endpoint, health] = await readKeys([webhooks.key(tenant, id), webhookHealths.key(tenant, id)]);
+  return { endpoint, health } as Both;
+}
+
+/** A note is compared as a whole: of two that come at once one is written, and none of another moment is taken away. */
+function noting(health: WebhookHealth, off: SwitchOff | null): HealthChange {
+  const wakeAt = off?.at ?? null;
+  const { due_pk, due_sk } = webhookHealths.indexesOf({ ...health, wake_at: wakeAt });
+  const due = off === null ? ` REMOVE ${duePk}, ${dueSk}` : `, ${duePk} = :pk, ${dueSk} = :sk`;
+  return {
+    update: `SET #off = :off, wake_at = :wake${due}`,
+    conditions: ["#off = :before"],
+    names: { "#off": "off" },
+    values: {
+      ":off": off,
+      ":wake": wakeAt,
+      ":before": health.off,
+      ...(off === null ? {} : { ":pk": due_pk, ":sk": due_sk }),
+    },
+  };
+}
+
+/**
+ * Deals with what the deliverer noted beside endpoints, and takes the notes away: switches off those that are to be
+ * off, and wakes what rests of those that were closed and accepted something since. Done twice, or by two sweeps at
+ * once, it comes to the same. Returns how many notes were dealt with, and how many could not be.
+ */
+export async function switchOffNoted(goOn: () => boolean): Promise<Swept> {
+  let [done, failed] = [0, 0];
+  for await (const keys of overdue("HEALTH", goOn)) {
+    for (const health of (await readKeys(keys)) as (WebhookHealth | undefined)[]) {
+      if (!isDue(health) || !goOn()) continue;
+      const { tenant_id, endpoint_id } = health;
+      try {
+        await (health.off === null && health.reopened_at ? reopen(health, goOn) : switchOff(tenant_id, endpoint_id));
+        done += 1;
+      } catch (error) {
+        failed += 1;
+        log.error("A note beside an endpoint was not dealt with.", { endpoint_id, error: (error as Error).name });
+      }
+    }
+  }
+  return { done, failed };
+}
+
+/** Takes the note away when nothing rests any more; one that came meanwhile stays. */
+async function reopen(health: WebhookHealth, goOn: () => boolean): Promise<void> {
+  const { tenant_id, endpoint_id, reopened_at } = health;
+  if (!(await wakeResting(tenant_id, endpoint_id, goOn))) return;
+  await updateHealth(health, {
+    update: `SET reopened_at = :none, wake_at = :none REMOVE ${duePk}, ${dueSk}`,
+    conditions: ["reopened_at = :before", "#off = :none"],
+    names: { "#off": "off" },
+    values: { ":none": null, ":before": reopened_at },
+  });
+}
+
+async function writeOff(stored: WebhookEndpoint, standing: WebhookEndpoint): Promise<boolean> {
+  return stored === standing || (await moveOn(webhooks, stored, standing));
+}
+
+/** Writes the endpoint first: until it is off by itself, the note must count. */
+async function switchOff(tenant: string, id: string): Promise<void> {
+  for (let tried = 0; tried < limits.commit.conflict_tries; tried += 1) {
+    const { endpoint, health } = await readBoth(tenant, id);
+    if (health === undefined) return;
+    const written = endpoint === undefined || (await writeOff(endpoint, inForce(endpoint, health)));
+    if (written && (await updateHealth(health, noting(health, null))).ok) return;
+  }
+  throw new Error("An endpoint is too contended to be switched off.");
+}
