@@ -20,20 +20,20 @@ const others: Readonly<Record<string, number>> = {
   "transactions/deposit": 170,
   "transactions/withdrawal": 171,
   "transactions/update": 166,
-  "accounts/update": 165,
-  "sandbox/open-trade": 160,
+  "accounts/update": 168,
+  "sandbox/open-trade": 162,
   "sandbox/close-trade": 150,
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 155,
-  "sandbox/fail-transaction": 155,
-  "sandbox/return-transaction": 155,
+  "sandbox/settle-transaction": 158,
+  "sandbox/fail-transaction": 158,
+  "sandbox/return-transaction": 158,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 181,
-  "sandbox/drive-account": 181,
+  "sandbox/set-prices": 183,
+  "sandbox/drive-account": 183,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 203,
-  "feed/retry-reject": 203,
+  "feed/send-batch": 205,
+  "feed/retry-reject": 205,
   // The samples of events are 24 KiB.
   "webhooks/test": 135,
   "sandbox/trigger-event": 135,
