@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
 import type { Account } from "../../shared/domain/account.ts";
 import { draftRisk } from "../../shared/domain/trading/risk.ts";
@@ -24,10 +24,8 @@ interface Statement {
   Action: string | string[];
 }
 
-/** A copy of the assembly in which one function's role has lost one action. */
-function without(functionName: string, action: string): { dir: string; remove: () => void } {
-  const dir = mkdtempSync(join(tmpdir(), "brokerage-assembly-"));
-  cpSync(inject("assemblyDir"), dir, { recursive: true });
+/** Takes one action from one function's role in the assembly in this folder. */
+function takeAway(dir: string, functionName: string, action: string): void {
   let removed = 0;
   for (const file of readdirSync(dir).filter((name) => name.endsWith(".template.json"))) {
     const template = JSON.parse(readFileSync(join(dir, file), "utf8"));
@@ -48,31 +46,37 @@ function without(functionName: string, action: string): { dir: string; remove: (
     writeFileSync(join(dir, file), JSON.stringify(template));
   }
   expect(removed, `${action} of ${functionName}`).toBeGreaterThan(0);
-  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
 describe("a function that lost one grant fails with AccessDenied", () => {
-  it.each([
+  const lost = [
     ["brokerage-sandbox-create-client", "dynamodb:PutItem", "POST", "/clients"],
     ["brokerage-sandbox-list-clients", "dynamodb:Query", "GET", "/clients"],
     ["brokerage-sandbox-get-me", "dynamodb:BatchGetItem", "GET", "/me"],
-  ])("%s without %s", async (functionName, action, method, path) => {
-    const assembly = without(functionName, action);
-    const denied: string[] = [];
-    const stack = await startStack({
-      assemblyDir: assembly.dir,
+  ] as const;
+  const dir = mkdtempSync(join(tmpdir(), "brokerage-denied-"));
+  const denied: string[] = [];
+  let stack: Stack;
+
+  beforeAll(async () => {
+    cpSync(inject("assemblyDir"), dir, { recursive: true });
+    for (const [functionName, action] of lost) takeAway(dir, functionName, action);
+    stack = await startStack({
+      assemblyDir: dir,
       onDenied: ({ functionName: name, action: tried }) => denied.push(`${name} ${tried}`),
     });
-    try {
-      const body = method === "POST" ? { email: "a@example.com", first_name: "A", last_name: "B" } : undefined;
-      const reply = await stack.api.call(method, path, { body });
-      expect([reply.status, reply.body["code"]]).toEqual([500, "internal_error"]);
-      expect(reply.text).not.toMatch(/AccessDenied|arn:|dynamodb/i);
-      expect(denied).toContain(`${functionName} ${action}`);
-    } finally {
-      await stack.stop();
-      assembly.remove();
-    }
+  });
+  afterAll(async () => {
+    await stack?.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it.each(lost)("%s without %s", async (functionName, action, method, path) => {
+    const body = method === "POST" ? { email: "a@example.com", first_name: "A", last_name: "B" } : undefined;
+    const reply = await stack.api.call(method, path, { body });
+    expect([reply.status, reply.body["code"]]).toEqual([500, "internal_error"]);
+    expect(reply.text).not.toMatch(/AccessDenied|arn:|dynamodb/i);
+    expect(denied).toContain(`${functionName} ${action}`);
   });
 });
 
