@@ -44,6 +44,12 @@ export function conversion(market: Market, from: string, to: string, own?: OwnPr
   return first === undefined || second === undefined ? undefined : pathOf(from, to, [first, second]);
 }
 
+/** Whether pairs lead from one currency to another as {@link conversion} goes, whether or not they have a price yet. */
+export function isConvertible(market: Market, from: string, to: string): boolean {
+  const leads = (a: string, b: string) => otherNames(market, a, b).length > 0;
+  return from === to || leads(from, to) || (leads(from, bridge) && leads(bridge, to));
+}
+
 function pathOf(from: string, to: string, steps: readonly Step[]): Conversion {
   const rate = steps.reduce(
     (product, { op, price }) => (op === "multiply" ? product.mul(price) : product.div(price)),

@@ -2,7 +2,7 @@ import type { CurrencyCode } from "../../schema/fields.ts";
 import type { SideName } from "../../schema/trade.ts";
 import type { Unconverted } from "../decision.ts";
 import { minorDigits } from "../money.ts";
-import { type Conversion, conversion } from "./convert.ts";
+import { type Conversion, conversion, isConvertible } from "./convert.ts";
 import type { Position } from "./position.ts";
 import { ageMs, closePrice, isTooOld, type Market, type Quote } from "./quote.ts";
 import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "./rational.ts";
@@ -55,7 +55,7 @@ export interface Valuation {
   /** The profit before costs in the symbol's quote currency, exact; undefined without a price or a way to convert. */
   readonly quote_profit: Rational | undefined;
   readonly conversion: Conversion | undefined;
-  /** What there is no way to convert, although its price is known. */
+  /** What no pair leads from, although its price is known; a pair that has no price yet is one to wait for. */
   readonly unconverted: Unconverted | undefined;
   readonly stale: boolean;
   readonly open: boolean;
@@ -118,7 +118,10 @@ function markOf(market: Market, position: Position, now: string): Mark {
     quote_at: oldest(market, used, now)?.time ?? null,
     conversion: path,
     unconverted:
-      symbol !== undefined && price !== null && path === undefined
+      symbol !== undefined &&
+      price !== null &&
+      path === undefined &&
+      !isConvertible(market, symbol.quote_currency, position.currency)
         ? { symbol: symbol.symbol, from: symbol.quote_currency, to: position.currency }
         : undefined,
     stale: path === undefined || isCutOff(market, position, now) || used.some((name) => tooOld(market, name, now)),

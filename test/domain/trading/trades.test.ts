@@ -628,7 +628,8 @@ describe("an account with a profit that there is no way to convert", () => {
   account.apply(
     openAtMarket(account.state, someMarket(), { symbol: "EURGBP", side: "buy", lots: "0.10" }, decisionContext()),
   );
-  const cutOff = someMarket({ GBPUSD: undefined });
+  const unquoted = someMarket({ GBPUSD: undefined });
+  const cutOff = { ...unquoted, symbols: new Map([...unquoted.symbols].filter(([name]) => name !== "GBPUSD")) };
   const missing = {
     code: "no_conversion_path",
     detail: "There is no way to convert the profit of EURGBP from GBP to USD.",
@@ -638,6 +639,12 @@ describe("an account with a profit that there is no way to convert", () => {
   it("opens no trade, and is told which way is missing rather than to try again", () => {
     const request = { symbol: "EURUSD", side: "buy", lots: "0.10" } as const;
     expect(openAtMarket(account.state, cutOff, request, decisionContext())).toMatchObject({ refusal: missing });
+  });
+
+  it("is told to try again while the pair is there and only has no price yet", () => {
+    const request = { symbol: "EURUSD", side: "buy", lots: "0.10" } as const;
+    const opening = openAtMarket(account.state, unquoted, request, decisionContext());
+    expect(opening).toMatchObject({ refusal: { code: "metrics_stale" } });
   });
 
   it("gets no higher margin and is not driven to a level", () => {
