@@ -6,6 +6,7 @@ import { command } from "../../shared/http/operations.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { triggerEvent } from "../../shared/routes/sandbox.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
+import { linkedEvent } from "../../shared/runtime/links.ts";
 import { deliveryId } from "../../shared/table/entities.ts";
 import { ref } from "../../shared/table/store.ts";
 
@@ -17,7 +18,7 @@ export const handler = await command(
     if (!isThere(endpoint)) {
       return refuseField("webhook_endpoint_not_found", "endpoint_id", "The webhook endpoint does not exist.");
     }
-    const sample = { ...samples[type], type };
+    const sample = linkedEvent({ ...samples[type], type });
     return sendSample(inForce(endpoint, health), sample, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,

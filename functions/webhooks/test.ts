@@ -6,6 +6,7 @@ import { command } from "../../shared/http/operations.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { testWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { delayMs } from "../../shared/runtime/clock.ts";
+import { linkedEvent } from "../../shared/runtime/links.ts";
 import { deliveryId } from "../../shared/table/entities.ts";
 import { ref } from "../../shared/table/store.ts";
 
@@ -16,7 +17,7 @@ export const handler = await command(
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
-    const sample = { ...samples[body.type], type: body.type };
+    const sample = linkedEvent({ ...samples[body.type], type: body.type });
     return sendSample(inForce(endpoint, health), sample, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,

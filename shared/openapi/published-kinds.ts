@@ -1,6 +1,7 @@
 import { eventTypes, optInEventTypes } from "../schema/event-types.ts";
 import type { JsonObject, OpenApi } from "./document.ts";
 import { type EventKind, eventKinds } from "./event-kinds.ts";
+import { exampleBaseUrl } from "./examples.ts";
 import document from "./openapi.json" with { type: "json" };
 
 /** Every kind of event with its schema and a sample. A bundle carries the result, not the description it is made of. */
@@ -10,7 +11,11 @@ export const publishedKinds: readonly EventKind[] = eventKinds(
   new Set(optInEventTypes),
 );
 
-/** The sample of each kind. */
+/** The sample of each kind. Its links are paths, for whoever sends it to put its own address before them. */
 export const samples: Readonly<Record<string, JsonObject>> = Object.fromEntries(
-  publishedKinds.map(({ type, sample }) => [type, sample]),
+  publishedKinds.map(({ type, sample }) => [type, withPaths(sample)]),
 );
+
+function withPaths(sample: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(sample).replaceAll(`"${exampleBaseUrl}/`, '"/v2/'));
+}

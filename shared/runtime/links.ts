@@ -17,3 +17,10 @@ export function linked(resource: unknown): unknown {
   const shown = Object.entries(links).map(([relation, link]) => [relation, { ...link, href: absolute(link.href) }]);
   return { ...resource, _links: Object.fromEntries(shown) };
 }
+
+/** An event with absolute links of the resource in its data. */
+export function linkedEvent<E extends Readonly<Record<string, unknown>>>(event: E): E {
+  const data = event["data"];
+  if (typeof data !== "object" || data === null || !("object" in data)) return event;
+  return { ...event, data: { ...data, object: linked(data.object) } };
+}

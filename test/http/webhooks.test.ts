@@ -212,6 +212,8 @@ describe.each(Object.entries(ways))("%s", (_, trigger) => {
       const payload = JSON.parse(String(sample?.["payload"]));
       expect(payload).toMatchObject({ id: body.event_id, type, synthetic: true, sequence: "0" });
       expect(payload.timestamp).toBe(payload.created_at);
+      const links = Object.values<{ href: string }>(payload.data.object._links ?? {});
+      for (const { href } of links) expect(href).toMatch(/^https:\/\/api\.test\.example\/v2\//);
       const row = routes.find(({ id }) => id === "get_event");
       expect(row && safeParse(row.reply, payload).error?.issues).toBeUndefined();
     }
