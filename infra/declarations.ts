@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Plugin } from "esbuild";
 import { parseSync } from "oxc-parser";
 import { limits } from "../shared/limits.ts";
+import { literal } from "./literal.ts";
 import { shippedRows } from "./shipped-rows.ts";
 
 const ours = /\/(?:shared|functions)\/.*\.ts$/;
@@ -66,13 +67,18 @@ export function marked(source: string): string {
   );
 }
 
-/** A file with each limit that it names by its path in place of the path: else every function carries all of them. */
+/**
+ * A file with each limit that it names by its path in place of the path: else every function carries all of them.
+ * @throws Error when it gives the name `limits` to another value as well
+ */
 export function inlined(source: string, values: object = limits): string {
   if (!source.includes("limits.ts")) return source;
   const body = parsed(source);
   if (!body.some(importsLimits)) return source;
   const replacements: Replacement[] = [];
   const visit = (node: SyntaxNode): void => {
+    if (boundBy(node).some(bindsLimits))
+      throw new Error("Another value is named limits, whose members would be inlined.");
     const found = limitAt(node, values);
     if (found === undefined) for (const part of partsOf(node)) visit(part);
     else replacements.push({ start: node.start, end: node.end, text: `(${literal(found.value)})` });
@@ -92,6 +98,19 @@ function importsLimits({ type, source, specifiers = [] }: SyntaxNode): boolean {
   return (specifiers as SyntaxNode[]).some(({ local }) => isNode(local) && local["name"] === "limits");
 }
 
+/** What a node gives names to: a declaration, a function's parameters, a caught error. */
+function boundBy({ type, id, params = [], param }: SyntaxNode): SyntaxNode[] {
+  const named = type === "VariableDeclarator" ? [id] : [];
+  return [...named, ...[params].flat(), param].filter(isNode);
+}
+
+/** Whether a pattern has the name `limits` in it, not counting the values that stand in for what is missing. */
+function bindsLimits(pattern: SyntaxNode): boolean {
+  if (pattern.type === "Identifier") return pattern["name"] === "limits";
+  const { left, value, argument, parameter, elements, properties, items } = pattern;
+  return [left, value, argument, parameter, elements, properties, items].flat().filter(isNode).some(bindsLimits);
+}
+
 /** The limit that a node is the whole path of: `limits.<group>.<name>`, or a group. */
 function limitAt(node: SyntaxNode, values: object): { readonly value: unknown } | undefined {
   if (node.type !== "MemberExpression" || node["computed"] === true) return undefined;
@@ -101,12 +120,6 @@ function limitAt(node: SyntaxNode, values: object): { readonly value: unknown } 
   const name = String(property["name"]);
   if (inner === undefined || typeof inner.value !== "object" || inner.value === null) return undefined;
   return Object.hasOwn(inner.value, name) ? { value: (inner.value as Record<string, unknown>)[name] } : undefined;
-}
-
-function literal(value: unknown): string {
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return JSON.stringify(value);
-  return `{${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${literal(member)}`)}}`;
 }
 
 /**

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { Route } from "../shared/routes/route.ts";
 import { memberOrder } from "../shared/schema/member-order.ts";
+import { literal } from "./literal.ts";
 
 const schemaFolder = new URL("../shared/schema/", import.meta.url);
 
@@ -43,8 +44,8 @@ async function readSchemas(): Promise<ReadonlyMap<unknown, Exported>> {
  * A file of rows as functions load it: each row without what only the description and the stacks read, and with the
  * order of its reply's members in the place of the schema, which would be a fifth of what a function loads. It is
  * made from the evaluated rows, so nothing depends on how they are written.
- * @throws Error when a file exports something else than rows and lists of them, or when the schema of a query or a body
- *   has no exported name
+ * @throws Error when a file exports something else than rows and lists of them, when the schema of a query or a body
+ *   has no exported name, or for a member that no literal says
  */
 export async function shippedRows(path: string): Promise<string> {
   return rowsOf(await import(pathToFileURL(path).href), await exportedSchemas(), path);
@@ -78,8 +79,8 @@ function isRow(value: unknown): value is Route {
 function rowText(row: Route, named: ReadonlyMap<unknown, Exported>, imports: Map<string, Set<string>>): string {
   const members = Object.entries(row).flatMap(([member, value]) => {
     if (described.has(member) || value === undefined) return [];
-    if (member === "reply") return [`reply: { order: ${JSON.stringify(memberOrder(row.reply))} }`];
-    if (!schemas.has(member)) return [`${member}: ${JSON.stringify(value)}`];
+    if (member === "reply") return [`reply: { order: ${literal(memberOrder(row.reply))} }`];
+    if (!schemas.has(member)) return [`${member}: ${literal(value)}`];
     const found = named.get(value);
     if (found === undefined) {
       throw new Error(`The ${member} of the row ${row.id} must be a schema that a file of shared/schema exports.`);

@@ -79,10 +79,11 @@ describe("a file of rows", () => {
     );
   });
 
-  it("ends the build where a body has no name, and where something else is exported", () => {
+  it("ends the build where a body has no name, something else is exported, or a member is no literal", () => {
     const unnamed = { ...makeA, body: z.object({}) };
     expect(() => rowsOf({ unnamed }, named, "a.ts")).toThrow("The body of the row make_a must be a schema");
     expect(() => rowsOf({ makeA, help: () => 1 }, named, "a.ts")).toThrow("a.ts exports help, which is neither");
+    expect(() => rowsOf({ odd: { ...makeA, rate: /x/ } }, named, "a.ts")).toThrow("What is shipped as text");
   });
 
   it("is shipped the same with a comment, a blank line or a helper at any place of a row", async () => {
@@ -124,6 +125,22 @@ describe("a limit", () => {
     const named = 'import { limits } from "../../shared/limits.ts";\nlimits.b;';
     expect(inlined(named, values)).toBe(named.replace("limits.b", "(1)"));
   });
+
+  it.each([
+    "const f = (limits: X) => limits.b;",
+    "function f({ limits }: X) { return limits.b; }",
+    "function f() { const [limits = 2] = g; return limits; }",
+  ])("ends the build where the name is given to another value: %s", (text) => {
+    expect(() => of(text)).toThrow("Another value is named limits");
+  });
+
+  it.each([/x/, new Date(0), Number.NaN, () => 1, new Map(), { list: [/x/] }])(
+    "ends the build where it is no literal: %s",
+    (odd) => {
+      const text = 'import { limits } from "../limits.ts";\nlimits.odd;';
+      expect(() => inlined(text, { odd })).toThrow("What is shipped as text");
+    },
+  );
 
   it("stays where the name means something else", () => {
     expect(inlined("limits.b;", values)).toBe("limits.b;");
