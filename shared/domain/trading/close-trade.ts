@@ -12,7 +12,7 @@ import {
 } from "./book.ts";
 import type { TradingDecision } from "./changes.ts";
 import { commissionMinor } from "./commission.ts";
-import { conversionBody } from "./convert.ts";
+import { conversionBody, refuseUnconverted } from "./convert.ts";
 import { settleBook } from "./correction.ts";
 import { type Holdings, positionMargin, requirementOf } from "./margin.ts";
 import type { Position } from "./position.ts";
@@ -112,7 +112,7 @@ export function closeStep(
     return refuseTrading("validation_failed", `must be a multiple of ${symbol.lot_step}`, "lots");
   }
   const sums = sumsOf(market, symbol, { position, trade }, { ...closing, lots, price });
-  if (sums === undefined) return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be converted now.`);
+  if (sums === undefined) return refuseUnconverted(market, symbol, position.currency);
   const slice = closedTrade(trade, position, sums, { ...closing, lots, price }, context);
   const left = rational(position.lots).sub(rational(lots));
   const kept = left.equals(0n)

@@ -1,5 +1,6 @@
 import type { CurrencyCode } from "../../schema/fields.ts";
 import type { ConversionBody } from "../../schema/trade.ts";
+import { refuse, refuseField } from "../decision.ts";
 import { type Market, midOf } from "./quote.ts";
 import { decimalText, type Rational, rational, shortDecimalText } from "./rational.ts";
 import type { TradingSymbol } from "./symbol.ts";
@@ -48,6 +49,23 @@ export function conversion(market: Market, from: string, to: string, own?: OwnPr
 export function isConvertible(market: Market, from: string, to: string): boolean {
   const leads = (a: string, b: string) => otherNames(market, a, b).length > 0;
   return from === to || leads(from, to) || (leads(from, bridge) && leads(bridge, to));
+}
+
+function charge({ commission }: TradingSymbol): string | undefined {
+  return commission.type === "none" ? undefined : commission.currency;
+}
+
+/**
+ * The refusal of what needs an amount of a symbol in a currency that cannot be had now: for good where no pair leads
+ * there, and until its first price, which may come at any moment, where one does.
+ */
+export function refuseUnconverted(market: Market, symbol: TradingSymbol, currency: string, field?: string) {
+  const needed = [symbol.calc_mode === "forex" && symbol.base_currency, symbol.quote_currency, charge(symbol)];
+  if (needed.filter((each) => typeof each === "string").every((each) => isConvertible(market, each, currency))) {
+    return refuse("no_quote", `A pair that converts ${symbol.symbol} to ${currency} has no price yet.`);
+  }
+  const detail = `${symbol.symbol} cannot be converted to ${currency}.`;
+  return field === undefined ? refuse("no_conversion_path", detail) : refuseField("no_conversion_path", field, detail);
 }
 
 function pathOf(from: string, to: string, steps: readonly Step[]): Conversion {

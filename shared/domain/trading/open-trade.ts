@@ -6,6 +6,7 @@ import { priceBounds, refuseExposure } from "./bounds.ts";
 import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
 import { commissionMinor } from "./commission.ts";
+import { refuseUnconverted } from "./convert.ts";
 import { settleBook } from "./correction.ts";
 import {
   type Holdings,
@@ -148,7 +149,7 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
   const ratio = deal.platform?.margin_ratio ?? marginRatio(market, account, symbol, deal.price);
   const commission = deal.platform?.commission_minor ?? commissionOf(market, symbol, deal, account.currency);
   if (ratio === undefined || commission === undefined) {
-    return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be traded in ${account.currency}.`, "symbol");
+    return refuseUnconverted(market, symbol, account.currency, "symbol");
   }
   const id = context.newId("trd");
   const at = deal.at ?? context.now;

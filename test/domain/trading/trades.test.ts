@@ -647,6 +647,20 @@ describe("an account with a profit that there is no way to convert", () => {
     expect(opening).toMatchObject({ refusal: { code: "metrics_stale" } });
   });
 
+  it("closes a trade and opens a first one as soon as the pair has a price, and not before", () => {
+    const closing = { price: "0.85000", reason: "client" } as const;
+    const close = (market: Market) => closeTrade(account.state, account.open(), market, closing, decisionContext());
+    const pounds = someSymbol("EURUSD", { commission: { type: "per_lot", amount: "3.00", currency: "GBP" } });
+    const charging = (market: Market) => ({ ...market, symbols: new Map([...market.symbols, ["EURUSD", pounds]]) });
+    const first = (market: Market) =>
+      executeTrade(desk("10000.00").state, charging(market), { ...buyEuro, lots: "0.10" }, decisionContext());
+    for (const decide of [close, first]) {
+      expect(decide(unquoted)).toMatchObject({ refusal: { code: "no_quote" } });
+      expect(decide(cutOff)).toMatchObject({ refusal: { code: "no_conversion_path" } });
+      expect(decide(someMarket()).ok).toBe(true);
+    }
+  });
+
   it("gets no higher margin and is not driven to a level", () => {
     const owned = { account: account.account, balance: account.balance, client: someClient() };
     const lower = amendHoldings(
