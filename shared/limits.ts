@@ -112,6 +112,8 @@ export const limits = {
     max_bytes: 16 * 1024,
   },
   money: {
+    /** Clocks of two machines that book may differ by this much; Lambda keeps them within milliseconds. */
+    clock_skew_seconds: 60,
     /** Digits before the decimal point that a request may carry. */
     max_integer_digits: 15,
     /** No stored amount is larger than this many minor units. */

@@ -105,7 +105,7 @@ export function post(
   const refusal = refusePosting(balance, booking, margin);
   if (refusal !== undefined) return refusal;
   const seq = balance.seq + 1;
-  const posted_at = postingTime(balance, context.now);
+  const posted_at = postingTime(balance, context);
   const booked = { ...context, now: posted_at };
   const standing = standingOf(balance);
   const posted = postedOn(balance, booking, margin);
@@ -237,11 +237,12 @@ export function refuseMargin(payable: bigint, balance: Balance) {
 }
 
 /**
- * The time of a posting decided at `now`: never before the posting that precedes it, so that the entries of an account
- * are in the order of their times also where two machines' clocks differ.
+ * The time of a posting: never before the posting that precedes it, so that the entries of an account are in the order
+ * of their times also where two machines' clocks differ. A time that no difference of clocks explains is not followed.
  */
-export function postingTime({ posted_at, updated_at }: Balance, now: string): string {
-  return later(posted_at ?? updated_at, now);
+export function postingTime({ posted_at, updated_at }: Balance, { now, in: after }: Context): string {
+  const latest = posted_at ?? updated_at;
+  return latest > after(limits.money.clock_skew_seconds) ? now : later(latest, now);
 }
 
 function ledgerEntry(

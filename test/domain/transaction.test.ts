@@ -409,6 +409,12 @@ describe("a completion", () => {
     expect(changesOf(changes, "adjust")[0]?.set).toMatchObject({ posted_at });
   });
 
+  it("is not held in a future that no difference of clocks explains", () => {
+    const on = someAccount({}, { posted_at: "2027-11-21T06:30:00.000Z" });
+    const { changes } = accepted(request("deposit", { amount: "100", status: "completed" }, on));
+    expect(createdItems<Ledger>(changes, "ledger").map((entry) => entry.created_at)).toEqual([decisionTime]);
+  });
+
   it("at creation takes no withdrawal that is not covered at the commit", () => {
     const { changes } = accepted(request("withdrawal", { amount: "100", status: "completed" }));
     expect(changesOf(changes, "adjust")[0]?.require).toEqual(

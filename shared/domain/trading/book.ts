@@ -39,7 +39,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
   const { balance } = book;
   const standing = standingOf(balance);
   const after = afterPosting(standing, entry);
-  const posted_at = postingTime(balance, context.now);
+  const posted_at = postingTime(balance, context);
   const shared = {
     tenant_id: balance.tenant_id,
     account_id: balance.account_id,
