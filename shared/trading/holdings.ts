@@ -1,6 +1,6 @@
 import type { Account, Balance } from "../domain/account.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
-import type { Holdings } from "../domain/trading/margin.ts";
+import { type Holdings, usedMargin } from "../domain/trading/margin.ts";
 import type { Position } from "../domain/trading/position.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
@@ -14,8 +14,8 @@ import { readItem } from "../table/table.ts";
  * An account with its money and its open positions, in one consistent read of its partition. Undefined when there is no
  * such account.
  *
- * DynamoDB may show a transaction on one item before it shows it on another, so positions that the balance counts
- * otherwise are read again; what is seen last is shown.
+ * DynamoDB may show a transaction on one item before it shows it on another, so positions that do not make up the
+ * balance's used margin are read again; what is seen last is shown.
  */
 export async function readHoldings(tenant: string, accountId: string): Promise<Holdings | undefined> {
   for (let attempt = 1; ; attempt += 1) {
@@ -24,13 +24,17 @@ export async function readHoldings(tenant: string, accountId: string): Promise<H
     const [account] = of<Account>(accounts.et);
     const [balance] = of<Balance>(balances.et);
     if (account === undefined || balance === undefined) return undefined;
-    const open = of<Position>(positions.et);
-    const whole = open.length === balance.positions;
-    if (whole || attempt === limits.commit.decision_tries) {
-      return { account, balance, positions: underChange(account, open) };
-    }
+    const seen = { account, balance, positions: underChange(account, of<Position>(positions.et)) };
+    if (isWhole(seen) || attempt === limits.commit.decision_tries) return seen;
     await pause(backoffMs(attempt));
   }
+}
+
+/** Whether positions and balance are of the same moment. */
+function isWhole({ account, balance, positions: open }: Holdings): boolean {
+  return (
+    open.length === balance.positions && usedMargin(account.margin_calculation, open) === balance.used_margin_minor
+  );
 }
 
 /** An account with its money, as lists read them. */
@@ -45,18 +49,23 @@ export async function readAccounts(tenant: string, ids: readonly string[]): Prom
   return withPositions(tenant, held as unknown as readonly Held[], true);
 }
 
-/** Accounts together with their open positions: one query for each account that has any, side by side. */
+/**
+ * Accounts together with their open positions: one query for each account that has any, concurrently. An account that
+ * changed after it was read here is read once more as a whole, with its positions.
+ */
 export async function withPositions(
   tenant: string,
   held: readonly Held[],
   consistent = false,
 ): Promise<readonly Holdings[]> {
-  const open = new Map<string, readonly Position[]>();
+  const whole = new Map<string, Holdings>();
   const trading = held.filter(([, { positions: count }]) => count > 0);
-  await inParallel(limits.page.queries_at_once, trading, async ([account]) => {
-    open.set(account.id, underChange(account, await positionsOf(tenant, account.id, consistent)));
+  await inParallel(limits.page.queries_at_once, trading, async ([account, balance]) => {
+    const open = underChange(account, await positionsOf(tenant, account.id, consistent));
+    const seen = { account, balance, positions: open };
+    whole.set(account.id, isWhole(seen) ? seen : ((await readHoldings(tenant, account.id)) ?? seen));
   });
-  return held.map(([account, balance]) => ({ account, balance, positions: open.get(account.id) ?? [] }));
+  return held.map(([account, balance]) => whole.get(account.id) ?? { account, balance, positions: [] });
 }
 
 /** What a position is: without the keys of its five indexes, which are half of its item, and its facets. */

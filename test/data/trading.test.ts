@@ -1,5 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { usedMargin } from "../../shared/domain/trading/margin.ts";
 import { limits } from "../../shared/limits.ts";
+import { accounts, balances } from "../../shared/table/entities.ts";
+import type { Held } from "../../shared/trading/holdings.ts";
 import { startApi } from "../support/api.ts";
 import { brokerage } from "../support/brokerage.ts";
 import { findings } from "../support/oracle.ts";
@@ -406,6 +409,10 @@ describe("the money of an account with open positions", () => {
         one: `${one.used_margin} v${one.version}`,
       };
     };
+    const { readKeys } = await import("../../shared/table/store.ts");
+    const { withPositions } = await import("../../shared/trading/holdings.ts");
+    const keys = [accounts.key(tenant, account.id), balances.key(tenant, account.id)];
+    const heldBefore = (await readKeys(keys)) as unknown as Held;
     const amended = await amend(account, { leverage: 10 });
     const before = await shown();
     // 31 times 2,000 EUR at 1.10010 and 2,000 USD, a tenth of each.
@@ -440,6 +447,12 @@ describe("the money of an account with open positions", () => {
     }
     await floor.evaluate(account.id);
     expect(await shown()).toEqual(before);
+    // An account that was read before the change, and its positions after it: never a margin that there was not.
+    const [seen] = await withPositions(tenant, [heldBefore]);
+    expect([seen?.balance.used_margin_minor, usedMargin("sum", seen?.positions ?? [])]).toEqual([
+      1_302_062n,
+      1_302_062n,
+    ]);
     expect((await itemsOf(account.id, "RISK"))[0]?.["wake_at"]).toBeNull();
     expect((await broker.get(`/accounts/${account.id}`)).version).toBe(amended.body.version);
     expect((await amend(account, { leverage: 20 })).status).toBe(200);
