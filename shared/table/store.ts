@@ -10,7 +10,7 @@ import type { SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { chance } from "../runtime/ids.ts";
+import { chance, newId } from "../runtime/ids.ts";
 import { isThrottle, type Reason, Unavailable } from "../runtime/unavailable.ts";
 import {
   accounts,
@@ -319,22 +319,37 @@ function reasonsOf(error: unknown): readonly Reason[] {
 
 /** Whether nothing stands in the way of a cancelled transaction but a throttled table. */
 function onlyThrottled(reasons: readonly Reason[]): boolean {
+  return onlyDelayed(reasons) && reasons.every(({ Code }) => Code !== "TransactionConflict");
+}
+
+/** Whether nothing does but a throttled table and other transactions. */
+function onlyDelayed(reasons: readonly Reason[]): boolean {
   const told = reasons.flatMap(({ Code = "None" }) => (Code === "None" ? [] : [Code]));
-  return told.length > 0 && told.every(isThrottle);
+  return told.length > 0 && told.every((code) => isThrottle(code) || code === "TransactionConflict");
 }
 
 /**
  * Sends one transaction. The SDK tries a throttled call again but takes a transaction that was cancelled by throttling
- * for an answer, so that one is sent again here, as often as the SDK would: then nothing was written.
+ * for an answer, so that one is sent again here, as often as the SDK would. All of them bear one token: an earlier one
+ * may have been carried out although its answer was lost, and is then answered and not done twice. So one that met
+ * another transaction is asked about again by its token too, where the SDK has tried more than once.
+ * @throws Unavailable when it is not known whether the transaction was carried out
  * @throws Error what DynamoDB says of any other failure
  */
 async function sendTransaction(items: readonly TransactItem[]): Promise<void> {
+  const token = newId("try");
+  let unknown = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await table.send(new TransactWriteCommand({ TransactItems: [...items] }));
+      await table.send(new TransactWriteCommand({ TransactItems: [...items], ClientRequestToken: token }));
       return;
     } catch (error) {
-      if (attempt === limits.calls.attempts || !onlyThrottled(reasonsOf(error))) throw error;
+      const reasons = reasonsOf(error);
+      unknown ||= ((error as { $metadata?: { attempts?: number } }).$metadata?.attempts ?? 1) > 1;
+      if (!(onlyThrottled(reasons) || (unknown && onlyDelayed(reasons)))) throw error;
+      if (attempt === limits.calls.attempts) {
+        throw unknown ? new Unavailable("A transaction met others every time it was asked about.") : error;
+      }
       await pause(backoffMs(attempt));
     }
   }

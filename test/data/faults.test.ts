@@ -88,6 +88,23 @@ describe("a commit whose answer is lost, and which is throttled when it is asked
     };
   }
 
+  it.each([["ThrottlingError"], ["TransactionConflict"]])(
+    "has one effect when what repeats it is cancelled by %s: it is asked about by its token",
+    async (code) => {
+      const account = await broker.account("100.00");
+      let sent = 0;
+      api.watched.interfere = ({ operation, input }) => {
+        if (operation !== "TransactWriteItems") return undefined;
+        sent += 1;
+        if (sent === 1) return "lose_answer";
+        return sent === 2 ? cancelled(...(input["TransactItems"] as unknown[]).map(() => code)) : undefined;
+      };
+      expect((await withdraw(account)).status).toBe(201);
+      api.watched.interfere = () => undefined;
+      expect(await held(account)).toBe("10.00");
+    },
+  );
+
   it("is not decided again: it has one effect, and the answer says that it is not known", async () => {
     const account = await broker.account("100.00");
     loseThenThrottle();
