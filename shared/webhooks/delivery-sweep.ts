@@ -85,9 +85,14 @@ function restOn(delivery: Delivery, health: WebhookHealth | undefined): Promise<
 /**
  * Wakes what rests of an endpoint that was closed and accepted something since, page by page within the function's
  * time, and at the pace of the endpoint: all at once they would keep those waiting that come after them. What was woken
- * rests no more, so a sweep that goes on sends nothing twice. Returns whether all of them are awake.
+ * rests no more, so a sweep that goes on sends nothing twice. Returns whether all of them are awake, and the seconds
+ * after which the messages that were sent are through.
  */
-export async function wakeResting(tenant: string, endpointId: string, goOn: () => boolean): Promise<boolean> {
+export async function wakeResting(
+  tenant: string,
+  endpointId: string,
+  goOn: () => boolean,
+): Promise<{ readonly whole: boolean; readonly seconds: number }> {
   const { max_delay_seconds } = limits.queues;
   let whole = true;
   let woken = 0;
@@ -96,7 +101,7 @@ export async function wakeResting(tenant: string, endpointId: string, goOn: () =
     do {
       const first = woken;
       const delayOf = (place: number) => Math.floor((first + place) / limits.webhooks.woken_per_second);
-      if (!goOn() || delayOf(limits.events.due_page) > max_delay_seconds) return false;
+      if (!goOn() || delayOf(limits.events.due_page) > max_delay_seconds) return { whole: false, seconds: delayOf(0) };
       const page = await openDeliveries(partition, start);
       const found = (await readKeys(page.keys)) as (Delivery | undefined)[];
       const resting = found.filter((item) => item?.resting === true) as Delivery[];
@@ -106,7 +111,7 @@ export async function wakeResting(tenant: string, endpointId: string, goOn: () =
       start = page.next;
     } while (start !== undefined);
   }
-  return whole;
+  return { whole, seconds: Math.floor(woken / limits.webhooks.woken_per_second) };
 }
 
 /** Moves the wake of a delivery on, and returns the message to send if this sweep was the one that did so. */

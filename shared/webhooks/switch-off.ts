@@ -1,6 +1,6 @@
 import { inForce, type SwitchOff, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { nowIso } from "../runtime/clock.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { isDue, overdue, type Swept } from "../table/due.ts";
 import { webhookHealths, webhooks } from "../table/entities.ts";
@@ -78,15 +78,22 @@ export async function switchOffNoted(goOn: () => boolean): Promise<Swept> {
   return { done, failed };
 }
 
-/** Takes the note away when nothing rests any more; one that came meanwhile stays. */
+/**
+ * Takes the note away when nothing rests any more; one that came meanwhile stays. What could not be woken is looked for
+ * again when the messages before it are through: two sweeps that send side by side would be twice the endpoint's pace.
+ */
 async function reopen(health: WebhookHealth, goOn: () => boolean): Promise<void> {
   const { tenant_id, endpoint_id, reopened_at } = health;
-  if (!(await wakeResting(tenant_id, endpoint_id, goOn))) return;
+  const { whole, seconds } = await wakeResting(tenant_id, endpoint_id, goOn);
+  const later = new Date(nowMs() + delayMs(seconds)).toISOString();
+  const { due_sk } = webhookHealths.indexesOf({ ...health, wake_at: later });
   await updateHealth(health, {
-    update: `SET reopened_at = :none, wake_at = :none REMOVE ${duePk}, ${dueSk}`,
+    update: whole
+      ? `SET reopened_at = :none, wake_at = :none REMOVE ${duePk}, ${dueSk}`
+      : `SET wake_at = :wake, ${dueSk} = :sk`,
     conditions: ["reopened_at = :before", "#off = :none"],
     names: { "#off": "off" },
-    values: { ":none": null, ":before": reopened_at },
+    values: { ":none": null, ":before": reopened_at, ...(whole ? {} : { ":wake": later, ":sk": due_sk }) },
   });
 }
 

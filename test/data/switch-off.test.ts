@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const { handler: promote } = await import("../../functions/events/promote.ts");
 const { readKeys } = await import("../../shared/table/store.ts");
-const { noteOff } = await import("../../shared/webhooks/switch-off.ts");
+const { noteOff, switchOffNoted } = await import("../../shared/webhooks/switch-off.ts");
 const sweep = () => promote({}, lambdaContext(60_000));
 
 const reason = "The endpoint answered 410 Gone.";
@@ -296,6 +296,29 @@ describe("a note that a closed endpoint accepted something", () => {
     api.watched.interfere = () => undefined;
     await sweep();
     expect(sent()).toEqual([`deliver ${id}`]);
+    expect(await isDue(own)).toBe(false);
+  });
+
+  it("is gone on with, where the time ended, when the messages that were sent are through", async () => {
+    const own = await ownEndpoint();
+    await resting(own, 250);
+    await reopened(own);
+    let woken = 0;
+    api.watched.interfere = ({ operation, input }) => {
+      if (operation === "UpdateItem" && JSON.stringify(input).includes("REMOVE resting")) woken += 1;
+      return undefined;
+    };
+    const begun = Date.now();
+    await switchOffNoted(() => woken < 200);
+    expect(sent()).toHaveLength(200);
+    const { health } = await own.stored();
+    const { woken_per_second: pace } = limits.webhooks;
+    expect(Date.parse(health.wake_at ?? "")).toBeGreaterThanOrEqual(begun + (200 / pace) * 1000);
+    await sweep();
+    expect(sent()).toEqual([]);
+    await putRaw(api, itemOf(webhookHealths, { ...health, wake_at: new Date().toISOString() }));
+    await sweep();
+    expect(sent()).toHaveLength(50);
     expect(await isDue(own)).toBe(false);
   });
 
