@@ -118,7 +118,8 @@ export class NodeHttpHandler {
 
   /**
    * Sends one request. Resolves with the answer when its headers are there; the body follows as a stream. A request
-   * that is reset on a connection that served before is sent once more on a new one: the service may see it twice.
+   * that is reset on a connection that served before is sent once more on a new one: the service may see it twice. The
+   * SDK does that where it has tries left, and counts them: by that count a commit is known to have been sent before.
    * @throws Error with the `code` of Node (ECONNRESET, ECONNREFUSED, ENOTFOUND, ...), `TimeoutError` or `AbortError`
    */
   async handle(request: SignedRequest, options: CallOptions = {}): Promise<{ response: HttpResponse }> {
@@ -128,6 +129,7 @@ export class NodeHttpHandler {
     if (answer !== "stale") return answer;
     // Those that were idle beside it were closed with it. None is left, so the next request opens a connection.
     for (const agent of Object.values(this.#agents)) closeIdle(agent, 0);
+    if (hasTriesLeft(request)) throw timeoutError("the connection was closed.", { code: "ECONNRESET" });
     return (await this.#attempt(request, options, settings, false)) as { response: HttpResponse };
   }
 
@@ -235,6 +237,12 @@ function closeIdle(agent: Agent, ms: number): void {
       if (stale) socket.destroy();
     }
   }
+}
+
+/** Whether the SDK sends a request again that fails: it writes on each how many tries it has. */
+function hasTriesLeft({ headers }: SignedRequest): boolean {
+  const [attempt = 0, max = 0] = headers["amz-sdk-request"]?.match(/\d+/g)?.map(Number) ?? [];
+  return attempt < max;
 }
 
 function isAgent(given: Agent | AgentSettings | undefined): given is Agent {

@@ -348,7 +348,7 @@ async function sendTransaction(items: readonly TransactItem[]): Promise<void> {
       unknown ||= ((error as { $metadata?: { attempts?: number } }).$metadata?.attempts ?? 1) > 1;
       if (!(onlyThrottled(reasons) || (unknown && onlyDelayed(reasons)))) throw error;
       if (attempt === limits.calls.attempts) {
-        throw unknown ? new Unavailable("A transaction met others every time it was asked about.") : error;
+        throw unknown ? new Unavailable("The commit may have been made.") : error;
       }
       await pause(backoffMs(attempt));
     }

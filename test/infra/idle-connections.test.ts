@@ -7,9 +7,10 @@ import { bundle } from "../../infra/bundle.ts";
 import type { Handler } from "../../shared/http/endpoint.ts";
 import { limits } from "../../shared/limits.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "../support/emulator.ts";
-import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
 import { scanTable } from "../support/raw-table.ts";
 import { lambdaContext, newCaller, proxyEvent } from "../support/request.ts";
+import { cancelled } from "../support/watched-endpoint.ts";
 
 interface Bundled {
   readonly handler: Handler;
@@ -101,6 +102,17 @@ describe("a deployed function whose connections were idle", () => {
     expect(stored.filter(({ et }) => et === "CLIENT")).toHaveLength(1);
     const sent = proxy.seen().filter(({ headers }) => headers["x-amz-target"]?.endsWith("TransactWriteItems"));
     expect(sent).toHaveLength(2);
+    expect(new Set(sent.map(({ body: text }) => JSON.parse(text.toString()).ClientRequestToken)).size).toBe(1);
+  });
+
+  it("does not decide a change again whose answer was lost with the connection, when its repetition meets another", async () => {
+    const body = { email: "eva@example.com", first_name: "Eva", last_name: "Silva" };
+    const { status, body: conflict } = cancelled("TransactionConflict");
+    const planned: Fault[] = ["cut_after", { status, body: JSON.stringify(conflict) }];
+    proxy.begin((_, target) => (target.endsWith("TransactWriteItems") ? planned.shift() : undefined) ?? "pass");
+    const made = await create(proxyEvent(caller, "POST", "/clients", { body, atMs }).event, lambdaContext());
+    const sent = proxy.seen().filter(({ headers }) => headers["x-amz-target"]?.endsWith("TransactWriteItems"));
+    expect(made.statusCode).toBe(201);
     expect(new Set(sent.map(({ body: text }) => JSON.parse(text.toString()).ClientRequestToken)).size).toBe(1);
   });
 

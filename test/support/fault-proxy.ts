@@ -23,7 +23,7 @@ export interface SeenRequest extends SignedRequest {
 }
 
 /** What happens to requests in their order, those after them pass; or to one whose connection has `served` others. */
-type Plan = readonly Fault[] | ((served: number) => Fault);
+type Plan = readonly Fault[] | ((served: number, target: string) => Fault);
 
 /** A server between a client and a service. */
 export interface FaultProxy {
@@ -45,7 +45,9 @@ export async function startFaultProxy(target: string, tls?: { key: string; cert:
     const connection = connections.indexOf(incoming.socket);
     const served = servedOn.get(incoming.socket) ?? 0;
     servedOn.set(incoming.socket, served + 1);
-    const fault = (typeof plan === "function" ? plan(served) : plan[seen.length]) ?? "pass";
+    const fault =
+      (typeof plan === "function" ? plan(served, String(incoming.headers["x-amz-target"])) : plan[seen.length]) ??
+      "pass";
     const body: Buffer[] = [];
     const place = seen.push({
       method: incoming.method ?? "",
