@@ -16,6 +16,7 @@ import {
   loadDeliveries,
   moveDelivery,
   noteProbe,
+  noteResting,
   postpone,
   putAttempt,
   putCrash,
@@ -213,7 +214,12 @@ async function sendOn(turn: Turn, delivery: Delivery, queue: DeliveryQueue, dela
   const { message } = turn.arrival;
   const { endpoint_id } = delivery;
   if (message.returns >= bounds.max_returns) {
-    return postpone(delivery, new Date(nowMs() + delayMs(bounds.sent_again_after_seconds)).toISOString());
+    const again = new Date(nowMs() + delayMs(bounds.sent_again_after_seconds)).toISOString();
+    const { health } = turn.state;
+    if (health === undefined || isProven(health, nowMs(), delayMs)) return postpone(delivery, again);
+    // Its endpoint fails, and not slowly, or it would be closed: the success that ends that wakes the delivery too.
+    await noteResting(health, nowIso());
+    return letRest(delivery, again);
   }
   const body = { ...message, returns: message.returns + 1 };
   await sendDeliveries(queue, [{ body, endpoint_id, delay_seconds }]);

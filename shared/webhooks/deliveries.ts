@@ -134,6 +134,20 @@ export function noteProbe(health: WebhookHealth, probe: Probe): Promise<HealthOu
   });
 }
 
+/**
+ * Notes that deliveries rest of an endpoint that was not closed, as a closing that is over: its next success wakes them.
+ * Where another worker has noted a closing meanwhile, that says the same.
+ */
+export async function noteResting(health: WebhookHealth, at: string): Promise<void> {
+  if (health.closed_until) return;
+  await updateHealth(health, {
+    update: "SET closed_until = :at",
+    conditions: [sameAs("closed_until", null)],
+    names: {},
+    values: { ":at": at, ":seen_closed_until": null },
+  });
+}
+
 /** Condition that a member, which older items lack, still is what was read: the value `:seen_<member>`. */
 function sameAs(member: "probe" | "closed_until", seen: unknown): string {
   const same = `${member} = :seen_${member}`;

@@ -681,6 +681,20 @@ describe("the unproven lane", () => {
     expect(isProven(health, nowMs, unscaled)).toBe(true);
   });
 
+  it("lets rest what it had no place for too often, until a success of an endpoint that was never closed", async () => {
+    const { all, delivery } = await situation(2, {}, { consecutive_failures: 3 });
+    const [probe, other] = all.map((each) => each.delivery);
+    await movedBy(probe ?? delivery);
+    await deliver([messageOf(other ?? delivery, 1, bounds.max_returns)], { queue: "deliver" });
+    expect(queues.takeMessages()).toEqual([]);
+    const { delivery: resting, health } = await stored(other ?? delivery);
+    expect(resting).toMatchObject({ resting: true, wake_at: seconds(nowMs, bounds.sent_again_after_seconds) });
+    expect(health).toMatchObject({ closed_until: seconds(nowMs, 0), consecutive_failures: 3 });
+    await deliver([messageOf(probe ?? delivery)], { queue: "deliver-unproven" });
+    const now = seconds(nowMs, 0);
+    expect((await stored(delivery)).health).toMatchObject({ closed_until: null, reopened_at: now, wake_at: now });
+  });
+
   it("does not close a proven endpoint that fails once; its next success proves it again", async () => {
     const { all, delivery } = await situation(2);
     receiver.answer = silence;
