@@ -135,8 +135,8 @@ export function noteProbe(health: WebhookHealth, probe: Probe): Promise<HealthOu
 }
 
 /**
- * Notes that deliveries rest of an endpoint that was not closed, as a closing that is over: its next success wakes them.
- * Where another worker has noted a closing meanwhile, that says the same.
+ * Notes that deliveries rest of an endpoint that was not closed, as a closing that is over: its next success wakes
+ * them. Where another worker has noted a closing meanwhile, that says the same.
  */
 export async function noteResting(health: WebhookHealth, at: string): Promise<void> {
   if (health.closed_until) return;

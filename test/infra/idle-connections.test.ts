@@ -105,7 +105,7 @@ describe("a deployed function whose connections were idle", () => {
     expect(new Set(sent.map(({ body: text }) => JSON.parse(text.toString()).ClientRequestToken)).size).toBe(1);
   });
 
-  it("does not decide a change again whose answer was lost with the connection, when its repetition meets another", async () => {
+  it("does not decide a change again that lost its answer and whose repetition meets another", async () => {
     const body = { email: "eva@example.com", first_name: "Eva", last_name: "Silva" };
     const { status, body: conflict } = cancelled("TransactionConflict");
     const planned: Fault[] = ["cut_after", { status, body: JSON.stringify(conflict) }];
