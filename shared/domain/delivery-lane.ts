@@ -13,12 +13,13 @@ export type Lane = "proven" | "unproven";
 type DelayMs = (seconds: number) => number;
 
 /**
- * Whether an endpoint is proven: it accepted something within the last day and nothing failed since. Health that was
- * stored before there were lanes has no `proven_at`; its last success counts.
+ * Whether an endpoint is proven: it accepted something within the last day, and nothing was left unanswered since. A
+ * failure that comes at once holds no worker and costs it nothing. Health that was stored before there were lanes has no
+ * `proven_at`; its last success counts.
  */
 export function isProven(health: WebhookHealth, nowMs: number, delayMs: DelayMs): boolean {
-  const { consecutive_failures, last_success_at, proven_at = last_success_at } = health;
-  if (consecutive_failures > 0 || proven_at === null) return false;
+  const { last_success_at, proven_at = last_success_at } = health;
+  if (proven_at === null) return false;
   return nowMs - Date.parse(proven_at) < delayMs(limits.webhooks.proven_seconds);
 }
 
@@ -102,8 +103,10 @@ export function closingSeconds(timeouts: number): number {
   return Math.min(closed_min_seconds * 2 ** (timeouts - 1), closed_max_seconds);
 }
 
-/** Members of an endpoint's health that say for how long it is closed. */
-export type Closing = Required<Pick<WebhookHealth, "timeouts_in_a_row" | "closed_until">>;
+/** Members of an endpoint's health that say that it is unproven, or for how long it is closed. */
+export type Closing =
+  | { readonly proven_at: null }
+  | Required<Pick<WebhookHealth, "timeouts_in_a_row" | "closed_until">>;
 
 /**
  * What an unanswered attempt makes of an endpoint. A proven one becomes unproven by it and no more; of several attempts
@@ -111,7 +114,7 @@ export type Closing = Required<Pick<WebhookHealth, "timeouts_in_a_row" | "closed
  */
 export function closingAfter(health: WebhookHealth, nowMs: number, delayMs: DelayMs): Closing | undefined {
   const { closed_until = null, timeouts_in_a_row: before = 0 } = health;
-  if (isProven(health, nowMs, delayMs)) return undefined;
+  if (isProven(health, nowMs, delayMs)) return { proven_at: null };
   if (closed_until !== null && Date.parse(closed_until) > nowMs) return undefined;
   const timeouts_in_a_row = before + 1;
   const until = new Date(nowMs + delayMs(closingSeconds(timeouts_in_a_row))).toISOString();

@@ -149,7 +149,7 @@ export async function noteResting(health: WebhookHealth, at: string): Promise<vo
 }
 
 /** Condition that a member, which older items lack, still is what was read: the value `:seen_<member>`. */
-function sameAs(member: "probe" | "closed_until", seen: unknown): string {
+function sameAs(member: "probe" | "closed_until" | "proven_at", seen: unknown): string {
   const same = `${member} = :seen_${member}`;
   return seen ? same : `(attribute_not_exists(${member}) OR ${same})`;
 }
@@ -217,6 +217,11 @@ const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) =>
     const closing = closingAfter(health, Date.parse(at), delayMs);
     const counted = failed(health, at);
     if (closing === undefined) return counted;
+    if ("proven_at" in closing) {
+      const conditions = [...counted.conditions, sameAs("proven_at", health.proven_at)];
+      const values = { ...counted.values, ":seen_proven_at": health.proven_at ?? null };
+      return { set: [...counted.set, "proven_at = :none"], conditions, values };
+    }
     return {
       set: [...counted.set, "timeouts_in_a_row = :timeouts, closed_until = :closed_until"],
       conditions: [...counted.conditions, sameAs("closed_until", health.closed_until)],

@@ -528,7 +528,7 @@ describe("the slots of an endpoint", () => {
   });
 
   it("that an unproven endpoint holds are not waited for: the worker is free for others at once", async () => {
-    const { delivery } = await situation(1, {}, { slots: busy(10_000), consecutive_failures: 1 });
+    const { delivery } = await situation(1, {}, { slots: busy(10_000), proven_at: null });
     vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
     const startMs = Date.now();
     expect(await deliver([messageOf(delivery)])).toEqual(none);
@@ -617,8 +617,8 @@ describe("the unproven lane", () => {
     const { delivery } = await situation();
     await deliver([messageOf(delivery)], { queue: "deliver-unproven" });
     expect(bodies()).toMatchObject([{ queue: "deliver", delaySeconds: 0, body: { attempt: 1, returns: 1 } }]);
-    const failing = await situation(1, {}, { consecutive_failures: 1 });
-    await deliver([messageOf(failing.delivery)], { queue: "retry-5m" });
+    const silent = await situation(1, {}, { proven_at: null, consecutive_failures: 1 });
+    await deliver([messageOf(silent.delivery)], { queue: "retry-5m" });
     expect(bodies()).toMatchObject([{ queue: "deliver-unproven", delaySeconds: 0, body: { returns: 1 } }]);
     expect(receiver.received).toEqual([]);
   });
@@ -682,7 +682,7 @@ describe("the unproven lane", () => {
   });
 
   it("lets rest what it had no place for too often, until a success of an endpoint that was never closed", async () => {
-    const { all, delivery } = await situation(2, {}, { consecutive_failures: 3 });
+    const { all, delivery } = await situation(2, {}, { proven_at: null, consecutive_failures: 3 });
     const [probe, other] = all.map((each) => each.delivery);
     await movedBy(probe ?? delivery);
     await deliver([messageOf(other ?? delivery, 1, bounds.max_returns)], { queue: "deliver" });
@@ -693,6 +693,15 @@ describe("the unproven lane", () => {
     await deliver([messageOf(probe ?? delivery)], { queue: "deliver-unproven" });
     const now = seconds(nowMs, 0);
     expect((await stored(delivery)).health).toMatchObject({ closed_until: null, reopened_at: now, wake_at: now });
+  });
+
+  it("keeps its lane and its slots where it fails at once: that holds no worker", async () => {
+    const { all, delivery } = await situation(2);
+    receiver.answer = answerWith(500);
+    for (const each of all) await deliver([messageOf(each.delivery)]);
+    expect(receiver.received).toHaveLength(2);
+    const { health } = await stored(delivery);
+    expect([health.consecutive_failures, isProven(health, nowMs, unscaled)]).toEqual([2, true]);
   });
 
   it("does not close a proven endpoint that fails once; its next success proves it again", async () => {

@@ -27,7 +27,8 @@ describe("an endpoint is proven", () => {
     ["by a success", proven, true],
     ["for a day", { ...proven, proven_at: at(1 - day) }, true],
     ["not for longer than a day", { ...proven, proven_at: at(-day) }, false],
-    ["not with a failure since", { ...proven, consecutive_failures: 1 }, false],
+    ["also with failures since, which came at once", { ...proven, consecutive_failures: 9 }, true],
+    ["not when something was left unanswered since", { ...proven, proven_at: null, consecutive_failures: 1 }, false],
     ["not by a success at the address before", { ...proven, proven_at: null }, false],
     ["by the last success that was stored before there were lanes", { ...older, last_success_at: at(-60) }, true],
     ["not without one", older, false],
@@ -151,7 +152,7 @@ describe("a closing", () => {
       { ...fresh, timeouts_in_a_row: 3, closed_until: at(-1) },
       { timeouts_in_a_row: 4, closed_until: at(240) },
     ],
-    ["is not made of a proven endpoint", proven, undefined],
+    ["makes of a proven endpoint no more than an unproven one", proven, { proven_at: null }],
     ["is not made longer by an attempt beside it", { ...fresh, timeouts_in_a_row: 1, closed_until: at(20) }, undefined],
   ])("%s", (_, health, closing) => {
     expect(closingAfter(health, nowMs, realTime)).toEqual(closing);
