@@ -14,8 +14,8 @@ type DelayMs = (seconds: number) => number;
 
 /**
  * Whether an endpoint is proven: it accepted something within the last day, and nothing was left unanswered since. A
- * failure that comes at once holds no worker and costs it nothing. Health that was stored before there were lanes has no
- * `proven_at`; its last success counts.
+ * failure that comes at once holds no worker and costs it nothing. Health that was stored before there were lanes has
+ * no `proven_at`; its last success counts.
  */
 export function isProven(health: WebhookHealth, nowMs: number, delayMs: DelayMs): boolean {
   const { last_success_at, proven_at = last_success_at } = health;

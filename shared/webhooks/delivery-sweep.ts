@@ -64,9 +64,10 @@ async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0
   return { done: await sendAll(messages), failed };
 }
 
+/** What is held back goes where messages wait on purpose: in the queue of first attempts it would look late. */
 function heldBack(wake: Extract<Wake, { do: "send" }>, delay_seconds: number): Wake {
   const wakeAt = new Date(Date.parse(wake.wake_at) + delayMs(delay_seconds)).toISOString();
-  return { ...wake, delay_seconds, wake_at: wakeAt };
+  return { ...wake, queue: delay_seconds > 0 ? "retry_long" : wake.queue, delay_seconds, wake_at: wakeAt };
 }
 
 async function healthsOf(due: readonly Delivery[]): Promise<ReadonlyMap<string, WebhookHealth>> {

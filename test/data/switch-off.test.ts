@@ -255,7 +255,7 @@ describe("a note that a closed endpoint accepted something", () => {
   const messages = () => api.queues.takeMessages();
   const sent = (some = messages()) => some.map(({ queue, body }) => `${queue} ${body["delivery_id"]}`);
 
-  it("sends everything that rests, each once and first attempts apart from others, and is taken away", async () => {
+  it("sends everything that rests, each once, what is held back apart from the rest, and is taken away", async () => {
     const own = await ownEndpoint();
     const first = await resting(own, 120);
     const others = await resting(own, 3, { status: "retrying", attempt: 2 });
@@ -263,9 +263,12 @@ describe("a note that a closed endpoint accepted something", () => {
     await resting(own, 1, { resting: false });
     await reopened(own);
     expect(await sweep()).toMatchObject({ switched_off: 1, failed: 0 });
-    const expected = [...[...first].map((id) => `deliver ${id}`), ...[...others].map((id) => `retry-long ${id}`)];
     const taken = messages();
-    expect(sent(taken).sort()).toEqual(expected.sort());
+    expect(taken.map(({ body }) => body["delivery_id"]).sort()).toEqual([...first, ...others].sort());
+    // In the queue of first attempts a message that is held back would look late to its alarm.
+    for (const { queue, delaySeconds = 0, body } of taken) {
+      expect(queue).toBe(delaySeconds === 0 && body["attempt"] === 1 ? "deliver" : "retry-long");
+    }
     // At the pace of the endpoint, so that they do not stand before what comes after them.
     const delays = taken.map(({ delaySeconds }) => delaySeconds ?? 0);
     const { woken_per_second: pace } = limits.webhooks;
