@@ -22,7 +22,7 @@ const others: Readonly<Record<string, number>> = {
   "transactions/update": 166,
   "accounts/update": 168,
   "sandbox/open-trade": 162,
-  "sandbox/close-trade": 150,
+  "sandbox/close-trade": 152,
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 158,
   "sandbox/fail-transaction": 158,
