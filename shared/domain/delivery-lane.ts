@@ -42,7 +42,7 @@ export type Place =
     }
   /** The endpoint has another delivery in the lane, which may soon prove it. */
   | { readonly do: "come_back"; readonly delay_seconds: number }
-  /** The endpoint is closed and another delivery will probe it: no message is needed until then. */
+  /** The endpoint was closed and has another delivery as its probe: no message is needed until that succeeds. */
   | { readonly do: "rest"; readonly closed_until: string };
 
 /** A message as a worker has it. */
@@ -66,7 +66,9 @@ export function placeOf(arrived: Arrived, health: WebhookHealth, nowMs: number, 
   const { closed_until = null } = health;
   const closed = closed_until !== null && closed_until > now;
   if (isTaken(health, delivery.id, now)) {
-    return closed ? { do: "rest", closed_until } : { do: "come_back", delay_seconds: comeBackSeconds(returns) };
+    // One that was closed since its last success may be silent again: what rests costs no message until it answers.
+    if (closed_until !== null) return { do: "rest", closed_until };
+    return { do: "come_back", delay_seconds: comeBackSeconds(returns) };
   }
   if (!closed && lane === "unproven") return { do: "attempt" };
   const openMs = closed ? Date.parse(closed_until) : nowMs;

@@ -107,6 +107,12 @@ describe("a delivery", () => {
       { do: "move", lane: "unproven", delay_seconds: 60 },
     ],
     [
+      "rests beside the probe of an endpoint that was closed since its last success, also when the closing is over",
+      "proven",
+      { ...closed, closed_until: at(-1), ...probeOf("dlv_2", 9) },
+      { do: "rest", closed_until: at(-1) },
+    ],
+    [
       "of a closed endpoint rests beside its probe",
       "proven",
       { ...closed, ...probeOf("dlv_2", 120) },
