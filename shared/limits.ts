@@ -203,7 +203,7 @@ export const limits = {
     /** The same while it is unproven: without a success in so long, or with a failure since its last one. */
     slots_unproven: 1,
     proven_seconds: 24 * 3600,
-    /** After an attempt that nobody answered an unproven endpoint is closed: for so long at first, then doubling. */
+    /** An unanswered attempt closes an unproven endpoint for this long at first, then for twice as long each time. */
     closed_min_seconds: 30,
     closed_max_seconds: 300,
     /** A delivery that was let in as the probe of its endpoint gives way to another when it has not come by then. */

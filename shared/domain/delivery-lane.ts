@@ -99,7 +99,7 @@ export function isSilence({ error, duration_ms }: Pick<Outcome, "error" | "durat
   return error === "timeout" || duration_ms >= limits.webhooks.connect_timeout_ms;
 }
 
-/** How long an endpoint is closed after so many attempts in a row that nobody answered, in business seconds. */
+/** How long an endpoint is closed after this many unanswered attempts in a row, in business seconds. */
 export function closingSeconds(timeouts: number): number {
   const { closed_min_seconds, closed_max_seconds } = limits.webhooks;
   return Math.min(closed_min_seconds * 2 ** (timeouts - 1), closed_max_seconds);

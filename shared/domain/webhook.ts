@@ -69,7 +69,7 @@ export interface WebhookHealth {
   // What follows came later: health that was stored before it has none of it, which means null or 0.
   /** The last success at the present address; null before the first one there. Without it `last_success_at` counts. */
   readonly proven_at?: string | null;
-  /** Attempts since then that nobody answered while the endpoint was unproven. */
+  /** Unanswered attempts since then, while the endpoint was unproven. */
   readonly timeouts_in_a_row?: number;
   /** Nothing is sent before, RFC 3339; it stays until a success, which wakes what rests (ADR 0031). */
   readonly closed_until?: string | null;

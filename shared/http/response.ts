@@ -11,8 +11,8 @@ import { HttpProblem, type ProblemDetails, problemDocument } from "./problem.ts"
 import { rateHeaders } from "./rate.ts";
 
 /**
- * The answer of a failed request. What is no problem of ours to tell is logged by name and answered as a plain 500, or
- * as a 503 where it passes by itself. Neither says whether the request was carried out: its answer may have been lost.
+ * The answer of a failed request. An unexpected error is logged by name and answered as a plain 500, or as a
+ * 503 if it is temporary. Neither says whether the request was carried out: its answer may have been lost.
  */
 export function problemAnswer(exchange: Exchange, error: unknown): Answer {
   if (error instanceof HttpProblem) return problem(exchange, error.code, error.message, error.details);

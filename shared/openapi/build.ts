@@ -196,7 +196,7 @@ function withoutUnused(document: OpenApi): OpenApi {
 }
 
 function securitySchemes(rows: readonly Route[]): OpenApi["components"]["securitySchemes"] {
-  // What no row asks for may be granted already, but asking for it gets nobody anything.
+  // A scope that no row requires may already be granted, but requesting it has no effect.
   const asked = new Set(rows.flatMap(({ scope, further_scopes = [] }) => [scope, ...further_scopes]));
   const texts = Object.fromEntries(
     scopes.filter((scope) => asked.has(scope)).map((scope) => [scope, scopeTexts[scope]]),

@@ -11,7 +11,7 @@ export const publishedKinds: readonly EventKind[] = eventKinds(
   new Set(optInEventTypes),
 );
 
-/** The sample of each kind. Its links are paths, for whoever sends it to put its own address before them. */
+/** The sample of each kind. Its links are paths; the sender prefixes them with its own address. */
 export const samples: Readonly<Record<string, JsonObject>> = Object.fromEntries(
   publishedKinds.map(({ type, sample }) => [type, withPaths(sample)]),
 );

@@ -72,15 +72,7 @@ async function serviceKey(): Promise<Buffer> {
 async function readServiceKey(): Promise<Buffer> {
   client ??= bounded(
     // Two tries leave time for the request that waits, which an older reading of the key may serve.
-    new SecretsManagerClient({
-      maxAttempts: 2,
-      requestHandler: {
-        connectionTimeout: 1000,
-        requestTimeout: 1500,
-        throwOnRequestTimeout: true,
-        idleConnectionTimeout: 15_000,
-      },
-    }),
+    new SecretsManagerClient({ maxAttempts: 2, requestHandler: limits.calls.handler }),
   );
   const { SecretString: text = "" } = await client.send(
     new GetSecretValueCommand({ SecretId: env.serviceKeySecretId }),

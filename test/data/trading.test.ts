@@ -386,7 +386,7 @@ describe("the money of an account with open positions", () => {
     expect(await announced(account.id)).toEqual(["trade.opened", "margin.call"]);
   });
 
-  it("takes it at once with more positions than a transaction holds, and stores it whoever dies", async () => {
+  it("applies at once to more positions than a transaction holds, and is stored although workers die", async () => {
     const account = await trader("90000.00", { margin_calculation: "sum" });
     const count = limits.trading.max_remargined + 2;
     for (let at = 0; at < count; at += 1) {

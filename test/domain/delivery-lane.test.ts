@@ -71,7 +71,7 @@ describe("a delivery", () => {
       { ...fresh, ...probeOf("dlv_1", 9) },
       { do: "move", lane: "unproven", delay_seconds: 0 },
     ],
-    ["whose note is over takes it anew", "proven", { ...fresh, ...probeOf("dlv_1", 0) }, toProbe(0, 60)],
+    ["whose probe has expired becomes the probe again", "proven", { ...fresh, ...probeOf("dlv_1", 0) }, toProbe(0, 60)],
     ["of an unproven endpoint is attempted in its lane", "unproven", fresh, { do: "attempt" }],
     ["that is the probe is attempted in its lane", "unproven", { ...fresh, ...probeOf("dlv_1", 9) }, { do: "attempt" }],
     [
