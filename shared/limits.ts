@@ -206,11 +206,17 @@ export const limits = {
     /** An unanswered attempt closes an unproven endpoint for this long at first, then for twice as long each time. */
     closed_min_seconds: 30,
     closed_max_seconds: 300,
+    /** A closing may be longer by this part of itself, so that endpoints that fell silent together are probed apart. */
+    closed_jitter_max: 0.25,
     /** A delivery that was let in as the probe of its endpoint gives way to another when it has not come by then. */
     probe_seconds: 60,
     /** A message that meets the probe of its endpoint comes back after 1 s, 2 s, 4 s and so on to this. */
     unproven_return_max_seconds: 8,
-    /** Deliveries of a closed endpoint rest no longer than this beyond its closing, spread over so many seconds. */
+    /**
+     * Deliveries of a closed endpoint rest for a quarter of the time by which they are late, within these bounds, and
+     * spread over so many seconds more. A success wakes them earlier, so looking more often would only cost writes.
+     */
+    rest_min_seconds: 300,
     rest_max_seconds: 3600,
     rest_spread_seconds: 30,
     /** Deliveries that a sweep wakes of an endpoint that is open again, a second: about what its slots take. */

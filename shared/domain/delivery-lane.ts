@@ -12,6 +12,13 @@ export type Lane = "proven" | "unproven";
 /** Turns business seconds into real milliseconds. */
 type DelayMs = (seconds: number) => number;
 
+/** The moment of a decision, and a random number from 0 up to 1 that spreads what follows from it. */
+export interface Moment {
+  readonly nowMs: number;
+  readonly delayMs: DelayMs;
+  readonly chance: number;
+}
+
 /**
  * Whether an endpoint is proven: it accepted something within the last day, and nothing was left unanswered since. A
  * failure that comes at once holds no worker and costs it nothing. Health that was stored before there were lanes has
@@ -99,7 +106,7 @@ export function isSilence({ error, duration_ms }: Pick<Outcome, "error" | "durat
   return error === "timeout" || duration_ms >= limits.webhooks.connect_timeout_ms;
 }
 
-/** How long an endpoint is closed after this many unanswered attempts in a row, in business seconds. */
+/** How long an endpoint is closed at least after so many unanswered attempts in a row, in business seconds. */
 export function closingSeconds(timeouts: number): number {
   const { closed_min_seconds, closed_max_seconds } = limits.webhooks;
   return Math.min(closed_min_seconds * 2 ** (timeouts - 1), closed_max_seconds);
@@ -114,13 +121,25 @@ export type Closing =
  * What an unanswered attempt makes of an endpoint. A proven one becomes unproven by it and no more; of several attempts
  * that ran side by side only the first closes it. Undefined when nothing changes.
  */
-export function closingAfter(health: WebhookHealth, nowMs: number, delayMs: DelayMs): Closing | undefined {
+export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: Moment): Closing | undefined {
   const { closed_until = null, timeouts_in_a_row: before = 0 } = health;
   if (isProven(health, nowMs, delayMs)) return { proven_at: null };
   if (closed_until !== null && Date.parse(closed_until) > nowMs) return undefined;
   const timeouts_in_a_row = before + 1;
-  const until = new Date(nowMs + delayMs(closingSeconds(timeouts_in_a_row))).toISOString();
+  const seconds = closingSeconds(timeouts_in_a_row) * (1 + limits.webhooks.closed_jitter_max * chance);
+  const until = new Date(Math.ceil(nowMs + delayMs(seconds))).toISOString();
   return { timeouts_in_a_row, closed_until: until };
+}
+
+/**
+ * A new delivery as it is stored: at rest, and with no message to send, when the first worker could only let it rest
+ * because the endpoint was closed and has another delivery as its probe.
+ */
+export function atRest(draft: Delivery, health: WebhookHealth | undefined, moment: Moment): Delivery {
+  if (health === undefined) return draft;
+  const place = placeOf({ delivery: draft, lane: "proven", returns: 0 }, health, moment.nowMs, moment.delayMs);
+  if (place.do !== "rest") return draft;
+  return { ...draft, wake_at: restUntil(draft, place.closed_until, moment), resting: true };
 }
 
 /**
@@ -132,17 +151,18 @@ export function restsOn(health: WebhookHealth | undefined, probeIsSent: boolean)
 }
 
 /**
- * Until when a delivery rests whose endpoint is closed: to the end of the closing, and a quarter of the time by which
- * it is late already, so that those of an endpoint that is gone for days cost little. A success wakes them all,
- * whatever they wait for. `chance` from 0 up to 1 spreads them.
+ * Until when a delivery rests whose endpoint is closed: to the end of the closing, for five minutes at least, and for a
+ * quarter of the time by which it is late already, so that those of an endpoint that is gone for days cost little. A
+ * success wakes them all, whatever they wait for. `chance` spreads them.
  */
 export function restUntil(
   { next_attempt_at }: Pick<Delivery, "next_attempt_at">,
   closedUntil: string,
-  { nowMs, delayMs, chance }: { readonly nowMs: number; readonly delayMs: DelayMs; readonly chance: number },
+  { nowMs, delayMs, chance }: Moment,
 ): string {
-  const { rest_spread_seconds, rest_max_seconds } = limits.webhooks;
+  const { rest_spread_seconds, rest_min_seconds, rest_max_seconds } = limits.webhooks;
   const late = next_attempt_at === null ? 0 : Math.max(0, nowMs - Date.parse(next_attempt_at));
-  const rest = Math.max(Date.parse(closedUntil), nowMs + Math.min(late / 4, delayMs(rest_max_seconds)));
+  const share = Math.max(delayMs(rest_min_seconds), Math.min(late / 4, delayMs(rest_max_seconds)));
+  const rest = Math.max(Date.parse(closedUntil), nowMs + share);
   return new Date(Math.ceil(rest + chance * delayMs(rest_spread_seconds))).toISOString();
 }

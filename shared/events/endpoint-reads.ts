@@ -27,6 +27,17 @@ export async function endpointsOf(tenant: string): Promise<readonly WebhookEndpo
   return (await readPartition(webhooks.partition(tenant))).map((item) => readItem<WebhookEndpoint>(item));
 }
 
+/** How endpoints do, by their identifiers; each is read once, strongly consistent. */
+export async function healthsOf(
+  endpoints: readonly { readonly tenant_id: string; readonly endpoint_id: string }[],
+): Promise<ReadonlyMap<string, WebhookHealth>> {
+  const keys = new Map(
+    endpoints.map(({ tenant_id, endpoint_id }) => [endpoint_id, webhookHealths.key(tenant_id, endpoint_id)]),
+  );
+  const found = (await readKeys([...keys.values()])) as (WebhookHealth | undefined)[];
+  return new Map(found.flatMap((health) => (health === undefined ? [] : [[health.endpoint_id, health]])));
+}
+
 /** Every webhook endpoint of a tenant with how it does, by its identifier. */
 export async function endpointsWithHealth(tenant: string): Promise<ReadonlyMap<string, ShownEndpoint>> {
   const endpoints = await endpointsOf(tenant);

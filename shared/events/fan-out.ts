@@ -1,10 +1,12 @@
 import { PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Account } from "../domain/account.ts";
 import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
-import { subscribes, type WebhookEndpoint } from "../domain/webhook.ts";
+import { atRest } from "../domain/delivery-lane.ts";
+import { subscribes, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { delayMs, nowIso } from "../runtime/clock.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { chance } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
@@ -16,6 +18,7 @@ import { readKeys } from "../table/store.ts";
 import { readRawItem, table } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
 import { itemOf } from "../table/write.ts";
+import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
 
@@ -37,22 +40,28 @@ export async function addressees(
 
 /**
  * Makes the deliveries that published events owe, sends their messages, and then takes the events out of the due index.
- * Each delivery is made by a conditional put: done again, nothing is made twice, and the message of a delivery that
- * nobody has begun is sent again.
+ * Each delivery is made by a conditional put: done again, nothing is made twice, and the message of a delivery that no
+ * worker has begun is sent again. One whose endpoint is closed rests from the start and has no message (ADR 0031).
+ * `known` is how the endpoints do, where the caller has read it already.
  * @throws when a delivery could not be made; its event stays due
  */
-export async function fanOut(published: readonly PublishedEvent[]): Promise<void> {
+export async function fanOut(
+  published: readonly PublishedEvent[],
+  known?: ReadonlyMap<string, WebhookHealth>,
+): Promise<void> {
   const owing = published.filter(({ endpoints }) => endpoints !== undefined && endpoints.length > 0);
   const pairs = owing.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
   const messages: OutgoingDelivery[] = [];
   const unfinished = new Set<PublishedEvent>();
+  const healths = known ?? (await healthsOf(addressesOf(published)));
   const now = nowIso();
   const put = inParallel(limits.webhooks.parallel_writes, pairs, async ({ event, endpoint }) => {
     const id = deliveryId(event.id, endpoint.id, 0);
     const draft = draftDelivery(id, { ...endpoint, tenant_id: event.tenant_id }, event, now, delayMs);
     try {
-      const made = await putDelivery(draft);
-      if (made.status === "pending" && made.attempt === 1 && made.claims === 0) messages.push(messageOf(made));
+      const health = healths.get(endpoint.id);
+      const made = await putDelivery(atRest(draft, health, { nowMs: nowMs(), delayMs, chance: chance() }));
+      if (isUnbegun(made)) messages.push(messageOf(made));
     } catch (error) {
       unfinished.add(event);
       throw error;
@@ -65,6 +74,18 @@ export async function fanOut(published: readonly PublishedEvent[]): Promise<void
   const finished = owing.filter((event) => event.wake_at !== undefined && !unfinished.has(event));
   await Promise.all([sendOrLeave(messages), inParallel(limits.webhooks.parallel_writes, finished, putToRest)]);
   if (failure !== undefined) throw failure.error;
+}
+
+/** The endpoints that events are owed to. */
+export function addressesOf(published: readonly PublishedEvent[]) {
+  return published.flatMap(({ tenant_id, endpoints = [] }) =>
+    endpoints.map(({ id: endpoint_id }) => ({ tenant_id, endpoint_id })),
+  );
+}
+
+/** Whether a delivery waits for a worker: its message may have been lost. */
+function isUnbegun({ status, attempt, claims, resting }: Delivery): boolean {
+  return status === "pending" && attempt === 1 && claims === 0 && resting !== true;
 }
 
 /** Puts a delivery unless it is there; returns what is there then. */

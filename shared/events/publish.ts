@@ -22,8 +22,8 @@ import { lastSequence } from "../table/sequences.ts";
 import { backoffMs, readKeys } from "../table/store.ts";
 import { table } from "../table/table.ts";
 import { putNew, type TransactItem } from "../table/write.ts";
-import { endpointsOf } from "./endpoint-reads.ts";
-import { addressees, fanOut, fanOutAgain } from "./fan-out.ts";
+import { endpointsOf, healthsOf } from "./endpoint-reads.ts";
+import { addressees, addressesOf, fanOut, fanOutAgain } from "./fan-out.ts";
 
 /**
  * Publishes outbox items: each event gets the tenant's next number and its final bytes. One transaction moves the
@@ -80,7 +80,6 @@ async function inFull(item: Outbox): Promise<Outbox> {
 async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<void> {
   let waiting: readonly Outbox[] = await Promise.all(batch.map(inFull));
   const gone: Outbox[] = [];
-  let published: readonly PublishedEvent[] = [];
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
     const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);
     const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
@@ -89,9 +88,13 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
     const numbered = texts.map((text, index) =>
       publishedEvent(tenant, text, last + index + 1, owedTo({ type: text.body.type, account_id: text.account_id })),
     );
-    const result = await tryPublish(tenant, waiting, last, numbered);
+    // How the endpoints do is read meanwhile: it decides only which deliveries need a message.
+    const [result, healths] = await Promise.all([
+      tryPublish(tenant, waiting, last, numbered),
+      healthsOf(addressesOf(numbered)),
+    ]);
     if (result === "published") {
-      published = numbered;
+      await fanOut(numbered, healths);
       break;
     }
     if (result !== "again") {
@@ -101,7 +104,6 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
     if (attempt === limits.commit.conflict_tries) throw new Unavailable("The event counter is too contended.");
     if (waiting.length > 0) await pause(backoffMs(attempt));
   }
-  await fanOut(published);
   await fanOutAgain(gone);
 }
 

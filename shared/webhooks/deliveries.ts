@@ -12,6 +12,7 @@ import { inForce, type Probe, type SampleEvent, type WebhookEndpoint, type Webho
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { chance } from "../runtime/ids.ts";
 import type { DeliveryMessage } from "../runtime/queues.ts";
 import {
   attempts,
@@ -214,7 +215,7 @@ const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) =>
   },
   failed,
   unanswered: (health, at) => {
-    const closing = closingAfter(health, Date.parse(at), delayMs);
+    const closing = closingAfter(health, { nowMs: Date.parse(at), delayMs, chance: chance() });
     const counted = failed(health, at);
     if (closing === undefined) return counted;
     if ("proven_at" in closing) {

@@ -2,6 +2,7 @@ import { DeleteCommand, QueryCommand, TransactWriteCommand, UpdateCommand } from
 import { cancelled, type Delivery, isOpen, isWanted, messageOf, type Wake, wakeUp } from "../domain/delivery.ts";
 import { restsOn, restUntil } from "../domain/delivery-lane.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import { healthsOf } from "../events/endpoint-reads.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -68,14 +69,6 @@ async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0
 function heldBack(wake: Extract<Wake, { do: "send" }>, delay_seconds: number): Wake {
   const wakeAt = new Date(Date.parse(wake.wake_at) + delayMs(delay_seconds)).toISOString();
   return { ...wake, queue: delay_seconds > 0 ? "retry_long" : wake.queue, delay_seconds, wake_at: wakeAt };
-}
-
-async function healthsOf(due: readonly Delivery[]): Promise<ReadonlyMap<string, WebhookHealth>> {
-  const keys = new Map(
-    due.map(({ tenant_id, endpoint_id }) => [endpoint_id, webhookHealths.key(tenant_id, endpoint_id)]),
-  );
-  const found = (await readKeys([...keys.values()])) as (WebhookHealth | undefined)[];
-  return new Map(found.flatMap((health) => (health === undefined ? [] : [[health.endpoint_id, health]])));
 }
 
 function restOn(delivery: Delivery, health: WebhookHealth | undefined): Promise<void> {

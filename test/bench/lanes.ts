@@ -50,12 +50,23 @@ interface Measured extends Part {
 
 const pauseUntil = (ms: number) => new Promise((done) => setTimeout(done, Math.max(0, ms - Date.now())));
 
-/** Does something so many times a second, until the time is over; waits for what was begun. */
-async function paced(perSecond: number, endMs: number, work: (turn: number) => Promise<void>): Promise<void> {
+/** Fractions of an interval that cover it evenly: the multiples of the golden ratio. */
+const drifting = (turn: number) => (turn * 0.618_034) % 1;
+
+/**
+ * Does something so many times a second, until the time is over; waits for what was begun. `phaseOf` says where in its
+ * interval each turn is.
+ */
+async function paced(
+  perSecond: number,
+  endMs: number,
+  work: (turn: number) => Promise<void>,
+  phaseOf = (_turn: number) => 0,
+): Promise<void> {
   const startMs = Date.now();
   const begun: Promise<void>[] = [];
   for (let turn = 0; perSecond > 0; turn += 1) {
-    const atMs = startMs + (turn * 1000) / perSecond;
+    const atMs = startMs + ((turn + phaseOf(turn)) * 1000) / perSecond;
     if (atMs >= endMs) break;
     await pauseUntil(atMs);
     begun.push(work(turn));
@@ -119,7 +130,8 @@ class Bench {
         await makeClient(api);
         made += 1;
       }),
-      silent && paced(part.flood, endMs, () => makeClient(silent.api)),
+      // Two brokerages do not act at the same millisecond, as two even paces would have it every time.
+      silent && paced(part.flood, endMs, () => makeClient(silent.api), drifting),
       paced(1000 / freshEveryMs, endMs, async (number) => {
         first.push(await this.firstDelivery(fresh, `/fresh-${this.turn}-${number}`));
       }),

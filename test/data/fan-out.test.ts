@@ -1,9 +1,9 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Delivery } from "../../shared/domain/delivery.ts";
-import type { WebhookEndpoint } from "../../shared/domain/webhook.ts";
+import { draftHealth, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { deliveries, webhooks } from "../../shared/table/entities.ts";
+import { deliveries, webhookHealths, webhooks } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
 import { startApi } from "../support/api.ts";
 import { atOnce, brokerage } from "../support/brokerage.ts";
@@ -105,6 +105,28 @@ describe("publishing", () => {
       group: endpoint_id,
     }));
     expect(messages).toEqual(expect.arrayContaining(wanted.map((each) => expect.objectContaining(each))));
+  });
+
+  it("lets a delivery rest from its creation where the endpoint is closed and probed, without a message", async () => {
+    const caller = newCaller();
+    const [silent, open] = [await endpointOf(caller), await endpointOf(caller)];
+    const soon = new Date(Date.now() + 60_000).toISOString();
+    const closed = { ...draftHealth(silent), closed_until: soon, probe: { delivery_id: "dlv_1", until: soon } };
+    await putRaw(api, itemOf(webhookHealths, closed));
+    await putRaw(api, itemOf(webhookHealths, draftHealth(open)));
+    await brokerage(api, caller).client();
+    const batch = await records(caller);
+    await deliver(batch);
+    const restingAt = async () =>
+      (await itemsOf(caller, "DELIVERY")).flatMap((item) => (item["resting"] ? [item["endpoint_id"]] : []));
+    expect(await restingAt()).toEqual([silent.id]);
+    expect(sent().map(({ group }) => group)).toEqual([open.id]);
+    // It is due at the end of the closing, and a publisher that comes again sends no message for it either.
+    const resting = (await itemsOf(caller, "DELIVERY")).find((item) => item["resting"]);
+    expect(String(resting?.["wake_at"]) >= soon).toBe(true);
+    expect(resting?.["due_pk"]).toBeDefined();
+    await deliver(batch);
+    expect(sent().map(({ group }) => group)).toEqual([open.id]);
   });
 
   it("looks at the account and at its group where an endpoint asks for some", async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { draftDelivery } from "../../shared/domain/delivery.ts";
 import {
+  atRest,
   closingAfter,
   closingSeconds,
   isProven,
@@ -145,6 +147,27 @@ describe("a delivery", () => {
   });
 });
 
+describe("a new delivery", () => {
+  const event = { id: "evt_1", type: "client.created", sequence: 1, created_at: decisionTime };
+  const draft = draftDelivery("dlv_1", someEndpoint(), event, decisionTime, realTime);
+  const moment = { nowMs, delayMs: realTime, chance: 0.5 };
+  const closed = { ...fresh, closed_until: at(60), probe: { delivery_id: "dlv_2", until: at(120) } };
+
+  it("rests from the start where the endpoint is closed and has its probe", () => {
+    expect(atRest(draft, closed, moment)).toEqual({ ...draft, resting: true, wake_at: at(315) });
+  });
+
+  it.each<readonly [string, WebhookHealth | undefined]>([
+    ["proven", proven],
+    ["fresh", fresh],
+    ["gone", undefined],
+    ["closed without a probe, which it becomes", { ...closed, probe: null }],
+    ["open, with a probe that may prove it in a moment", { ...closed, closed_until: null }],
+  ])("has a message where the endpoint is %s", (_, health) => {
+    expect(atRest(draft, health, moment)).toBe(draft);
+  });
+});
+
 describe("a closing", () => {
   it("lasts 30 s, doubling to five minutes", () => {
     expect([1, 2, 3, 4, 5, 6, 1000].map(closingSeconds)).toEqual([30, 60, 120, 240, 300, 300, 300]);
@@ -161,7 +184,12 @@ describe("a closing", () => {
     ["makes of a proven endpoint no more than an unproven one", proven, { proven_at: null }],
     ["is not made longer by an attempt beside it", { ...fresh, timeouts_in_a_row: 1, closed_until: at(20) }, undefined],
   ])("%s", (_, health, closing) => {
-    expect(closingAfter(health, nowMs, realTime)).toEqual(closing);
+    expect(closingAfter(health, { nowMs, delayMs: realTime, chance: 0 })).toEqual(closing);
+  });
+
+  it("is longer by up to a quarter, so that endpoints that fell silent together are probed apart", () => {
+    const untils = [0, 0.5, 0.999].map((chance) => closingAfter(fresh, { nowMs, delayMs: realTime, chance }));
+    expect(untils).toMatchObject([30, 33.75, 37.493].map((seconds) => ({ closed_until: at(seconds) })));
   });
 
   it.each([
@@ -178,14 +206,19 @@ describe("a closing", () => {
   });
 
   it.each<readonly [string, number, number, number]>([
-    ["ends the rest of a new delivery", 0, 0, 60],
-    ["is exceeded by a spread", 0, 0.5, 75],
-    ["is exceeded by a quarter of the time that the delivery is late", -1200, 0, 300],
+    ["lets a new delivery rest for five minutes", 0, 0, 300],
+    ["is exceeded by a spread", 0, 0.5, 315],
+    ["is exceeded by a quarter of the time that the delivery is late", -1600, 0, 400],
     ["is exceeded by an hour at most", -5 * day, 0, 3600],
-    ["counts a delivery as on time that is early", 600, 0, 60],
+    ["counts a delivery as on time that is early", 600, 0, 300],
   ])("%s", (_, due, chance, rest) => {
     const delivery = { next_attempt_at: at(due) };
     expect(restUntil(delivery, at(60), { nowMs, delayMs: realTime, chance })).toBe(at(rest));
+  });
+
+  it("lets nothing that rests wake before its end", () => {
+    const delivery = { next_attempt_at: at(0) };
+    expect(restUntil(delivery, at(375), { nowMs, delayMs: realTime, chance: 0 })).toBe(at(375));
   });
 
   it.each<readonly [string, object, string | null, number]>([

@@ -1,6 +1,7 @@
 import { stageConfig } from "../../infra/stages.ts";
 import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
 import {
+  atRest,
   closingAfter,
   isProven,
   type Place,
@@ -122,7 +123,10 @@ class Lanes {
     const draft: Delivery = draftDelivery(`dlv_${this.named}`, someEndpoint(), event, iso(this.nowMs), delayMs);
     const { id, attempt } = draft;
     const delivery = { id, attempt, next_attempt_at: iso(this.nowMs), bornMs: this.nowMs, done: false };
-    this.put("deliver", { delivery, endpoint, returns: 0 }, 0);
+    const message = { delivery, endpoint, returns: 0 };
+    const { resting, wake_at } = this.run.lanes ? atRest(draft, endpoint.health, this.spread()) : draft;
+    if (resting) this.rest(message, Date.parse(wake_at ?? ""));
+    else this.put("deliver", message, 0);
   }
 
   /** The sweep: sends what rests and is due. */
@@ -234,7 +238,7 @@ class Lanes {
   }
 
   private failed({ endpoint, delivery }: Message): void {
-    const closing = closingAfter(endpoint.health, this.nowMs, delayMs);
+    const closing = closingAfter(endpoint.health, { ...this.spread(), chance: 0 });
     const { consecutive_failures: failures } = endpoint.health;
     endpoint.health = { ...endpoint.health, ...closing, consecutive_failures: failures + 1 };
     const next = nextAttempt(delivery.attempt, { chance: 0.5 });
