@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { existsSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
@@ -6,6 +7,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
+
+// Databases of the tests are files. In memory they cost no disk, on which two workers wait for each other.
+const memory = "/dev/shm";
+const enough = 2 ** 30;
+const isRoomy = ({ bavail, bsize }: { bavail: number; bsize: number }) => bavail * bsize > enough;
+if (existsSync(memory) && isRoomy(statfsSync(memory))) process.env["TMPDIR"] = memory;
 
 // Vitest reads this file once for each project, and all of them share one folder, which the global setup makes.
 const variable = "BROKERAGE_TEST_ANSWERS";
@@ -50,7 +57,8 @@ export default defineConfig({
     // Everything shares two processors here: a request that is slow for that alone must not be answered 503.
     env: { BUDGET_FACTOR: "3" },
     projects: [
-      { extends: true, test: { name: "fast", include: fast, sequence: { groupOrder: 0 } } },
+      // They keep nothing between files, so that files of one worker share what they import.
+      { extends: true, test: { name: "fast", isolate: false, include: fast, sequence: { groupOrder: 0 } } },
       {
         extends: true,
         test: {

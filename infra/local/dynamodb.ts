@@ -202,7 +202,7 @@ function indexNames(indexes: unknown): string[] {
  * deletes one. A small program with SQLite adds the missing index and deletes what AWS would have deleted after a day.
  * It needs the SQLite in Node 22.5 and above, which the bundled Node has; without it streams work and grow slow.
  */
-async function keepStreamsFast(file: string): Promise<void> {
+export async function keepStreamsFast(file: string): Promise<void> {
   const node = functionNode();
   if (node === process.execPath && Number(process.versions.node.split(".")[0]) < 24) return;
   await promisify(execFile)(node, ["--no-warnings", streamScript, file], { env: {} });

@@ -1,14 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { keepStreamsFast } from "../../infra/local/dynamodb.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { indexes, keyAttributes, slimAttributes } from "../../shared/table/table-shape.ts";
 
 const binary = fileURLToPath(new URL("../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url));
 
-/** An emulator of DynamoDB in memory, with the two tables of a stage. */
+/** An emulator of DynamoDB with the two tables of a stage, in a folder that goes with it. */
 export interface Emulator {
   readonly endpoint: string;
   readonly tableName: string;
@@ -22,12 +26,14 @@ export interface Emulator {
 
 /**
  * Starts an emulator on a free port of 127.0.0.1 and makes both tables as `shared/table/table-shape.ts` says. Where
- * `DYNAMODB_ENDPOINT` names another server, the tables are made there. Without a stream it takes thousands of writes in
- * little time: the emulator's stream grows without end, and each write looks through it.
+ * `DYNAMODB_ENDPOINT` names another server, the tables are made there. Without a stream each write costs less.
  */
 export async function startEmulator(withStream = true): Promise<Emulator> {
   const elsewhere = process.env["DYNAMODB_ENDPOINT"];
-  const { stop, endpoint } = elsewhere === undefined ? await startProcess() : { stop: undefined, endpoint: elsewhere };
+  const dataDir = mkdtempSync(join(tmpdir(), "brokerage-emulator-"));
+  const file = join(dataDir, "dynamodb.sqlite");
+  const server = elsewhere === undefined ? await startProcess(file) : undefined;
+  const endpoint = server?.endpoint ?? String(elsewhere);
   const client = new DynamoDBClient({
     endpoint,
     region: "eu-west-1",
@@ -38,6 +44,7 @@ export async function startEmulator(withStream = true): Promise<Emulator> {
   const volatileTableName = `${tableName}-volatile`;
   await client.send(mainTable(tableName, withStream));
   await client.send(volatileTable(volatileTableName));
+  if (server !== undefined) await keepStreamsFast(file);
   const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
   return {
     endpoint,
@@ -47,7 +54,8 @@ export async function startEmulator(withStream = true): Promise<Emulator> {
     streamArn: Table?.LatestStreamArn ?? "",
     stop: async () => {
       client.destroy();
-      await stop?.();
+      await server?.stop();
+      rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }
@@ -123,9 +131,10 @@ interface Running {
 }
 
 /** The port is looked for before the start: the emulator does not tell which one 0 became. A lost race retries. */
-async function startProcess(triesLeft = 5): Promise<Running> {
+async function startProcess(file: string, triesLeft = 5): Promise<Running> {
   const port = await freePort();
-  const child = spawn(binary, ["--host", "127.0.0.1", "--port", String(port)], { stdio: ["ignore", "pipe", "pipe"] });
+  const args = ["serve", "--db-path", file, "--host", "127.0.0.1", "--port", String(port)];
+  const child = spawn(binary, args, { stdio: ["ignore", "pipe", "pipe"] });
   const listening = await new Promise<boolean>((resolve) => {
     let text = "";
     const listen = (chunk: Buffer) => {
@@ -138,7 +147,7 @@ async function startProcess(triesLeft = 5): Promise<Running> {
   });
   if (listening) return { stop: guarded(child), endpoint: `http://127.0.0.1:${port}` };
   if (triesLeft <= 1) throw new Error("The emulator does not start.");
-  return startProcess(triesLeft - 1);
+  return startProcess(file, triesLeft - 1);
 }
 
 /** A run of the tests that is broken off leaves no emulator behind. Returns how to end it. */
