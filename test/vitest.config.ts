@@ -24,7 +24,7 @@ const fast = [
   "test/architecture.test.ts",
   "test/domain/**/*.test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
-  "test/webhooks/!(post|receivers).test.ts",
+  "test/webhooks/!(post|post-security|receivers).test.ts",
 ];
 
 /** Stories of half a minute and more; begun last, each would run on beside an idle processor. */

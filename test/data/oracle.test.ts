@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { judgeChanges, judgeEvents, judgeItems } from "../support/oracle.ts";
+import { judgeItems } from "../support/oracle.ts";
+import { judgeChanges } from "../support/oracle-changes.ts";
+import { judgeEvents } from "../support/oracle-events.ts";
 import type { RawChange, RawItem } from "../support/raw-table.ts";
 
 const tenant = "brk_01JD0000000000000000000000";

@@ -2,7 +2,8 @@ import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { startApi } from "../support/api.ts";
-import { programs, runProgram } from "./program.ts";
+import { runProgram } from "./program.ts";
+import { programs } from "./program-acts.ts";
 
 const runs = Number(process.env["SIMULATION_RUNS"] ?? "24");
 // One seed for the gate, so that it says the same twice; `SIMULATION_SEED=random` looks for what is not known yet.

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { startApi } from "../support/api.ts";
-import { type Act, type Command, type Program, runProgram } from "./program.ts";
+import { runProgram } from "./program.ts";
+import type { Act, Command, Program } from "./program-acts.ts";
 
 const api = await startApi();
 afterAll(api.stop);

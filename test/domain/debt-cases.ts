@@ -1,0 +1,182 @@
+import fc from "fast-check";
+import type { Account, Balance, Ledger } from "../../shared/domain/account.ts";
+import { replayFrom } from "../../shared/domain/debt.ts";
+import type { Decision } from "../../shared/domain/decision.ts";
+import { least } from "../../shared/domain/money.ts";
+import { moveTransaction } from "../../shared/domain/move-transaction.ts";
+import type { TradingDecision } from "../../shared/domain/trading/changes.ts";
+import { closeTrade } from "../../shared/domain/trading/close-trade.ts";
+import { metricsAt } from "../../shared/domain/trading/margin.ts";
+import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
+import type { Market } from "../../shared/domain/trading/quote.ts";
+import { evaluateMargin } from "../../shared/domain/trading/stop-out.ts";
+import {
+  requestDeposit,
+  requestWithdrawal,
+  reversedFrom,
+  type Surroundings,
+  type Transaction,
+} from "../../shared/domain/transaction.ts";
+import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
+import type { JudgedEntry } from "../support/debt-oracle.ts";
+import { decisionContext, decisionTime, someAccount, someClient } from "../support/decisions.ts";
+import { marketAt, someMarket, tradingAccount } from "../support/trading.ts";
+import { TradingDesk } from "../support/trading-desk.ts";
+
+export const { tenant } = someAccount();
+
+export const context = decisionContext();
+
+/** A client's account with its money and its trades, driven by the decisions of the service alone. */
+export class Book {
+  readonly desk: TradingDesk;
+  market: Market;
+  /** Numbers of the postings after which the account was left without a position, or followed by a platform. */
+  readonly settles = new Map<number, "due" | "owed">();
+  /** What of the balance was lost again by open positions at each posting, by its place in the ledger. */
+  readonly offsets: bigint[] = [];
+  /** Numbers of the postings after which there was no position. */
+  private readonly flats: number[] = [];
+
+  constructor(fields: Partial<Account> = {}, money: Partial<Balance> = {}, market = someMarket()) {
+    this.desk = new TradingDesk(tradingAccount("0.00", fields, money));
+    this.market = market;
+  }
+
+  get around(): Surroundings {
+    const { account, balance, state } = this.desk;
+    if (balance.positions === 0) return { tenant, account, balance };
+    const metrics = metricsAt(this.market, state, decisionTime);
+    const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;
+    const payable_minor = least(balance.balance_minor, backed);
+    const { floating_minor, stale } = metrics;
+    return { tenant, account, balance, margin: { payable_minor, floating_minor, stale, liquidating: false } };
+  }
+
+  /** Applies a decision about money; undefined when it was refused. */
+  private take(decision: Decision<Transaction>): Transaction | undefined {
+    const { floating_minor } = metricsAt(this.market, this.desk.state, decisionTime);
+    const profit = this.realised > 0n ? this.realised : 0n;
+    const lost = floating_minor < 0n ? -floating_minor : 0n;
+    const taken = decision.ok ? this.desk.apply(decision) : undefined;
+    while (this.offsets.length < this.desk.ledger.length) this.offsets.push(profit < lost ? profit : lost);
+    return taken;
+  }
+
+  deposit(amount: string): Transaction | undefined {
+    const request = { account_id: this.desk.account.id, amount, status: "completed" } as const;
+    return this.take(requestDeposit(this.around, request, context));
+  }
+
+  withdraw(amount: string, status: "processing" | "completed", fee = "0"): Transaction | undefined {
+    const request = { account_id: this.desk.account.id, amount, fee };
+    const asked = this.take(requestWithdrawal(someClient(), this.around, request, context));
+    return asked && this.move(asked, { status });
+  }
+
+  move(transaction: Transaction, request: UpdateTransaction): Transaction | undefined {
+    const { around } = this;
+    const from = reversedFrom(transaction, around.balance);
+    const since_debit = from === undefined ? undefined : this.since(from);
+    const found = since_debit === undefined ? around : { ...around, since_debit };
+    const moved = this.take(moveTransaction(transaction, found, request, context));
+    return moved;
+  }
+
+  private since(from: number): readonly Ledger[] {
+    const entries = this.desk.ledger.filter(({ balance_version }) => balance_version >= from);
+    const first = replayFrom(entries, from);
+    return first === from ? entries : this.since(first);
+  }
+
+  giveBack(transaction: Transaction): Transaction | undefined {
+    const reason = { code: "bank_rejected" };
+    const status = transaction.status === "processing" ? "failed" : "returned";
+    return this.move(transaction, { status, reason });
+  }
+
+  private trade(decide: () => TradingDecision<unknown>, source = "internal"): void {
+    const { desk } = this;
+    const [before, entries] = [desk.positions.size, desk.ledger.length];
+    const followed = [source, ...[...desk.positions.values()].map((each) => each.source)];
+    const platform = followed.some((name) => name !== "internal");
+    const decision = decide();
+    if (!decision.ok) return;
+    desk.apply(decision);
+    while (this.offsets.length < desk.ledger.length) this.offsets.push(0n);
+    const posted = desk.ledger
+      .slice(entries)
+      .filter(({ kind }) => ["realised_pnl", "swap", "commission"].includes(kind));
+    const last = posted.at(-1);
+    const flat = before > 0 && desk.positions.size === 0;
+    if (flat) this.flats.push(desk.ledger.length);
+    if (last === undefined || !(flat || platform)) return;
+    const forgiven = !platform && desk.account.negative_balance_protection;
+    this.settles.set(last.balance_version, forgiven ? "due" : "owed");
+  }
+
+  open(side: "buy" | "sell", lots: string, source = "internal", symbol = "EURUSD"): void {
+    const quote = this.market.quotes.get(symbol);
+    const price = (side === "buy" ? quote?.ask : quote?.bid) ?? "0";
+    const execution = { symbol, side, lots, price, source };
+    this.trade(() => executeTrade(this.desk.state, this.market, execution, context), source);
+  }
+
+  close(nth = 0, lots?: string): void {
+    const position = [...this.desk.positions.values()][nth % Math.max(1, this.desk.positions.size)];
+    if (position === undefined) return;
+    const quote = this.market.quotes.get(position.symbol);
+    const price = (position.side === "buy" ? quote?.bid : quote?.ask) ?? "0";
+    const closing = { price, reason: "client", ...(lots === undefined ? {} : { lots }) } as const;
+    const open = this.desk.open(position.id);
+    this.trade(() => closeTrade(this.desk.state, open, this.market, closing, context));
+  }
+
+  /** Sets a price and lets everything happen that it leads to. */
+  price(at: string, symbol = "EURUSD"): void {
+    const moved = marketAt({ [symbol]: { bid: at } }).quotes.get(symbol);
+    const quotes = new Map([...this.market.quotes, ...(moved === undefined ? [] : [[symbol, moved] as const])]);
+    this.market = { ...this.market, quotes };
+    for (let running = true; running; ) {
+      this.trade(() => {
+        const decision = evaluateMargin(this.desk.state, this.market, this.desk.trades, context);
+        running = decision.ok && decision.result.running;
+        return decision;
+      });
+    }
+  }
+
+  /** The result of trading since the account last had no position, from the ledger. */
+  private get realised(): bigint {
+    const flat = this.flats.at(-1) ?? 0;
+    const since = this.desk.ledger.filter(({ balance_version }) => balance_version > flat);
+    const own = since.filter(({ kind }) => ["realised_pnl", "swap", "commission"].includes(kind));
+    return own.reduce((sum, { amount_minor }) => sum + amount_minor, 0n);
+  }
+
+  /** The ledger for the oracle, which sees nothing that the service has decided. */
+  get judged(): JudgedEntry[] {
+    return this.desk.ledger.map((entry) => ({
+      kind: entry.kind,
+      amount: entry.amount_minor,
+      transaction: entry.transaction_id ?? "",
+      offset: this.offsets[entry.balance_version - 1] ?? 0n,
+      settles: this.settles.get(entry.balance_version),
+    }));
+  }
+
+  get balance(): bigint {
+    return this.desk.balance.balance_minor;
+  }
+}
+
+export function must<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("It was refused.");
+  return value;
+}
+
+export const amount = fc.integer({ min: 1, max: 60 }).map((tens) => `${tens * 10}.00`);
+
+export const lots = fc.constantFrom("0.10", "0.20", "0.30");
+
+export const nth = fc.nat({ max: 9 });

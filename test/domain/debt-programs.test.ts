@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Account } from "../../shared/domain/account.ts";
+import type { Transaction } from "../../shared/domain/transaction.ts";
+import { judgeDebt } from "../support/debt-oracle.ts";
+import { usd } from "../support/trading.ts";
+import { amount, Book, lots, must, nth } from "./debt-cases.ts";
+
+it("an account that was stored before debts were kept owes no loss that its open positions follow", () => {
+  const book = new Book({ leverage: 500 });
+  must(book.deposit("1000.00"));
+  book.open("buy", "0.10");
+  book.open("sell", "0.10");
+  book.price("1.25000");
+  book.close(1);
+  const { debt_minor: _kept, ...old } = book.desk.balance;
+  book.desk.balance = old;
+  book.price("1.10010");
+  book.close();
+  expect(book.balance).toBe(0n);
+});
+
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("deposit" as const), amount }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant("pay" as const), amount, whole: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("give_back" as const), nth, keep_fee: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("force" as const), nth }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("open" as const), side: fc.constantFrom("buy", "sell"), lots }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("close" as const), nth, part: fc.boolean() }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant("price" as const), points: fc.integer({ min: -450, max: 450 }) }),
+  },
+);
+
+/** Runs a program; returns the account with what happened to it. */
+function ran(
+  credit: bigint,
+  fields: Partial<Account>,
+  steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[],
+) {
+  const book = new Book({ leverage: 500, ...fields }, { credit_minor: credit });
+  const deposits: string[] = [];
+  const payouts: string[] = [];
+  const known = (id: string | undefined) =>
+    book.desk.transactions.find((each) => each["id"] === id) as Transaction | undefined;
+  const note = (list: string[], made: Transaction | undefined) => made && list.push(made.id);
+  for (const each of steps) {
+    if (each.do === "deposit") note(deposits, book.deposit(each.amount));
+    if (each.do === "pay") note(payouts, book.withdraw(each.amount, each.whole ? "completed" : "processing", "1.00"));
+    if (each.do === "give_back") {
+      const payout = known(payouts[each.nth % Math.max(1, payouts.length)]);
+      const status = payout?.status === "processing" ? "failed" : "returned";
+      if (payout) book.move(payout, { status, reason: { code: "bank" }, keep_fee: each.keep_fee });
+    }
+    if (each.do === "force") {
+      const deposit = known(deposits[each.nth % Math.max(1, deposits.length)]);
+      if (deposit) book.move(deposit, { status: "returned", reason: { code: "fraud" }, force: true });
+    }
+    if (each.do === "open") book.open(each.side as "buy" | "sell", each.lots);
+    if (each.do === "close") book.close(each.nth, each.part ? "0.10" : undefined);
+    if (each.do === "price") book.price((1.1 + each.points / 10_000).toFixed(5));
+  }
+  return book;
+}
+
+describe("after any program of deposits, payouts, returns, trades and prices", () => {
+  const programs = fc.tuple(
+    fc.constantFrom(0n, usd("50.00")),
+    fc.record({ negative_balance_protection: fc.constantFrom(true, true, true, false) }),
+    fc.array(step, { minLength: 10, maxLength: 60, size: "max" }),
+  );
+
+  it("balance, credit and debt are those of a replay of the whole ledger without what was given back", () => {
+    let [corrected, repaid] = [0, 0];
+    fc.assert(
+      fc.property(programs, ([credit, fields, steps]) => {
+        const book = ran(credit, fields, steps);
+        const { balance_minor, credit_minor, debt_minor } = book.desk.balance;
+        const judged = judgeDebt(book.judged, credit);
+        expect({ balance: balance_minor, credit: credit_minor, debt: debt_minor }).toEqual(judged);
+        corrected += book.desk.transactions.filter(({ kind }) => kind === "negative_balance_correction").length;
+        repaid += book.desk.ledger.filter(({ settlement }) => settlement === "repayment").length;
+      }),
+      { numRuns: Number(process.env["DEBT_RUNS"] ?? "600") },
+    );
+    // A generator that no longer reaches these states would find nothing.
+    expect([corrected > 100, repaid > 10]).toEqual([true, true]);
+  });
+
+  it("no account is corrected by more than its trades have lost, and each ledger follows from itself", () => {
+    fc.assert(
+      fc.property(programs, ([credit, fields, steps]) => {
+        const { ledger, contra, balance } = ran(credit, fields, steps).desk;
+        const sum = (kinds: readonly string[], lost = false) =>
+          ledger
+            .filter(({ kind, amount_minor }) => kinds.includes(kind) && (!lost || amount_minor < 0n))
+            .reduce((total, { amount_minor }) => total + amount_minor, 0n);
+        const given = sum(["negative_balance_correction", "credit_out", "credit_in"]);
+        expect(given >= 0n && given <= -sum(["realised_pnl", "swap", "commission"], true)).toBe(true);
+        let before = 0n;
+        for (const [place, entry] of ledger.entries()) {
+          expect(entry.balance_version).toBe(place + 1);
+          expect(entry.balance_before_minor).toBe(before);
+          before += entry.amount_minor;
+          expect(entry.balance_after_minor).toBe(before);
+        }
+        expect(before).toBe(balance.balance_minor);
+        const legs = contra.filter(({ ledger_id }) => ledger_id !== null);
+        const off = legs.reduce((total, { amount_minor }) => total + amount_minor, before);
+        expect(off).toBe(0n);
+        expect(balance.available_minor).toBe(balance.balance_minor - balance.held_minor);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

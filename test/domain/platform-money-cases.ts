@@ -1,0 +1,109 @@
+import type { Account, Balance, Contra, Ledger } from "../../shared/domain/account.ts";
+import type { Change } from "../../shared/domain/decision.ts";
+import { applyOperation, type OperationLinks } from "../../shared/domain/feed/join-operation.ts";
+import type { Operation } from "../../shared/domain/feed/platform-money.ts";
+import { moveTransaction } from "../../shared/domain/move-transaction.ts";
+import {
+  requestDeposit,
+  requestWithdrawal,
+  type Surroundings,
+  type Transaction,
+} from "../../shared/domain/transaction.ts";
+import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
+import { accepted, changesOf, createdItems, decisionContext, someAccount, someClient } from "../support/decisions.ts";
+
+export const origin = {
+  source: { id: "src_01JD0000000000000000000001", name: "mt5:live-1", authoritative: "platform" },
+  at: "2026-11-21T06:00:00.000Z",
+} as const;
+
+const platform = { platform: "mt5", platform_login: "50012345" } as const;
+
+export const context = decisionContext();
+
+export const operation = (kind: Operation["kind"], amount: string, more: Partial<Operation> = {}): Operation => ({
+  operation_id: "B-1",
+  platform_login: "50012345",
+  kind,
+  amount,
+  ...more,
+});
+
+export const nothingKnown = (tenant: Surroundings["tenant"]): OperationLinks => ({
+  tenant,
+  named: undefined,
+  candidates: [],
+  said: undefined,
+});
+
+/** An account of a platform with 1000.00, unless told otherwise. */
+export function platformAccount(fields: Partial<Account> = {}, money: Partial<Balance> = {}): Surroundings {
+  return someAccount({ ...platform, ...fields }, { balance_minor: 100_000n, ...money });
+}
+
+/** What a decision makes of a balance, and the transaction, entries and legs that it writes. */
+export function outcome(around: Surroundings, changes: readonly Change[]) {
+  let balance = around.balance as unknown as Record<string, unknown>;
+  for (const { set, add } of changesOf(changes, "adjust").filter(({ entity }) => entity === "balance")) {
+    balance = { ...balance, ...set };
+    for (const [name, by] of Object.entries(add ?? {})) {
+      const value = balance[name];
+      balance[name] = typeof value === "bigint" ? value + BigInt(by) : Number(value) + Number(by);
+    }
+  }
+  return {
+    balance: balance as unknown as Balance,
+    ledger: createdItems<Ledger>(changes, "ledger"),
+    contra: createdItems<Contra>(changes, "contra"),
+    transaction: [
+      ...createdItems<Transaction>(changes, "transaction"),
+      ...changesOf(changes, "update")
+        .filter(({ entity }) => entity === "transaction")
+        .map(({ after }) => after as unknown as Transaction),
+    ][0],
+  };
+}
+
+/** Applies an operation; a refusal fails the test. */
+export function applied(around: Surroundings, what: Operation, links: Partial<OperationLinks> = {}) {
+  const decision = applyOperation(
+    { ...around, floating_minor: 0n },
+    what,
+    { ...nothingKnown(around.tenant), ...links },
+    origin,
+    context,
+  );
+  if (!decision.ok) throw new Error(`Refused: ${decision.refusal.code}: ${decision.refusal.detail}`);
+  return { decision, ...outcome(around, decision.changes as readonly Change[]) };
+}
+
+type Request = { readonly amount: string; readonly fee?: string; readonly status?: "completed" };
+
+/** A transaction of the API with the account as it leaves it, moved on as asked. */
+export function transactionOf(
+  kind: "deposit" | "withdrawal",
+  request: Request,
+  ...moves: readonly UpdateTransaction[]
+) {
+  let around = platformAccount({}, { balance_minor: 500_000n, available_minor: 500_000n });
+  const body = { account_id: around.account.id, ...request };
+  const first = accepted(
+    kind === "deposit" ? requestDeposit(around, body, context) : requestWithdrawal(someClient(), around, body, context),
+  );
+  around = { ...around, balance: outcome(around, first.changes).balance };
+  let transaction = first.result;
+  for (const move of moves) {
+    const next = accepted(moveTransaction(transaction, around, move, context));
+    around = { ...around, balance: outcome(around, next.changes).balance };
+    transaction = next.result;
+  }
+  return { around, transaction };
+}
+
+export const done = { status: "completed" } as const;
+
+export const inProcess = { status: "processing" } as const;
+
+export const lost = { status: "failed", reason: { code: "bank" } } as const;
+
+export const taken = { status: "returned", reason: { code: "chargeback" } } as const;
