@@ -4,10 +4,11 @@ import { App, Validations } from "aws-cdk-lib";
 import type { CloudAssembly } from "aws-cdk-lib/cx-api";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { routes as routeTable } from "../shared/routes/index.ts";
-import type { Route, Stage } from "../shared/routes/route.ts";
+import type { Route } from "../shared/routes/route.ts";
+import { backgroundOf } from "./background/index.ts";
+import type { BackgroundRow } from "./background/row.ts";
 import { type BundleEntry, bundle } from "./bundle.ts";
 import { ServiceRules, wholeTemplateValidation } from "./constructs/validation.ts";
-import { backgroundOf } from "./stacks/background.ts";
 import { FoundationStack } from "./stacks/foundation.ts";
 import { ServiceStack } from "./stacks/service.ts";
 import { type StageConfig, serviceName, stageConfig } from "./stages.ts";
@@ -24,6 +25,8 @@ export interface BuildOptions {
   readonly config?: Partial<StageConfig>;
   /** Rows instead of the route table. */
   readonly routes?: readonly Route[];
+  /** Functions without a route instead of those of the stage. */
+  readonly background?: readonly BackgroundRow[];
   /** Folder of the handlers; default `functions/`. */
   readonly functionsRoot?: string;
   /** False leaves out the rule packs, for tests that look at templates only. */
@@ -76,12 +79,18 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
   if (foundation) {
     new FoundationStack(app, `${serviceName}-foundation`);
   } else {
+    const background = options.background ?? backgroundOf(config.stage);
     const bundles = await bundle({
-      entries: entriesOf(routes, config.stage),
+      entries: entriesOf(routes, background),
       root: options.functionsRoot ?? defaultRoot,
       outdir: join(outdir, "bundle"),
     });
-    new ServiceStack(app, `${serviceName}-${config.stage}`, { config, routes, bundles: bundles.directories });
+    new ServiceStack(app, `${serviceName}-${config.stage}`, {
+      config,
+      routes,
+      background,
+      bundles: bundles.directories,
+    });
   }
   Validations.of(app).addPlugins(new ServiceRules({ stage: config.stage, routes, leadingKeys: config.leadingKeys }));
   if (validate) Validations.of(app).addPlugins(wholeTemplateValidation, new AwsSolutionsChecks(app));
@@ -101,9 +110,9 @@ function configOf(context: Readonly<Record<string, unknown>>): StageConfig {
 }
 
 /** All functions of a stage: those behind a route and those that are not. */
-function entriesOf(routes: readonly Route[], stage: Stage): BundleEntry[] {
+function entriesOf(routes: readonly Route[], background: readonly BackgroundRow[]): BundleEntry[] {
   const behindRoutes = routes.map(({ id, file }) => ({ name: `The row ${id}`, file }));
-  const others = backgroundOf(stage).map(({ id, file }) => ({ name: `The function ${id}`, file }));
+  const others = background.map(({ id, file }) => ({ name: `The function ${id}`, file }));
   return [...behindRoutes, ...others];
 }
 

@@ -30,12 +30,16 @@ export interface AlarmsProps {
   readonly workQueues: readonly { readonly queue: Queue; readonly lateAfterSeconds: number }[];
   /** Ids of the functions that no caller waits for, so that nobody would complain. */
   readonly backgroundIds: readonly string[];
-  /** Those of them that only the sandbox has; CloudWatch adds up ten metrics for one alarm, so they have their own. */
-  readonly sandboxIds: readonly string[];
-  /** Id of the function that reads the stream of the business table. */
-  readonly publisherId: string;
-  /** Id of the function that reads the stream of prices. */
-  readonly watchId: string;
+  /** Those of them that only this stage has. */
+  readonly stageIds: readonly string[];
+  readonly lateStreams: readonly LateStream[];
+}
+
+/** An alarm on the age of the oldest record that a function did not read from its stream. */
+export interface LateStream {
+  readonly id: string;
+  readonly description: string;
+  readonly functionId: string;
 }
 
 interface Rule {
@@ -46,6 +50,9 @@ interface Rule {
   readonly evaluationPeriods?: number;
   readonly datapointsToAlarm?: number;
 }
+
+/** Metrics that one alarm may calculate with (AWS docs: CloudWatch alarm based on a metric math expression). */
+const metricsPerAlarm = 10;
 
 const fiveMinutes = Duration.minutes(5);
 const halfHour = Duration.minutes(30);
@@ -173,6 +180,15 @@ export class Alarms extends Construct {
     ];
   }
 
+  /** Alarms on the errors of these functions: as many as it takes, named `<id>`, `<id>-2` and so on. */
+  private errorsRules(id: string, functionIds: readonly string[]): Rule[] {
+    const count = Math.ceil(functionIds.length / metricsPerAlarm);
+    return Array.from({ length: count }, (_, n) => {
+      const some = functionIds.slice(n * metricsPerAlarm, (n + 1) * metricsPerAlarm);
+      return this.errorsRule(n === 0 ? id : `${id}-${n + 1}`, some);
+    });
+  }
+
   private errorsRule(id: string, functionIds: readonly string[]): Rule {
     const metrics = functionIds.map((each, n) => [`f${n}`, this.lambdaMetric(each, "Errors", "Sum")] as const);
     return {
@@ -191,10 +207,10 @@ export class Alarms extends Construct {
   }
 
   private backgroundRules(): Rule[] {
-    const { config, backgroundIds, sandboxIds, publisherId, watchId } = this.props;
+    const { config, backgroundIds, stageIds, lateStreams } = this.props;
     return [
-      this.errorsRule("background-errors", backgroundIds),
-      ...(sandboxIds.length === 0 ? [] : [this.errorsRule("sandbox-errors", sandboxIds)]),
+      ...this.errorsRules("background-errors", backgroundIds),
+      ...this.errorsRules(`${config.stage}-errors`, stageIds),
       {
         id: "publish-failed",
         description: "Events of a commit could not be published; they wait in the table and are tried again.",
@@ -217,20 +233,13 @@ export class Alarms extends Construct {
         metric: this.ownMetric("UnexpectedOperation"),
         threshold: 0,
       },
-      {
-        id: "iterator-age",
-        description: "Commits wait in the table's stream: events are published and stop-outs begin late.",
-        metric: this.lambdaMetric(publisherId, "IteratorAge", "Maximum"),
+      ...lateStreams.map(({ id, description, functionId }) => ({
+        id,
+        description,
+        metric: this.lambdaMetric(functionId, "IteratorAge", "Maximum"),
         threshold: config.alarms.iteratorAgeMs,
         evaluationPeriods: 2,
-      },
-      {
-        id: "watch-iterator-age",
-        description: "Prices wait in their stream: margin calls and stop-outs come late.",
-        metric: this.lambdaMetric(watchId, "IteratorAge", "Maximum"),
-        threshold: config.alarms.iteratorAgeMs,
-        evaluationPeriods: 2,
-      },
+      })),
     ];
   }
 

@@ -44,6 +44,11 @@ export class MarginQueue extends Construct {
     return [{ queue: this.queue, lateAfterSeconds: limits.queues.late_evaluation_seconds }];
   }
 
+  /** Invocations that the queue starts at the same time. */
+  get concurrency(): number {
+    return this.config.evaluations.concurrency;
+  }
+
   /** Address of the queue for a function that sends to it. */
   get environment(): Record<string, string> {
     return { MARGIN_QUEUE_URL: this.queue.queueUrl };
@@ -69,7 +74,7 @@ export class MarginQueue extends Construct {
       maximumBatchingWindowInSeconds: 0,
       // One account that fails does not bring back the nine beside it.
       functionResponseTypes: ["ReportBatchItemFailures"],
-      scalingConfig: { maximumConcurrency: this.config.evaluations.concurrency },
+      scalingConfig: { maximumConcurrency: this.concurrency },
     });
   }
 }

@@ -67,8 +67,8 @@ export class WebhookLadder extends Construct {
   }
 
   /** Invocations that the queues start at the same time, all together. */
-  static concurrency(config: StageConfig): number {
-    return deliveryQueues.reduce((sum, name) => sum + maximumConcurrency(config, name), 0);
+  get concurrency(): number {
+    return deliveryQueues.reduce((sum, name) => sum + maximumConcurrency(this.props.config, name), 0);
   }
 
   /** The queues and the age of a message, in seconds, at which a person has to look. */

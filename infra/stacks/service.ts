@@ -1,27 +1,22 @@
-import { CfnOutput, Duration, Names, Stack } from "aws-cdk-lib";
+import { CfnOutput, Names, Stack } from "aws-cdk-lib";
 import type { UsagePlan } from "aws-cdk-lib/aws-apigateway";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
-import { type PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { CfnEventSourceMapping, CfnPermission, type IFunction } from "aws-cdk-lib/aws-lambda";
-import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
-import type { Queue } from "aws-cdk-lib/aws-sqs";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
-import type { Route, SecretName } from "../../shared/routes/route.ts";
-import { applicationType, outboxType, pulseType, quoteType, riskType } from "../../shared/table/table-shape.ts";
+import type { Route } from "../../shared/routes/route.ts";
+import type { BackgroundRow } from "../background/row.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { Api } from "../constructs/api.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
-import { failureQueue } from "../constructs/failure-queue.ts";
-import { readSecretStatements, routeStatements } from "../constructs/grants.ts";
+import { routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
-import { type ScheduleRow, Schedules } from "../constructs/schedules.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
+import { ServiceSecrets } from "../constructs/service-secrets.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
-import { type BackgroundFunction, background, sandboxBackground } from "./background.ts";
+import { BackgroundFunctions, workTimeout } from "./background-functions.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
 
 /** What a stage is made from. */
@@ -29,38 +24,23 @@ export interface ServiceStackProps {
   readonly config: StageConfig;
   /** Rows of this stage. */
   readonly routes: readonly Route[];
+  /** Functions without a route of this stage. */
+  readonly background: readonly BackgroundRow[];
   /** Folder of each file's bundle. */
   readonly bundles: ReadonlyMap<string, string>;
-}
-
-/** How a function reads the stream of a table. */
-interface StreamReaderProps {
-  readonly stream: string;
-  /** Filters on the new image of an item; one that matches is enough. */
-  readonly images: readonly object[];
-  readonly batchSize: number;
-  /** How long it waits for more records, in seconds; not at all without it. */
-  readonly windowSeconds?: number;
-  readonly maximumRetryAttempts: number;
-  /** Learns of records that were given up. */
-  readonly onFailure?: Queue;
 }
 
 /** One stage of the service: API, methods, tables, queues and alarms here, functions in nested stacks. */
 export class ServiceStack extends Stack {
   private readonly config: StageConfig;
   private readonly tables: Tables;
-  private readonly signingKey: Secret;
-  private readonly serviceKey: Secret;
-  private readonly publishFailures: Queue;
-  private readonly watchFailures: Queue;
-  private readonly scheduleFailures: Queue;
+  private readonly secrets: ServiceSecrets;
   private readonly ladder: WebhookLadder;
   private readonly marginQueue: MarginQueue;
   private readonly functions: FunctionStacks;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
-    const { config, routes } = props;
+    const { config, routes, background: rows } = props;
     super(scope, id, {
       description: `Brokerage service, ${config.stage}`,
       terminationProtection: config.terminationProtection,
@@ -68,14 +48,9 @@ export class ServiceStack extends Stack {
     this.config = config;
     tagCosts(this, config);
     this.tables = new Tables(this, "Tables", config);
-    this.signingKey = this.makeSigningKey();
-    this.serviceKey = this.makeServiceKey();
-    this.publishFailures = failureQueue(this, "publish-failures", config, "publish-failures");
-    this.watchFailures = failureQueue(this, "watch-failures", config, "watch-failures");
-    this.scheduleFailures = failureQueue(this, "schedule-failures", config, "schedule-failures");
-    const { deliver, evaluate } = background;
-    this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: deliver.timeoutSeconds });
-    this.marginQueue = new MarginQueue(this, "Margin", { config, timeoutSeconds: evaluate.timeoutSeconds });
+    this.secrets = new ServiceSecrets(this, config);
+    this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: workTimeout(rows, "deliveries") });
+    this.marginQueue = new MarginQueue(this, "Margin", { config, timeoutSeconds: workTimeout(rows, "evaluations") });
     const api = new Api(this, "Api", config);
     this.functions = new FunctionStacks(this, {
       config,
@@ -83,53 +58,20 @@ export class ServiceStack extends Stack {
       environment: this.environmentOf(api.baseUrl),
     });
     const handlers = new Map(routes.map((route) => [route.id, this.addRouteFunction(route)]));
-    const authorizer = this.addBackground(background.authorize);
+    const background = new BackgroundFunctions(this, {
+      config,
+      rows,
+      tables: this.tables,
+      secrets: this.secrets,
+      queues: { deliveries: this.ladder, evaluations: this.marginQueue },
+      functions: this.functions,
+    });
+    const authorizer = background.addAuthorizer();
     const plan = api.connect({ routes, handler: (route) => handlerOf(handlers, route), authorizer: authorizer.lambda });
-    const provision = this.addBackground(background.provision, plan.usagePlanId);
-    acknowledgeKeys(provision, plan);
-    this.addRotation(this.addBackground(background.rotateSigningKey));
-    this.addStreamReaders(this.addBackground(background.publish), provision);
-    this.ladder.connect(this.addBackground(background.deliver));
-    this.addMargin(this.addBackground(background.watch), this.addBackground(background.evaluate));
-    this.addSandboxMatching();
-    this.addSchedules(provision, this.addBackground(background.promote), this.addBackground(background.sweep));
-    this.addWatch();
-    this.addOutputs(api.baseUrl, plan.usagePlanId, provision);
-  }
-
-  /** The key pair is made by its rotation function; what is generated here only fills the place until then. */
-  private makeSigningKey(): Secret {
-    return new Secret(this, "SigningKey", {
-      secretName: `${serviceName}/${this.config.stage}/signing-key`,
-      description: "Key pair that signs access tokens, made by its rotation",
-      generateSecretString: { secretStringTemplate: "{}", generateStringKey: "placeholder" },
-      removalPolicy: this.config.logAndSecretRemovalPolicy,
-    });
-  }
-
-  /** Keys of other purposes are derived from it; what they seal stays readable as long as it stays the same. */
-  private makeServiceKey(): Secret {
-    const secret = new Secret(this, "ServiceKey", {
-      secretName: `${serviceName}/${this.config.stage}/service-key`,
-      description: "Key that keys for sealing and deriving are made from",
-      generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      removalPolicy: this.config.logAndSecretRemovalPolicy,
-    });
-    acknowledge(
-      secret,
-      "AwsSolutions-SMG4",
-      "A new value would close what the old one sealed and end every refresh token; who does that does it by hand.",
-    );
-    return secret;
-  }
-
-  private get secretArns(): Readonly<Record<SecretName, string>> {
-    return { signing_key: this.signingKey.secretArn, service_key: this.serviceKey.secretArn };
-  }
-
-  /** The ids of secrets, in the environment of those functions alone that read them. */
-  private secretVariables(names: readonly SecretName[]): Record<string, string> {
-    return Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_SECRET_ID`, this.secretArns[name]]));
+    background.addOthers(plan.usagePlanId);
+    acknowledgeKeys(background.get("provision"), plan);
+    this.addWatch(rows, background);
+    this.addOutputs(api.baseUrl, plan.usagePlanId, background.get("provision"));
   }
 
   private environmentOf(baseUrl: string): Record<string, string> {
@@ -150,7 +92,7 @@ export class ServiceStack extends Stack {
     const arns = {
       table: this.tables.main.tableArn,
       volatile: this.tables.volatile.tableArn,
-      secrets: this.secretArns,
+      secrets: this.secrets.arns,
     };
     const { queues = [], secrets = [] } = route;
     return this.functions.add({
@@ -158,220 +100,24 @@ export class ServiceStack extends Stack {
       id: route.id,
       description: describeRoute(route),
       statements: [...routeStatements(route, arns), ...this.ladder.sendStatements(queues)],
-      environment: { ...this.secretVariables(secrets), ...this.ladder.environment(queues) },
+      environment: { ...this.secrets.environment(secrets), ...this.ladder.environment(queues) },
       ...(route.computes === true && { memoryMb: limits.functions.computing_memory_mb }),
     });
   }
 
-  private addBackground(row: BackgroundFunction, usagePlanId = ""): ServiceFunction {
-    const { file, id, description, timeoutSeconds, nestedStack, memoryMb, secrets = [], queues = [] } = row;
-    const sends = row.sendsAccounts === true;
-    const environment = {
-      ...this.secretVariables(secrets),
-      ...(row === background.provision && { USAGE_PLAN_ID: usagePlanId }),
-      ...this.ladder.environment(queues),
-      ...(sends && this.marginQueue.environment),
-    };
-    const statements = row.statements({
-      stage: this.config.stage,
-      table: this.tables.main.tableArn,
-      stream: streamOf(this.tables.main),
-      volatile: this.tables.volatile.tableArn,
-      volatileStream: streamOf(this.tables.volatile),
-      signingKey: this.signingKey.secretArn,
-      publishFailures: this.publishFailures.queueArn,
-      watchFailures: this.watchFailures.queueArn,
-      usagePlanId,
-    });
-    const work = this.workOf(row);
-    return this.functions.add({
-      file,
-      id,
-      description,
-      timeoutSeconds,
-      statements: [
-        ...statements,
-        ...readSecretStatements(secrets, this.secretArns),
-        ...this.ladder.sendStatements(queues),
-        ...(sends ? [this.marginQueue.sendStatement()] : []),
-        ...(work === undefined ? [] : [work.receive]),
-      ],
-      environment,
-      ...(work !== undefined && { reservedConcurrency: work.concurrency }),
-      ...(memoryMb !== undefined && { memoryMb }),
-      ...(nestedStack !== undefined && { nestedStack }),
-    });
-  }
-
-  /** What a function that reads queues may receive, and how many invocations they start at the same time. */
-  private workOf(row: BackgroundFunction): { receive: PolicyStatement; concurrency: number } | undefined {
-    const { config, ladder, marginQueue } = this;
-    if (row === background.deliver) {
-      return { receive: ladder.receiveStatement(), concurrency: WebhookLadder.concurrency(config) };
-    }
-    if (row !== background.evaluate) return undefined;
-    return { receive: marginQueue.receiveStatement(), concurrency: config.evaluations.concurrency };
-  }
-
-  private addRotation(rotate: ServiceFunction): void {
-    const permission = new CfnPermission(rotate, "Rotation", {
-      action: "lambda:InvokeFunction",
-      functionName: rotate.lambda.functionName,
-      principal: new ServicePrincipal("secretsmanager.amazonaws.com").service,
-      sourceArn: this.signingKey.secretArn,
-      sourceAccount: this.account,
-    });
-    const schedule = new CfnRotationSchedule(this, "SigningKeyRotation", {
-      secretId: this.signingKey.secretArn,
-      rotationLambdaArn: rotate.lambda.functionArn,
-      rotationRules: { automaticallyAfterDays: limits.token.key_rotation_days },
-      rotateImmediatelyOnUpdate: true,
-    });
-    schedule.node.addDependency(permission);
-  }
-
-  /**
-   * The two readers of the main stream, as many as AWS allows. The publisher wakes for new outbox items, and for the
-   * risk of accounts that a commit left to be watched, most of which come in one batch with the events of that commit.
-   * It changes neither, so it cannot wake itself, and what an evaluation writes does not wake it.
-   * Provisioning wakes for applications that wait for the gateway, and what it writes takes the
-   * waiting away, or puts it off to a time that the schedule finds; a record that it fails on needs no other place,
-   * since the schedule finds the application too.
-   */
-  private addStreamReaders(publish: ServiceFunction, provision: ServiceFunction): void {
-    const stream = streamOf(this.tables.main);
-    this.addStreamReader(publish, {
-      stream,
-      images: [{ et: { S: [outboxType] } }, { et: { S: [riskType] }, left_by: { S: ["commit"] } }],
-      batchSize: 25,
-      maximumRetryAttempts: 5,
-      onFailure: this.publishFailures,
-    });
-    this.addStreamReader(provision, {
-      stream,
-      images: [{ et: { S: [applicationType] }, wake_at: { S: [{ exists: true }] } }],
-      batchSize: 10,
-      maximumRetryAttempts: 2,
-    });
-  }
-
-  /**
-   * From a price to the accounts that it is judged for. The watch wakes for quotes and signs of life, many at a time,
-   * since of a symbol only the newest counts; what it gave up is told, and the next price makes it up.
-   */
-  private addMargin(watch: ServiceFunction, evaluate: ServiceFunction): void {
-    this.addStreamReader(watch, {
-      stream: streamOf(this.tables.volatile),
-      images: [{ et: { S: [quoteType, pulseType] } }],
-      batchSize: 500,
-      maximumRetryAttempts: 5,
-      onFailure: this.watchFailures,
-    });
-    this.marginQueue.connect(evaluate);
-  }
-
-  /**
-   * The second reader of prices, in the sandbox alone. It waits a second for more of them: by then the indexes show
-   * what was placed just before. What it could not do in its tries the next price makes up.
-   */
-  private addSandboxMatching(): void {
-    if (this.config.stage !== "sandbox") return;
-    this.addStreamReader(this.addBackground(sandboxBackground.match), {
-      stream: streamOf(this.tables.volatile),
-      images: [{ et: { S: [quoteType] } }],
-      batchSize: 500,
-      windowSeconds: 1,
-      maximumRetryAttempts: 5,
-    });
-  }
-
-  private addStreamReader(reader: ServiceFunction, props: StreamReaderProps): void {
-    const { stream, images, batchSize, windowSeconds = 0, maximumRetryAttempts, onFailure } = props;
-    new CfnEventSourceMapping(reader, "Stream", {
-      functionName: reader.lambda.functionName,
-      eventSourceArn: stream,
-      // From the oldest record: what was committed before the mapping existed is seen as well.
-      startingPosition: "TRIM_HORIZON",
-      batchSize,
-      maximumBatchingWindowInSeconds: windowSeconds,
-      parallelizationFactor: 1,
-      bisectBatchOnFunctionError: true,
-      functionResponseTypes: ["ReportBatchItemFailures"],
-      maximumRecordAgeInSeconds: Duration.hours(23).toSeconds(),
-      maximumRetryAttempts,
-      filterCriteria: {
-        filters: images.map((image) => ({ pattern: JSON.stringify({ dynamodb: { NewImage: image } }) })),
-      },
-      ...(onFailure && { destinationConfig: { onFailure: { destination: onFailure.queueArn } } }),
-    });
-  }
-
-  private addSchedules(provision: ServiceFunction, promote: ServiceFunction, sweep: ServiceFunction): void {
-    new Schedules(this, "Schedules", {
-      config: this.config,
-      deadLetters: this.scheduleFailures,
-      rows: [
-        {
-          name: "reconcile",
-          description: "Makes the API keys that are missing and deletes those of revoked applications",
-          expression: "rate(1 minute)",
-          target: provision.lambda,
-          input: { action: "reconcile" },
-        },
-        {
-          name: "sweep",
-          description: "Does what is due and was not done",
-          expression: "rate(1 minute)",
-          target: promote.lambda,
-          input: { action: "sweep" },
-        },
-        {
-          name: "margin-sweep",
-          description: "Judges accounts that no message wakes any more, and ends orders whose time has come",
-          expression: "rate(1 minute)",
-          target: sweep.lambda,
-          input: { action: "sweep" },
-        },
-        ...this.sandboxSchedules(),
-      ],
-    });
-  }
-
-  /** What the sandbox does by itself. No other stage has these functions, nor anything that they may do. */
-  private sandboxSchedules(): ScheduleRow[] {
-    if (this.config.stage !== "sandbox") return [];
-    const rows: BackgroundFunction[] = Object.values(sandboxBackground);
-    const scheduled = rows.filter(({ readsQuotes }) => readsQuotes !== true);
-    return scheduled.map((row) => ({
-      name: row.id,
-      description: row.description,
-      expression: "rate(1 minute)",
-      target: this.addBackground(row).lambda,
-      input: { action: "sweep" },
-    }));
-  }
-
-  private addWatch(): void {
+  private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions): void {
     const { config, tables } = this;
+    // The authorizer throws for each token that has expired, as API Gateway asks of it, and Lambda counts that as an
+    // error. When it really fails, the gateway answers 503, which the alarms on 5xx count.
+    const counted = rows.filter(({ trigger }) => trigger.authorizer !== true);
     const alarms = new Alarms(this, "Alarms", {
       config,
       tables: [tables.main, tables.volatile],
-      failureQueues: [
-        this.publishFailures,
-        this.watchFailures,
-        this.scheduleFailures,
-        this.ladder.deadLetters,
-        this.marginQueue.deadLetters,
-      ],
+      failureQueues: [...background.failureQueues, this.ladder.deadLetters, this.marginQueue.deadLetters],
       workQueues: [...this.ladder.workQueues, ...this.marginQueue.workQueues],
-      // The authorizer throws for each token that has expired, as API Gateway asks of it, and Lambda counts that as an
-      // error. When it really fails, the gateway answers 503, which the alarms on 5xx count.
-      backgroundIds: Object.values(background)
-        .filter((row) => row !== background.authorize)
-        .map(({ id }) => id),
-      sandboxIds: config.stage === "sandbox" ? Object.values(sandboxBackground).map(({ id }) => id) : [],
-      publisherId: background.publish.id,
-      watchId: background.watch.id,
+      backgroundIds: counted.filter(({ stage }) => stage === undefined).map(({ id }) => id),
+      stageIds: counted.filter(({ stage }) => stage !== undefined).map(({ id }) => id),
+      lateStreams: background.lateStreams,
     });
     new Budget(this, "Cost", { config, topic: alarms.topic });
   }
@@ -406,9 +152,4 @@ function handlerOf(handlers: ReadonlyMap<string, ServiceFunction>, route: Route)
   const handler = handlers.get(route.id);
   if (handler === undefined) throw new Error(`The row ${route.id} has no function.`);
   return handler.lambda;
-}
-
-function streamOf({ tableStreamArn, node }: Table): string {
-  if (tableStreamArn === undefined) throw new Error(`The table ${node.path} has no stream.`);
-  return tableStreamArn;
 }

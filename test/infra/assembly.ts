@@ -2,8 +2,9 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type BuildOptions, synthesize } from "../../infra/app.ts";
+import { backgroundOf } from "../../infra/background/index.ts";
+import type { BackgroundRow } from "../../infra/background/row.ts";
 import type { NamedTemplate, TemplateResource } from "../../infra/checks.ts";
-import { backgroundOf } from "../../infra/stacks/background.ts";
 import { routes as routeTable } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 
@@ -31,8 +32,12 @@ export type Json = string | number | boolean | null | undefined | Json[] | { [ke
 const fixture = new URL("./fixtures/handler.ts", import.meta.url).pathname;
 
 /** Fills a folder with the smallest handler under every file that the rows and the background functions name. */
-export async function writeHandlers(folder: string, routes: readonly Route[]): Promise<string> {
-  const files = [...routes, ...backgroundOf("sandbox")].map(({ file }) => join(folder, `${file}.ts`));
+export async function writeHandlers(
+  folder: string,
+  routes: readonly Route[],
+  background: readonly BackgroundRow[] = backgroundOf("sandbox"),
+): Promise<string> {
+  const files = [...routes, ...background].map(({ file }) => join(folder, `${file}.ts`));
   for (const file of new Set(files)) {
     await mkdir(dirname(file), { recursive: true });
     await copyFile(fixture, file);
@@ -45,7 +50,11 @@ export async function synthesizeStage(options: BuildOptions): Promise<Synthesize
   const folder = await mkdtemp(join(tmpdir(), "infra-test-"));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const functionsRoot = await writeHandlers(join(folder, "functions"), options.routes ?? routeTable);
+    const functionsRoot = await writeHandlers(
+      join(folder, "functions"),
+      options.routes ?? routeTable,
+      options.background,
+    );
     const { directory } = await synthesize({ functionsRoot, outdir: join(folder, "cdk.out"), ...options });
     const templates = await readTemplates(directory);
     return { directory, templates, resources: templates.flatMap(resourcesOf), remove };

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { backgroundOf } from "../../infra/background/index.ts";
+import { type BackgroundRow, everyMinute } from "../../infra/background/row.ts";
 import { maxResources, maxTemplateBytes } from "../../infra/checks.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Method, Route } from "../../shared/routes/route.ts";
-import { ofType, only, type SynthesizedStage, synthesizeStage } from "./assembly.ts";
+import { at, functionOf, list, ofType, only, type SynthesizedStage, synthesizeStage } from "./assembly.ts";
 
 /** The number of endpoints that the stacks have to hold. */
 const endpoints = 200;
@@ -47,12 +49,25 @@ function syntheticRows(count: number): Route[] {
   });
 }
 
+/** Twice as many background functions as today, each by its row alone. */
+const jobs = backgroundOf("production").map(
+  (_, n): BackgroundRow => ({
+    id: `job-${n}`,
+    file: `events/job-${n}`,
+    description: `Job ${n}`,
+    trigger: everyMinute,
+    timeoutSeconds: 60,
+    statements: () => [],
+  }),
+);
+
 let stage: SynthesizedStage;
 
 beforeAll(async () => {
   const deployed = routes.filter(({ stages }) => stages.includes("production"));
   const rows = [...deployed, ...syntheticRows(endpoints - deployed.length)];
-  stage = await synthesizeStage({ stage: "production", routes: rows, validate: false });
+  const background = [...backgroundOf("production"), ...jobs];
+  stage = await synthesizeStage({ stage: "production", routes: rows, background, validate: false });
 });
 
 afterAll(() => stage.remove());
@@ -70,6 +85,24 @@ test(`every template stays below ${maxResources} resources and its size limit at
 test(`the parent stays below ${mostInParent} resources at ${endpoints} endpoints`, () => {
   const parent = only(stage.templates.filter(({ name }) => name === "brokerage-production.template.json"));
   expect(Object.keys(parent.template.Resources).length).toBeLessThan(mostInParent);
+});
+
+test("a background function needs no more than its row: a schedule invokes it, and an alarm counts its errors", () => {
+  const schedules = ofType(stage, "AWS::Scheduler::Schedule").map(({ properties }) => properties["Name"]);
+  const alarms = ofType(stage, "AWS::CloudWatch::Alarm")
+    .filter(({ properties }) => /-background-errors/.test(String(properties["AlarmName"])))
+    .map(({ properties }) =>
+      list(properties["Metrics"]).flatMap((metric) =>
+        list(at(metric, "MetricStat", "Metric", "Dimensions", 0, "Value")),
+      ),
+    );
+  // CloudWatch calculates with ten metrics in one alarm.
+  for (const counted of alarms) expect(counted.length).toBeLessThanOrEqual(10);
+  for (const { id } of jobs) {
+    expect(functionOf(stage, `brokerage-production-${id}`).properties["Timeout"]).toBe(60);
+    expect(schedules).toContain(`brokerage-production-${id}`);
+    expect(alarms.flat()).toContain(`brokerage-production-${id}`);
+  }
 });
 
 test("every nested stack stays below 200 outputs and parameters", () => {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { backgroundOf } from "../../infra/stacks/background.ts";
+import { backgroundOf } from "../../infra/background/index.ts";
 import { stageConfig } from "../../infra/stages.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Grant, Route, Stage } from "../../shared/routes/route.ts";

@@ -1,0 +1,89 @@
+import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { SecretName, Stage } from "../../shared/routes/route.ts";
+import type { DeliveryQueue } from "../constructs/webhook-ladder.ts";
+
+/** ARNs and ids that a background function is granted something on. */
+export interface BackgroundContext {
+  /** The stage that they are in: some may do in the sandbox what they may not in production. */
+  readonly stage: Stage;
+  readonly table: string;
+  /** The table of volatile items. */
+  readonly volatile: string;
+  readonly usagePlanId: string;
+}
+
+/** The queues that a function can work on: those of the webhook ladder, or that of accounts to evaluate. */
+export type WorkName = "deliveries" | "evaluations";
+
+/** Invokes a function with records of a table's stream. AWS lets two functions read one stream. */
+export interface StreamTrigger {
+  readonly table: "main" | "volatile";
+  /** Filters on the new image of an item; one that matches is enough. */
+  readonly images: readonly object[];
+  /** Most records of an invocation. */
+  readonly batchSize: number;
+  /** How long Lambda waits for more records, in seconds; not at all without it. */
+  readonly windowSeconds?: number;
+  readonly maximumRetryAttempts: number;
+  /** Name of the failure queue that is made for records that were given up; without it they are dropped. */
+  readonly failureQueue?: string;
+  /** Alarm on the age of the oldest record. */
+  readonly lateAlarm?: { readonly id: string; readonly description: string };
+}
+
+/** Invokes a function again and again. */
+export interface ScheduleTrigger {
+  /** EventBridge Scheduler's own words: `rate(5 minutes)`. */
+  readonly expression: string;
+  /** Event that the function receives. */
+  readonly input: Readonly<Record<string, string>>;
+  /** Name of the schedule, when not the function's id. */
+  readonly name?: string;
+  /** Description of the schedule, when not the function's. */
+  readonly description?: string;
+}
+
+interface Triggers {
+  /** API Gateway, before each call of an endpoint that needs a token. */
+  readonly authorizer: true;
+  /** Secrets Manager, when this secret is to be rotated; the function may read and replace it. */
+  readonly rotation: SecretName;
+  /** Records of a stream; the function may read it. */
+  readonly stream: StreamTrigger;
+  /** Messages of these queues; the function may receive them, and the concurrency of the queues is reserved for it. */
+  readonly queue: WorkName;
+  readonly schedule: ScheduleTrigger;
+}
+
+/** What invokes a function: one of these at least. */
+export type Trigger = { [K in keyof Triggers]: Pick<Triggers, K> & Partial<Omit<Triggers, K>> }[keyof Triggers];
+
+/** What most sweeps are invoked by. */
+export const everyMinute = { schedule: { expression: "rate(1 minute)", input: { action: "sweep" } } } as const;
+
+/** A function without a route. Its role, its event sources, its schedule and its alarms are made from this row. */
+export interface BackgroundRow {
+  /** Name of the function, with hyphens. */
+  readonly id: string;
+  /** File under `functions/`, without `.ts`. */
+  readonly file: string;
+  readonly description: string;
+  readonly trigger: Trigger;
+  /** The stage that alone has it; without this every stage does. */
+  readonly stage?: Stage;
+  readonly timeoutSeconds: number;
+  /** Memory in MB, when not that of all functions. */
+  readonly memoryMb?: number;
+  /** Nested stack, when not the folder's. */
+  readonly nestedStack?: string;
+  /** Secrets that it may read; their ids are in its environment. */
+  readonly secrets?: readonly SecretName[];
+  /** Queues of the webhook ladder that it sends to. */
+  readonly queues?: readonly DeliveryQueue[];
+  /** Whether it asks for evaluations of margin. */
+  readonly sendsAccounts?: true;
+  /** Variables beside those of every function, of its secrets and of its queues. */
+  readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
+  /** What it may do beside what its trigger, its secrets and its queues need. */
+  readonly statements: (context: BackgroundContext) => PolicyStatement[];
+}

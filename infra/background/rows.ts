@@ -1,0 +1,247 @@
+import { Aws } from "aws-cdk-lib";
+import { limits } from "../../shared/limits.ts";
+import { keyTag } from "../../shared/schema/provision.ts";
+import { applicationType, outboxType, pulseType, quoteType, riskType } from "../../shared/table/table-shape.ts";
+import {
+  allow,
+  breachKeys,
+  clientIdKeys,
+  deliveryKeys,
+  dueApplicationKeys,
+  dueKeys,
+  dueMarginKeys,
+  exposureKeys,
+  publicKeyKeys,
+  quoteStatements,
+  symbolKeys,
+  tableStatements,
+  tenantKeys,
+  withinTenants,
+} from "../constructs/grants.ts";
+import { type BackgroundRow, everyMinute } from "./row.ts";
+
+const { PARTITION, REGION } = Aws;
+
+function gateway(path: string): string {
+  return `arn:${PARTITION}:apigateway:${REGION}::${path}`;
+}
+
+/** ARN of the tags of an API key that is being made: API Gateway asks with an asterisk for what has no id yet. */
+function tagsOfNewKey(): string {
+  // As a variable the asterisk stands for itself: as a wildcard it would let any key be given our tag.
+  return gateway(`/tags/arn%3A${PARTITION}%3Aapigateway%3A${REGION}%3A%3A%2Fapikeys%2F\${*}`);
+}
+
+const sweptKeys = {
+  "query:due": dueMarginKeys,
+  query: exposureKeys,
+  read: tenantKeys,
+  "query:owner": tenantKeys,
+  update: tenantKeys,
+  delete: breachKeys,
+} as const;
+
+/** The functions without a route that every stage has. */
+export const backgroundRows: readonly BackgroundRow[] = [
+  /** Verifies tokens: reads the application and the public keys. API Gateway waits for it, so it fails early. */
+  {
+    id: "authorize",
+    file: "oauth/authorize",
+    description: "Authorizer: verifies access tokens",
+    trigger: { authorizer: true },
+    timeoutSeconds: 10,
+    statements: ({ table }) =>
+      tableStatements(["read"], { tableArn: table, keys: [...Object.values(withinTenants), ...publicKeyKeys] }),
+  },
+  /** Makes key pairs; of the table it knows the public keys only. */
+  {
+    id: "rotate-signing-key",
+    file: "oauth/rotate-signing-key",
+    description: "Makes the next signing key and publishes its public half",
+    trigger: { rotation: "signing_key" },
+    timeoutSeconds: 30,
+    secrets: ["signing_key"],
+    statements: ({ table }) => tableStatements(["put", "query", "update"], { tableArn: table, keys: publicKeyKeys }),
+  },
+  /**
+   * Makes and deletes applications with their API keys. Behind a route it could not know the plan: the plan hangs on
+   * the stage, the deployment, every method and so on every function behind one.
+   */
+  {
+    id: "provision",
+    file: "applications/provision",
+    description: "Makes applications and their API keys, and takes them away",
+    // Wakes for applications that wait for the gateway. What it writes takes the waiting away, or puts it off to a time
+    // that the schedule finds; so does a record that it fails on, which needs no failure queue for that.
+    trigger: {
+      stream: {
+        table: "main",
+        images: [{ et: { S: [applicationType] }, wake_at: { S: [{ exists: true }] } }],
+        batchSize: 10,
+        maximumRetryAttempts: 2,
+      },
+      schedule: {
+        name: "reconcile",
+        description: "Makes the API keys that are missing and deletes those of revoked applications",
+        expression: "rate(1 minute)",
+        input: { action: "reconcile" },
+      },
+    },
+    timeoutSeconds: 30,
+    nestedStack: "provision",
+    environment: ({ usagePlanId }) => ({ USAGE_PLAN_ID: usagePlanId }),
+    statements: ({ stage, table, volatile, usagePlanId }) => {
+      const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
+      const withOurTag = {
+        StringEquals: { [`aws:RequestTag/${keyTag}`]: stage },
+        "ForAllValues:StringEquals": { "aws:TagKeys": [keyTag] },
+      };
+      const havingOurTag = { StringEquals: { [`aws:ResourceTag/${keyTag}`]: stage } };
+      return [
+        ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
+        ...tableStatements(["read", "update"], { tableArn: table, keys: tenantKeys }),
+        ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys] }),
+        // A new tenant of the sandbox begins with a market.
+        ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),
+        allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")], { conditions: withOurTag }),
+        allow("TagKeys", ["apigateway:PUT"], [tagsOfNewKey()], { conditions: withOurTag }),
+        allow("JoinPlan", ["apigateway:POST"], [planKeys]),
+        allow("FindKeys", ["apigateway:GET"], [gateway("/apikeys")]),
+        allow("LeavePlan", ["apigateway:DELETE"], [`${planKeys}/*`]),
+        allow("DeleteKeys", ["apigateway:DELETE"], [gateway("/apikeys/*")], { conditions: havingOurTag }),
+      ];
+    },
+  },
+  /** Numbers events, from the stream of the table back into the table, and sends due accounts to the evaluator. */
+  {
+    id: "publish",
+    file: "events/publish",
+    description: "Publishes the events of a commit and hands over due accounts",
+    // Wakes for new outbox items, and for the risk of accounts that a commit left to be watched, most of which come in
+    // one batch with the events of that commit. It changes neither, so it cannot wake itself, and what an evaluation
+    // writes does not wake it.
+    trigger: {
+      stream: {
+        table: "main",
+        images: [{ et: { S: [outboxType] } }, { et: { S: [riskType] }, left_by: { S: ["commit"] } }],
+        batchSize: 25,
+        maximumRetryAttempts: 5,
+        failureQueue: "publish-failures",
+        lateAlarm: {
+          id: "iterator-age",
+          description: "Commits wait in the table's stream: events are published and stop-outs begin late.",
+        },
+      },
+    },
+    timeoutSeconds: 60,
+    queues: ["deliver"],
+    sendsAccounts: true,
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
+        tableArn: table,
+        keys: tenantKeys,
+      }),
+      ...quoteStatements(["read:quotes"], volatile),
+    ],
+  },
+  /** Wakes what is due. */
+  {
+    id: "promote",
+    file: "events/promote",
+    description: "Does what is due by now and was not done",
+    trigger: {
+      schedule: {
+        name: "sweep",
+        description: "Does what is due and was not done",
+        expression: "rate(1 minute)",
+        input: { action: "sweep" },
+      },
+    },
+    timeoutSeconds: 60,
+    queues: ["deliver", "retry_long"],
+    statements: ({ table }) => [
+      ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
+      ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
+        tableArn: table,
+        keys: tenantKeys,
+      }),
+    ],
+  },
+  /**
+   * Posts events to the receivers. It speaks to addresses that customers choose, so of the table it sees what a
+   * delivery needs and no more, and writes deliveries, their attempts and the health of endpoints. An endpoint it
+   * cannot write: that one is to be off it notes in its health, and the sweep writes it.
+   */
+  {
+    id: "deliver",
+    file: "events/deliver",
+    description: "Posts events to webhook endpoints",
+    trigger: { queue: "deliveries" },
+    // Not more than the lease of a claim, so that nobody else posts while this one may still do.
+    timeoutSeconds: 20,
+    // A delivery goes to the lane of its endpoint; one that finds it busy goes back to the queue that it came from.
+    queues: ["deliver", "deliver_unproven", "retry_1m", "retry_5m", "retry_long"],
+    secrets: ["service_key"],
+    statements: ({ table }) => [
+      ...tableStatements(["read"], { tableArn: table, keys: Object.values(deliveryKeys) }),
+      ...tableStatements(["put"], { tableArn: table, keys: [deliveryKeys.deliveries] }),
+      ...tableStatements(["update"], { tableArn: table, keys: [deliveryKeys.deliveries, deliveryKeys.health] }),
+    ],
+  },
+  /** Finds the accounts that a price must be judged for: it reads the exposure index and no account. */
+  {
+    id: "watch",
+    file: "margin/watch",
+    description: "Finds the accounts that a new price must be judged for",
+    // Many records at a time, since of a symbol only the newest price counts; what it gave up is reported, and the next
+    // price makes it up.
+    trigger: {
+      stream: {
+        table: "volatile",
+        images: [{ et: { S: [quoteType, pulseType] } }],
+        batchSize: 500,
+        maximumRetryAttempts: 5,
+        failureQueue: "watch-failures",
+        lateAlarm: {
+          id: "watch-iterator-age",
+          description: "Prices wait in their stream: margin calls and stop-outs come late.",
+        },
+      },
+    },
+    timeoutSeconds: 60,
+    sendsAccounts: true,
+    statements: ({ table }) => [
+      ...tableStatements(["query"], { tableArn: table, keys: [...exposureKeys, ...symbolKeys] }),
+      ...tableStatements(["put"], { tableArn: table, keys: breachKeys }),
+    ],
+  },
+  /** Judges accounts at the newest prices and liquidates them. */
+  {
+    id: "evaluate",
+    file: "margin/evaluate",
+    description: "Evaluates the margin of accounts at the newest prices",
+    trigger: { queue: "evaluations" },
+    timeoutSeconds: 30,
+    memoryMb: limits.functions.computing_memory_mb,
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+      ...quoteStatements(["read:quotes"], volatile),
+    ],
+  },
+  /** Finds what no message wakes any more, and ends orders. */
+  {
+    id: "margin-sweep",
+    file: "margin/sweep",
+    description: "Judges accounts that no message wakes any more, and ends orders whose time has come",
+    trigger: everyMinute,
+    timeoutSeconds: 60,
+    sendsAccounts: true,
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["query:due", "query", "read", "query:owner", "update", "delete"], {
+        tableArn: table,
+        keysOf: (grant) => sweptKeys[grant],
+      }),
+      ...quoteStatements(["read:quotes"], volatile),
+    ],
+  },
+];

@@ -1,0 +1,86 @@
+import { quoteType } from "../../shared/table/table-shape.ts";
+import {
+  dueProviderKeys,
+  dueResetKeys,
+  dueWalkKeys,
+  eraseStatements,
+  quoteStatements,
+  tableStatements,
+  tenantKeys,
+  walkKeys,
+} from "../constructs/grants.ts";
+import { type BackgroundRow, everyMinute } from "./row.ts";
+
+/** The functions without a route that only the sandbox has. */
+export const sandboxRows: readonly BackgroundRow[] = [
+  /** The payment provider of the sandbox: it decides about transactions as PATCH does. */
+  {
+    id: "sandbox-provide",
+    file: "sandbox/provide",
+    description: "Acts as the payment provider of the sandbox",
+    trigger: everyMinute,
+    stage: "sandbox",
+    timeoutSeconds: 60,
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["query:due"], { tableArn: table, keys: dueProviderKeys }),
+      ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+      ...quoteStatements(["read:quotes"], volatile),
+    ],
+  },
+  /** Removes what a brokerage of the sandbox had; no other role may remove a ledger, and no other stage has it. */
+  {
+    id: "sandbox-reset",
+    file: "sandbox/reset",
+    description: "Removes what brokerages of the sandbox had before they were reset",
+    trigger: everyMinute,
+    stage: "sandbox",
+    timeoutSeconds: 60,
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["query:due"], { tableArn: table, keys: dueResetKeys }),
+      ...tableStatements(["read", "query", "query:list"], { tableArn: table, keys: tenantKeys }),
+      ...eraseStatements(table, volatile),
+      ...quoteStatements(["put:quotes"], volatile),
+    ],
+  },
+  /** Lets prices of the sandbox walk. */
+  {
+    id: "sandbox-walk",
+    file: "sandbox/walk",
+    description: "Moves the prices of the sandbox that walk",
+    trigger: everyMinute,
+    stage: "sandbox",
+    timeoutSeconds: 60,
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["query:due"], { tableArn: table, keys: dueWalkKeys }),
+      ...tableStatements(["read"], { tableArn: table, keys: walkKeys }),
+      ...tableStatements(["update"], { tableArn: table, keys: [walkKeys[0]] }),
+      ...quoteStatements(["read:quotes", "put:quotes"], volatile),
+    ],
+  },
+  /** Fills orders and closes positions at their stops in the sandbox, where no platform does it. */
+  {
+    id: "sandbox-match",
+    file: "sandbox/match",
+    description: "Fills orders and closes positions at their stops in the sandbox",
+    // The second reader of prices. It waits a second for more of them: by then the indexes show what was placed just
+    // before. What it could not do in its tries the next price makes up.
+    trigger: {
+      stream: {
+        table: "volatile",
+        images: [{ et: { S: [quoteType] } }],
+        batchSize: 500,
+        windowSeconds: 1,
+        maximumRetryAttempts: 5,
+      },
+    },
+    stage: "sandbox",
+    timeoutSeconds: 60,
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["read", "query", "query:state", "query:client", "put", "update", "delete"], {
+        tableArn: table,
+        keys: tenantKeys,
+      }),
+      ...quoteStatements(["read:quotes"], volatile),
+    ],
+  },
+];

@@ -1,0 +1,161 @@
+import type { Queue } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+import type { BackgroundContext, BackgroundRow, WorkName } from "../background/row.ts";
+import type { LateStream } from "../constructs/alarms.ts";
+import { failureQueue } from "../constructs/failure-queue.ts";
+import { readSecretStatements } from "../constructs/grants.ts";
+import type { MarginQueue } from "../constructs/margin-queue.ts";
+import { type ScheduleRow, Schedules } from "../constructs/schedules.ts";
+import type { ServiceFunction } from "../constructs/service-function.ts";
+import type { ServiceSecrets } from "../constructs/service-secrets.ts";
+import { readStream, type StreamSource, streamOf, streamStatements } from "../constructs/stream-reader.ts";
+import type { Tables } from "../constructs/table.ts";
+import type { WebhookLadder } from "../constructs/webhook-ladder.ts";
+import type { StageConfig } from "../stages.ts";
+import type { FunctionStacks } from "./functions.ts";
+
+/** What the background functions of a stage are made with. */
+export interface BackgroundFunctionsProps {
+  readonly config: StageConfig;
+  readonly rows: readonly BackgroundRow[];
+  readonly tables: Tables;
+  readonly secrets: ServiceSecrets;
+  readonly queues: { readonly deliveries: WebhookLadder; readonly evaluations: MarginQueue };
+  readonly functions: FunctionStacks;
+}
+
+/**
+ * The functions without a route. Each comes from its row alone: the function, its role, what invokes it, and the
+ * queue of records that it gave up.
+ */
+export class BackgroundFunctions {
+  /** Receive what could not be invoked or was given up. */
+  readonly failureQueues: readonly Queue[];
+  private readonly scope: Construct;
+  private readonly props: BackgroundFunctionsProps;
+  private readonly streamFailures: ReadonlyMap<string, Queue>;
+  private readonly scheduleFailures: Queue;
+  private readonly made = new Map<string, ServiceFunction>();
+
+  constructor(scope: Construct, props: BackgroundFunctionsProps) {
+    this.scope = scope;
+    this.props = props;
+    const names = props.rows.flatMap(({ trigger }) => trigger.stream?.failureQueue ?? []);
+    this.streamFailures = new Map(names.map((name) => [name, failureQueue(scope, name, props.config, name)]));
+    this.scheduleFailures = failureQueue(scope, "schedule-failures", props.config, "schedule-failures");
+    this.failureQueues = [...this.streamFailures.values(), this.scheduleFailures];
+  }
+
+  /** The alarms on streams that are read late. */
+  get lateStreams(): LateStream[] {
+    return this.props.rows.flatMap(({ id, trigger }) =>
+      trigger.stream?.lateAlarm === undefined ? [] : [{ ...trigger.stream.lateAlarm, functionId: id }],
+    );
+  }
+
+  /**
+   * Makes the functions that API Gateway asks about a token, and returns the one; throws when there is not exactly one.
+   * It comes before the API, and so before what the others know of the API.
+   */
+  addAuthorizer(): ServiceFunction {
+    const [row, ...others] = this.props.rows.filter(({ trigger }) => trigger.authorizer === true);
+    if (row === undefined || others.length > 0) throw new Error("One background row is the authorizer.");
+    return this.add(row, "");
+  }
+
+  /** Makes all the others, and what invokes them. */
+  addOthers(usagePlanId: string): void {
+    const rows = this.props.rows.filter(({ trigger }) => trigger.authorizer !== true);
+    for (const row of rows) this.connect(row, this.add(row, usagePlanId));
+    this.addSchedules(rows);
+  }
+
+  /** The function of a row; throws when there is none. */
+  get(id: string): ServiceFunction {
+    const found = this.made.get(id);
+    if (found === undefined) throw new Error(`There is no background function ${id}.`);
+    return found;
+  }
+
+  private add(row: BackgroundRow, usagePlanId: string): ServiceFunction {
+    const { functions, queues, secrets } = this.props;
+    const { file, id, description, timeoutSeconds, nestedStack, memoryMb } = row;
+    const context = this.context(usagePlanId);
+    const work = this.work(row);
+    const made = functions.add({
+      file,
+      id,
+      description,
+      timeoutSeconds,
+      statements: [
+        ...row.statements(context),
+        ...this.triggerStatements(row),
+        ...readSecretStatements(row.secrets ?? [], secrets.arns),
+        ...queues.deliveries.sendStatements(row.queues ?? []),
+        ...(row.sendsAccounts ? [queues.evaluations.sendStatement()] : []),
+        ...(work === undefined ? [] : [work.receiveStatement()]),
+      ],
+      environment: {
+        ...secrets.environment(row.secrets ?? []),
+        ...row.environment?.(context),
+        ...queues.deliveries.environment(row.queues ?? []),
+        ...(row.sendsAccounts && queues.evaluations.environment),
+      },
+      ...(work !== undefined && { reservedConcurrency: work.concurrency }),
+      ...(memoryMb !== undefined && { memoryMb }),
+      ...(nestedStack !== undefined && { nestedStack }),
+    });
+    this.made.set(id, made);
+    return made;
+  }
+
+  private context(usagePlanId: string): BackgroundContext {
+    const { config, tables } = this.props;
+    const { main, volatile } = tables;
+    return { stage: config.stage, table: main.tableArn, volatile: volatile.tableArn, usagePlanId };
+  }
+
+  private triggerStatements({ trigger }: BackgroundRow) {
+    const source = this.source(trigger.stream);
+    return [
+      ...(source === undefined ? [] : streamStatements(source)),
+      ...(trigger.rotation === undefined ? [] : [this.props.secrets.rotationStatement(trigger.rotation)]),
+    ];
+  }
+
+  private connect(row: BackgroundRow, made: ServiceFunction): void {
+    const { stream, rotation } = row.trigger;
+    const source = this.source(stream);
+    if (source !== undefined) readStream(made, source);
+    if (rotation !== undefined) this.props.secrets.rotate(rotation, made);
+    this.work(row)?.connect(made);
+  }
+
+  private work({ trigger }: BackgroundRow): WebhookLadder | MarginQueue | undefined {
+    return trigger.queue && this.props.queues[trigger.queue];
+  }
+
+  private source(trigger: BackgroundRow["trigger"]["stream"]): StreamSource | undefined {
+    if (trigger === undefined) return undefined;
+    const failures = trigger.failureQueue === undefined ? undefined : this.streamFailures.get(trigger.failureQueue);
+    const stream = streamOf(this.props.tables[trigger.table]);
+    return { trigger, stream, ...(failures && { failureQueue: failures }) };
+  }
+
+  private addSchedules(rows: readonly BackgroundRow[]): void {
+    const schedules = rows.flatMap((row): ScheduleRow[] => {
+      const { schedule } = row.trigger;
+      if (schedule === undefined) return [];
+      return [{ name: row.id, description: row.description, ...schedule, target: this.get(row.id).lambda }];
+    });
+    const { config } = this.props;
+    new Schedules(this.scope, "Schedules", { config, deadLetters: this.scheduleFailures, rows: schedules });
+  }
+}
+
+/** Timeout of the function that works on these queues; throws when no row does. */
+export function workTimeout(rows: readonly BackgroundRow[], name: WorkName): number {
+  const row = rows.find(({ trigger }) => trigger.queue === name);
+  if (row === undefined) throw new Error(`No background function works on the queue of ${name}.`);
+  return row.timeoutSeconds;
+}
