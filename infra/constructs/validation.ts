@@ -8,7 +8,9 @@ import {
   type PolicyValidationPluginReport,
   type PolicyValidationStack,
 } from "aws-cdk-lib";
-import { type CheckOptions, checkTemplates, type NamedTemplate } from "../checks.ts";
+import type { NamedTemplate } from "../checks/assembly.ts";
+import { checkTemplates } from "../checks/index.ts";
+import type { CheckOptions } from "../checks/rule.ts";
 
 /**
  * Templates of the nested stacks beside those of the context. The framework hands over top-level stacks only, and
@@ -44,7 +46,7 @@ class WholeTemplateValidation extends CloudFormationValidatePlugin {
  */
 export const wholeTemplateValidation = new WholeTemplateValidation() as IPolicyValidationPlugin;
 
-/** The rules of `checks.ts` as a plugin, so that the CDK command line reports and stops as well. */
+/** The rules of `checks/` as a plugin, so that the CDK command line reports and stops as well. */
 export class ServiceRules implements IPolicyValidationPlugin {
   readonly name = "Brokerage rules";
   private readonly options: CheckOptions;

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type BuildOptions, synthesize } from "../../infra/app.ts";
 import { backgroundOf } from "../../infra/background/index.ts";
 import type { BackgroundRow } from "../../infra/background/row.ts";
-import type { NamedTemplate, TemplateResource } from "../../infra/checks.ts";
+import type { NamedTemplate, TemplateResource } from "../../infra/checks/assembly.ts";
 import { routes as routeTable } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { checkTemplates, type NamedTemplate, type Template } from "../../infra/checks.ts";
+import type { NamedTemplate, Template } from "../../infra/checks/assembly.ts";
+import { checkTemplates } from "../../infra/checks/index.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import { type SynthesizedStage, synthesizeStage } from "./assembly.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { backgroundOf } from "../../infra/background/index.ts";
 import { type BackgroundRow, everyMinute } from "../../infra/background/row.ts";
-import { maxResources, maxTemplateBytes } from "../../infra/checks.ts";
+import { maxResources, maxTemplateBytes } from "../../infra/checks/templates.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Method, Route } from "../../shared/routes/route.ts";
 import { at, functionOf, list, ofType, only, type SynthesizedStage, synthesizeStage } from "./assembly.ts";

@@ -1,0 +1,102 @@
+import { type Assembly, type Entry, listOf, objectOf, ofType, resourceOf, targetOf } from "./assembly.ts";
+import { finding, type Rule } from "./rule.ts";
+
+/** AWS asks for a visibility timeout of six function timeouts, so that a retried batch is not delivered twice. */
+const visibilityTimeouts = 6;
+
+function mappingsOf(assembly: Assembly, lambda: Entry): Entry[] {
+  return ofType(assembly, "AWS::Lambda::EventSourceMapping").filter(
+    ({ properties }) => targetOf(assembly, properties["FunctionName"]) === lambda.logicalId,
+  );
+}
+
+/** A queue hides a message for six timeouts of the function that reads it. */
+const queueVisibility: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::Function").flatMap((lambda) =>
+    mappingsOf(assembly, lambda).flatMap(({ properties }) => {
+      const queue = resourceOf(assembly, "AWS::SQS::Queue", properties["EventSourceArn"]);
+      if (queue === undefined) return [];
+      const needed = visibilityTimeouts * Number(lambda.properties["Timeout"] ?? 3);
+      const visible = Number(queue.properties["VisibilityTimeout"] ?? 30);
+      if (visible >= needed) return [];
+      return [finding("queue-visibility", queue, `Visible again after ${visible} s; ${needed} s are needed.`)];
+    }),
+  );
+
+/**
+ * Reserved concurrency below what the event sources send at once only makes throttles, and without any the readers of
+ * queues and the endpoints of the API take it from each other.
+ */
+const reservedConcurrency: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::Function").flatMap((lambda) => {
+    const mappings = mappingsOf(assembly, lambda);
+    const reserved = lambda.properties["ReservedConcurrentExecutions"];
+    if (reserved === undefined && !mappings.some((mapping) => queueOf(assembly, mapping) !== undefined)) return [];
+    const needed = mappings
+      .map(({ properties }) => Number(objectOf(properties["ScalingConfig"])["MaximumConcurrency"] ?? 0))
+      .reduce((sum, maximum) => sum + maximum, 0);
+    if (Number(reserved ?? 0) >= needed) return [];
+    const text = `Reserved are ${Number(reserved ?? 0)}; its event sources need ${needed}.`;
+    return [finding("reserved-concurrency", lambda, text)];
+  });
+
+/** The queue that a mapping reads; undefined for a stream. */
+function queueOf(assembly: Assembly, mapping: Entry): Entry | undefined {
+  return resourceOf(assembly, "AWS::SQS::Queue", mapping.properties["EventSourceArn"]);
+}
+
+/** One message that fails must not bring the others back, and one queue must not take every worker. */
+const eventSources: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::EventSourceMapping").flatMap((mapping) => {
+    const { FunctionResponseTypes: responses, ScalingConfig: scaling } = mapping.properties;
+    const reports = listOf(responses).includes("ReportBatchItemFailures");
+    const bounded = objectOf(scaling)["MaximumConcurrency"] !== undefined || queueOf(assembly, mapping) === undefined;
+    return [
+      ...(reports ? [] : [finding("batch-failures", mapping, "One failure brings the whole batch back.")]),
+      ...(bounded ? [] : [finding("unbounded-queue", mapping, "The queue may start any number of functions.")]),
+    ];
+  });
+
+const defaultRetentionSeconds = 345_600;
+
+/**
+ * What cannot be read ends in a queue that keeps it longer than the one it comes from, since a message that is moved
+ * there keeps its age.
+ */
+const deadLetters: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::EventSourceMapping").flatMap((mapping) => {
+    const queue = queueOf(assembly, mapping);
+    if (queue === undefined) return [];
+    const redrive = objectOf(queue.properties["RedrivePolicy"]);
+    const dead = resourceOf(assembly, "AWS::SQS::Queue", redrive["deadLetterTargetArn"]);
+    if (dead === undefined) return [finding("no-dead-letters", queue, "A message that crashes its reader comes back.")];
+    const [kept, keptDead] = [queue, dead].map(({ properties }) =>
+      Number(properties["MessageRetentionPeriod"] ?? defaultRetentionSeconds),
+    );
+    if (Number(keptDead) > Number(kept)) return [];
+    return [finding("no-dead-letters", dead, `Kept for ${keptDead} s; the queue before keeps for ${kept} s.`)];
+  });
+
+/** Nobody reads a queue of failures but a person, whom an alarm calls. */
+const silentQueues: Rule = (assembly) => {
+  const mappings = ofType(assembly, "AWS::Lambda::EventSourceMapping");
+  const read = new Set(mappings.map((mapping) => queueOf(assembly, mapping)?.logicalId));
+  const watched = new Set(
+    ofType(assembly, "AWS::CloudWatch::Alarm")
+      .filter(({ properties }) => properties["MetricName"] === "ApproximateNumberOfMessagesVisible")
+      .flatMap(({ properties }) => listOf(properties["Dimensions"]).map(objectOf))
+      .map((dimension) => targetOf(assembly, dimension["Value"])),
+  );
+  return ofType(assembly, "AWS::SQS::Queue")
+    .filter(({ logicalId }) => !read.has(logicalId) && !watched.has(logicalId))
+    .map((queue) => finding("silent-queue", queue, "Nothing reads the queue, and no alarm tells what is in it."));
+};
+
+/** Rules of the functions that read queues and streams, and of where failures end. */
+export const eventSourceRules: readonly Rule[] = [
+  queueVisibility,
+  reservedConcurrency,
+  eventSources,
+  deadLetters,
+  silentQueues,
+];

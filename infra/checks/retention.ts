@@ -1,0 +1,54 @@
+import { isVolatile, objectOf, ofType, resourceOf } from "./assembly.ts";
+import { finding, type Rule } from "./rule.ts";
+
+/** No log is kept forever, and none is made by Lambda itself, which would keep it forever. */
+const logRetention: Rule = (assembly) => [
+  ...ofType(assembly, "AWS::Logs::LogGroup")
+    .filter(({ properties }) => properties["RetentionInDays"] === undefined)
+    .map((entry) => finding("log-retention", entry, "The log is kept forever.")),
+  ...ofType(assembly, "AWS::Lambda::Function")
+    .filter(({ properties }) => {
+      const group = objectOf(properties["LoggingConfig"])["LogGroup"];
+      return resourceOf(assembly, "AWS::Logs::LogGroup", group) === undefined;
+    })
+    .map((entry) => finding("log-retention", entry, "The function has no log group of its own.")),
+];
+
+/**
+ * What production keeps must not obstruct its next creation. A failed first creation removes logs and secrets, and the
+ * name of a log is generated: it outlives its function, and would stop the function from coming back under its own.
+ */
+const keptNames: Rule = (assembly, { stage }) =>
+  ["AWS::Logs::LogGroup", "AWS::SecretsManager::Secret"].flatMap((type) =>
+    ofType(assembly, type).flatMap((entry) => {
+      const { DeletionPolicy: deletion = "Delete", UpdateReplacePolicy: replace } = entry.resource;
+      if (stage !== "production" || deletion === "Delete") return [];
+      const named = entry.properties["LogGroupName"] !== undefined;
+      const problems = [
+        ...(deletion === "RetainExceptOnCreate" ? [] : ["would be left by a failed creation"]),
+        ...(replace === "Retain" ? [] : ["is not kept when it is replaced"]),
+        ...(named ? ["has a fixed name and is kept"] : []),
+      ];
+      return problems.map((problem) => finding("kept-name", entry, `The resource ${problem}.`));
+    }),
+  );
+
+/** Production keeps its business tables whatever happens to the stack; the sandbox leaves nothing behind. */
+const tableRetention: Rule = (assembly, { stage }) =>
+  ofType(assembly, "AWS::DynamoDB::Table").flatMap((entry) => {
+    const { DeletionPolicy: deletion, UpdateReplacePolicy: replace } = entry.resource;
+    if (stage !== "production") {
+      return deletion === "Delete" ? [] : [finding("table-retention", entry, "The sandbox would leave the table.")];
+    }
+    if (isVolatile(entry)) return [];
+    const recovery = objectOf(entry.properties["PointInTimeRecoverySpecification"])["PointInTimeRecoveryEnabled"];
+    const problems = [
+      ...(deletion === "Retain" && replace === "Retain" ? [] : ["is not retained"]),
+      ...(recovery === true ? [] : ["has no point-in-time recovery"]),
+      ...(entry.properties["DeletionProtectionEnabled"] === true ? [] : ["has no deletion protection"]),
+    ];
+    return problems.map((problem) => finding("table-retention", entry, `The table ${problem}.`));
+  });
+
+/** Rules of what is kept, and of what must not obstruct the next creation. */
+export const retentionRules: readonly Rule[] = [logRetention, keptNames, tableRetention];
