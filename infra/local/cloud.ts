@@ -6,25 +6,16 @@ import { type Assembly, AssemblyError, type Resource, readAssembly } from "./ass
 import { type AwsCall, AwsEndpoint, accessKeyOf, type DeniedCall, operatorAccessKey } from "./aws-endpoint.ts";
 import { Database } from "./dynamodb.ts";
 import { DynamoEndpoint } from "./dynamodb-endpoint.ts";
+import { EventSources, polledFunctions } from "./event-sources.ts";
 import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions.ts";
-import { functionOf } from "./gateway/host.ts";
 import { type OnAnswer, startGateway } from "./gateway/index.ts";
+import { checkInvokers } from "./gateway/invokers.ts";
 import { Guard } from "./guard.ts";
-import { isRecord } from "./intrinsics.ts";
 import { type Grant, Permissions, type UnusedGrant } from "./permissions.ts";
-import { type BatchChange, QueuePoller, queueMapping, readsQueue } from "./pollers.ts";
+import type { BatchChange } from "./pollers.ts";
 import { type QueueCounts, Queues } from "./queues.ts";
-import {
-  readRotation,
-  readSchedule,
-  rotate,
-  type ScheduleHost,
-  startRotation,
-  startSchedule,
-  type Ticking,
-} from "./schedules.ts";
 import { Secrets } from "./secrets.ts";
-import { type StreamChange, StreamReader, streamMapping } from "./streams.ts";
+import type { StreamChange } from "./streams.ts";
 
 export type { AwsCall, DeniedCall } from "./aws-endpoint.ts";
 export type { Outcome } from "./functions.ts";
@@ -103,7 +94,6 @@ export interface Cloud {
 }
 
 const defaultMaxEnvironments = 24;
-const sweepMs = 300_000;
 
 /** Runs a cloud assembly on this machine until `stop`. Rejects with an AssemblyError for what is not understood. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
@@ -141,9 +131,7 @@ class RunningCloud implements Cloud {
   private database: Database | undefined;
   private awsEndpoint: AwsEndpoint | undefined;
   private gateway: { origin: string; stop(): Promise<void> } | undefined;
-  private readers: StreamReader[] = [];
-  private pollers: QueuePoller[] = [];
-  private ticking: Ticking[] = [];
+  private readonly sources: EventSources;
   private stopping = false;
   private fail: (error: Error) => void = () => undefined;
 
@@ -165,7 +153,7 @@ class RunningCloud implements Cloud {
       log: join(logs, "sqs.log"),
       guard,
       timeScale: options.timeScale ?? 1,
-      arrived: (queue) => this.wakePollers(queue),
+      arrived: (queue) => this.sources.wakePollers(queue),
     });
     this.runner = new Functions({
       definitions: this.definitions,
@@ -174,7 +162,18 @@ class RunningCloud implements Cloud {
       logs,
       maxEnvironments: options.maxEnvironments ?? defaultMaxEnvironments,
       maxStarting: Math.max(2, availableParallelism()),
-      polled: this.mappings().map(({ properties }) => String(properties["FunctionName"])),
+      polled: polledFunctions(resources),
+    });
+    this.sources = new EventSources({
+      assembly,
+      dataDir,
+      functions: this.runner,
+      permissions: this.permissions,
+      queues: this.queues,
+      secrets: this.secrets,
+      timeScale: options.timeScale ?? 1,
+      onStreamBatch: options.onStreamBatch,
+      onQueueBatch: options.onQueueBatch,
     });
     this.failed = new Promise((_, reject) => {
       this.fail = reject;
@@ -215,7 +214,7 @@ class RunningCloud implements Cloud {
         server: database.forwarder,
         region: this.region,
         transactionHoldMs: this.options.transactionHoldMs ?? 0,
-        wrote: (tables) => this.wake(tables),
+        wrote: (tables) => this.sources.wakeReaders(tables),
       }),
       secrets: this.secrets,
       apiKeys: this.apiKeys,
@@ -226,9 +225,7 @@ class RunningCloud implements Cloud {
     });
     this.endpoint = await this.awsEndpoint.start();
     await this.startApi();
-    await this.startReaders(database);
-    await this.startPollers();
-    await this.startClocks();
+    await this.sources.start(database);
   }
 
   invoke(functionName: string, payload: unknown): Promise<Outcome> {
@@ -243,11 +240,8 @@ class RunningCloud implements Cloud {
     return this.permissions.unusedGrants(this.definitions);
   }
 
-  async rotateSecrets(): Promise<void> {
-    const host = this.scheduleHost();
-    for (const resource of this.of("AWS::SecretsManager::RotationSchedule")) {
-      await rotate(readRotation(resource, this.assembly.resources, host), this.secrets, host);
-    }
+  rotateSecrets(): Promise<void> {
+    return this.sources.rotateSecrets();
   }
 
   queueCounts(queue: string): Promise<QueueCounts> {
@@ -268,9 +262,9 @@ class RunningCloud implements Cloud {
 
   async stop(): Promise<void> {
     this.stopping = true;
-    for (const one of this.ticking) one.stop();
+    this.sources.stopClocks();
     await this.gateway?.stop();
-    const readers = Promise.all([...this.readers, ...this.pollers].map((reader) => reader.stop()));
+    const readers = this.sources.stopReaders();
     await this.runner.stop();
     await readers;
     await this.awsEndpoint?.stop();
@@ -310,7 +304,7 @@ class RunningCloud implements Cloud {
       findApiKey: (value: string) => this.apiKeys.findApiKey(value),
       now: () => Date.now(),
     };
-    await this.checkInvokers();
+    await checkInvokers(this.assembly.resources, this.permissions);
     const log = (line: string): void => this.options.onNews?.(line);
     this.gateway = await startGateway(this.assembly.resources, host, {
       port: this.options.port,
@@ -318,111 +312,6 @@ class RunningCloud implements Cloud {
       ...(this.options.onAnswer !== undefined && { onAnswer: this.options.onAnswer }),
     });
     this.baseUrl = `${this.gateway.origin}/${stage.physical_id}`;
-  }
-
-  /** The gateway invokes functions by roles of the template, which must allow it as they must on AWS. */
-  private async checkInvokers(): Promise<void> {
-    const methods = this.of("AWS::ApiGateway::Method").map(({ path, properties: { Integration: integration } }) => {
-      const values = isRecord(integration) ? integration : {};
-      return { path, uri: values["Uri"], role: values["Credentials"] };
-    });
-    const authorizers = this.of("AWS::ApiGateway::Authorizer").map(({ path, properties }) => {
-      return { path, uri: properties["AuthorizerUri"], role: properties["AuthorizerCredentials"] };
-    });
-    for (const { path, uri, role } of [...methods, ...authorizers]) {
-      const resource = typeof uri === "string" ? functionOf(uri) : undefined;
-      if (resource === undefined) continue;
-      if (typeof role !== "string") throw new AssemblyError(path, "the gateway has no role to invoke the function by");
-      const access = { action: "lambda:InvokeFunction", resource };
-      const decision = await this.permissions.decide(role, "apigateway", access);
-      if (!decision.allowed) throw new AssemblyError(path, `its role may not invoke ${resource}`);
-    }
-  }
-
-  private async startReaders(database: Database): Promise<void> {
-    const host = {
-      database,
-      region: this.region,
-      dataDir: this.dataDir,
-      change: this.options.onStreamBatch,
-      invoke: (name: string, event: unknown) => this.runner.invoke(name, event),
-      report: async (mapping: { function: FunctionDefinition }, queueArn: string, message: string) => {
-        await this.demand(mapping.function, { action: "sqs:SendMessage", resource: queueArn });
-        await this.queues.send(queueArn, message);
-      },
-    };
-    for (const resource of this.mappings().filter((mapping) => !readsQueue(mapping))) {
-      const mapping = streamMapping(resource, database.tables, (name) => this.runner.find(name));
-      for (const action of ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]) {
-        const resourceArn = mapping.table.stream_arn ?? "";
-        await this.demand(mapping.function, { action: `dynamodb:${action}`, resource: resourceArn });
-      }
-      const reader = new StreamReader(mapping, host);
-      this.readers.push(reader);
-      await reader.start();
-    }
-  }
-
-  private mappings(): Resource[] {
-    return this.of("AWS::Lambda::EventSourceMapping").filter(({ properties }) => properties["Enabled"] !== false);
-  }
-
-  private async startPollers(): Promise<void> {
-    const host = {
-      queues: this.queues,
-      region: this.region,
-      change: this.options.onQueueBatch,
-      invoke: (name: string, event: unknown) => this.runner.invoke(name, event),
-    };
-    for (const resource of this.mappings().filter(readsQueue)) {
-      const mapping = queueMapping(resource, this.assembly.resources, (name) => this.runner.find(name));
-      for (const action of ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"]) {
-        await this.demand(mapping.function, { action: `sqs:${action}`, resource: mapping.queue_arn });
-      }
-      this.pollers.push(new QueuePoller(mapping, host));
-    }
-    for (const poller of this.pollers) poller.wake();
-  }
-
-  private scheduleHost(): ScheduleHost {
-    return {
-      find: (name) => this.runner.find(name),
-      invoke: (name, event) => this.runner.invoke(name, event),
-      permissions: this.permissions,
-      timeScale: this.options.timeScale ?? 1,
-    };
-  }
-
-  private async startClocks(): Promise<void> {
-    const host = this.scheduleHost();
-    const rotations = this.of("AWS::SecretsManager::RotationSchedule");
-    for (const rotation of rotations.map((resource) => readRotation(resource, this.assembly.resources, host))) {
-      this.ticking.push(startRotation(rotation, this.secrets, host));
-    }
-    for (const resource of this.of("AWS::Scheduler::Schedule")) {
-      const schedule = await readSchedule(resource, host);
-      if (schedule !== undefined) this.ticking.push(startSchedule(schedule, host));
-    }
-    const sweep = setInterval(() => void this.sweepExpired().catch(() => undefined), sweepMs);
-    this.ticking.push({ stop: () => clearInterval(sweep) });
-  }
-
-  /** What Lambda does in the name of a function, its role must allow. */
-  private async demand(
-    { name, role_arn }: FunctionDefinition,
-    access: { action: string; resource: string },
-  ): Promise<void> {
-    const decision = await this.permissions.decide(role_arn, name, access);
-    if (decision.allowed) return;
-    throw new Error(this.permissions.refusal(role_arn, name, access, decision));
-  }
-
-  private wake(tables: readonly string[]): void {
-    for (const reader of this.readers) if (tables.includes(reader.table)) reader.wake();
-  }
-
-  private wakePollers(queue: string): void {
-    for (const poller of this.pollers) if (poller.queue === queue) poller.wake();
   }
 
   /** Variables of the runner for a function; addresses of AWS in the template's values become local ones. */
