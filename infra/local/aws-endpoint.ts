@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ApiKeys } from "./api-keys.ts";
-import type { Placement } from "./assembly.ts";
 import { AwsError, accessDenied } from "./aws-error.ts";
-import type { DynamoEndpoint } from "./dynamodb-endpoint.ts";
-import { FunctionCrash, FunctionTimeout } from "./environment.ts";
-import type { FunctionDefinition, Functions } from "./functions.ts";
-import { isRecord } from "./intrinsics.ts";
-import type { Access, Permissions } from "./permissions.ts";
-import type { Queues } from "./queues.ts";
-import { type Secrets, secretOperations } from "./secrets.ts";
+import type { DynamoEndpoint } from "./dynamodb/endpoint.ts";
+import { FunctionCrash, FunctionTimeout } from "./functions/environment.ts";
+import type { FunctionDefinition, Functions } from "./functions/functions.ts";
+import type { ApiKeys } from "./gateway/api-keys.ts";
+import type { Access, Permissions } from "./iam/permissions.ts";
+import type { Queues } from "./queues/queues.ts";
+import { type Secrets, secretOperations } from "./secrets/secrets.ts";
+import type { Placement } from "./template/assembly.ts";
+import { isRecord } from "./template/intrinsics.ts";
 
 /** A call of a function, as a test sees it before it is done and after it was done but before the function knows. */
 export interface AwsCall {

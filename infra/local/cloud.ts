@@ -1,25 +1,25 @@
 import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { ApiKeys } from "./api-keys.ts";
-import { type Assembly, AssemblyError, type Resource, readAssembly } from "./assembly.ts";
 import { type AwsCall, AwsEndpoint, accessKeyOf, type DeniedCall, operatorAccessKey } from "./aws-endpoint.ts";
-import { Database } from "./dynamodb.ts";
-import { DynamoEndpoint } from "./dynamodb-endpoint.ts";
+import { Database } from "./dynamodb/database.ts";
+import { DynamoEndpoint } from "./dynamodb/endpoint.ts";
 import { EventSources, polledFunctions } from "./event-sources.ts";
-import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions.ts";
+import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions/functions.ts";
+import { ApiKeys } from "./gateway/api-keys.ts";
 import { type OnAnswer, startGateway } from "./gateway/index.ts";
 import { checkInvokers } from "./gateway/invokers.ts";
 import { Guard } from "./guard.ts";
-import { type Grant, Permissions, type UnusedGrant } from "./permissions.ts";
-import type { BatchChange } from "./pollers.ts";
-import { type QueueCounts, Queues } from "./queues.ts";
-import { Secrets } from "./secrets.ts";
-import type { StreamChange } from "./streams.ts";
+import { type Grant, Permissions, type UnusedGrant } from "./iam/permissions.ts";
+import type { BatchChange } from "./queues/pollers.ts";
+import { type QueueCounts, Queues } from "./queues/queues.ts";
+import { Secrets } from "./secrets/secrets.ts";
+import type { StreamChange } from "./streams/streams.ts";
+import { type Assembly, AssemblyError, type Resource, readAssembly } from "./template/assembly.ts";
 
 export type { AwsCall, DeniedCall } from "./aws-endpoint.ts";
-export type { Outcome } from "./functions.ts";
-export type { Grant, UnusedGrant } from "./permissions.ts";
+export type { Outcome } from "./functions/functions.ts";
+export type { Grant, UnusedGrant } from "./iam/permissions.ts";
 
 /** What to run, and how. */
 export interface CloudOptions {

@@ -1,9 +1,8 @@
-import type { Assembly, Resource } from "./assembly.ts";
-import type { Database } from "./dynamodb.ts";
-import type { FunctionDefinition, Functions } from "./functions.ts";
-import type { Permissions } from "./permissions.ts";
-import { type BatchChange, QueuePoller, queueMapping, readsQueue } from "./pollers.ts";
-import type { Queues } from "./queues.ts";
+import type { Database } from "./dynamodb/database.ts";
+import type { FunctionDefinition, Functions } from "./functions/functions.ts";
+import type { Permissions } from "./iam/permissions.ts";
+import { type BatchChange, QueuePoller, queueMapping, readsQueue } from "./queues/pollers.ts";
+import type { Queues } from "./queues/queues.ts";
 import {
   readRotation,
   readSchedule,
@@ -12,9 +11,10 @@ import {
   startRotation,
   startSchedule,
   type Ticking,
-} from "./schedules.ts";
-import type { Secrets } from "./secrets.ts";
-import { type StreamChange, StreamReader, streamMapping } from "./streams.ts";
+} from "./schedules/schedules.ts";
+import type { Secrets } from "./secrets/secrets.ts";
+import { type StreamChange, StreamReader, streamMapping } from "./streams/streams.ts";
+import type { Assembly, Resource } from "./template/assembly.ts";
 
 /** What event sources read from, and what they invoke. */
 export interface EventSourceOptions {

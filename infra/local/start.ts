@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:f
 import { dirname, join, relative, resolve } from "node:path";
 import { type Stage, stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
-import { AssemblyError } from "./assembly.ts";
 import { type Cloud, operatorEnvironment, startCloud } from "./cloud.ts";
 import { DataInUse, DataLock, isRunner } from "./data-lock.ts";
-import { isRecord } from "./intrinsics.ts";
 import { watchLauncher } from "./launcher.ts";
 import { type Reference, serveReference } from "./reference.ts";
 import { writePrivately } from "./state-file.ts";
 import { synthesizeOnce } from "./synthesis.ts";
+import { AssemblyError } from "./template/assembly.ts";
+import { isRecord } from "./template/intrinsics.ts";
 
 const help = `Runs the synthesized service on this machine, until Ctrl-C.
 

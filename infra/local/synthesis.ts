@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** What an assembly is made from; what runs it is not part of it. */
+/** What an assembly is made from; what runs it, and the tools beside it, are not part of it. */
 const sources = ["infra", "shared", "functions", "package-lock.json"];
-const runner = join("infra", "local");
+const others = [join("infra", "local"), join("infra", "tools")];
 /** Assemblies kept: another runner may still use the one before. */
 const keptAssemblies = 3;
 
@@ -66,7 +66,7 @@ function prune(into: string, stage: string): void {
 }
 
 function filesUnder(folder: string, name: string): string[] {
-  if (name === runner || !existsSync(join(folder, name))) return [];
+  if (others.includes(name) || !existsSync(join(folder, name))) return [];
   if (!statSync(join(folder, name)).isDirectory()) return [name];
   return readdirSync(join(folder, name))
     .sort()

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lifePlot, lifeTable, type Moment, tableOf } from "../../infra/local/demo/picture.ts";
-import { type Arrival, tellStory } from "../../infra/local/demo/story.ts";
-import { type Receiver, startReceiver } from "../../infra/local/receiver.ts";
+import { lifePlot, lifeTable, type Moment, tableOf } from "../../infra/tools/demo/picture.ts";
+import { type Arrival, tellStory } from "../../infra/tools/demo/story.ts";
+import { type Receiver, startReceiver } from "../../infra/tools/receiver.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
 const root = new URL("../..", import.meta.url).pathname;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { readAssembly } from "../../infra/local/assembly.ts";
 import { type GatewayHost, InvocationTimeout } from "../../infra/local/gateway/host.ts";
 import { startGateway } from "../../infra/local/gateway/index.ts";
+import { readAssembly } from "../../infra/local/template/assembly.ts";
 import { limits } from "../../shared/limits.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
-import { readAssembly } from "../../infra/local/assembly.ts";
+import { readAssembly } from "../../infra/local/template/assembly.ts";
 import { type TestStack, temporaryFolder, writeAssembly } from "./fixture.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;

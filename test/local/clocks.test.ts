@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { rateMs } from "../../infra/local/schedules.ts";
+import { rateMs } from "../../infra/local/schedules/schedules.ts";
 import { eventually } from "../support/wait.ts";
 import { startTestCloud, type TemplateResource, type TestCloud, type TestStack, temporaryFolder } from "./fixture.ts";
 

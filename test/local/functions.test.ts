@@ -9,7 +9,7 @@ import {
   Functions,
   FunctionTimeout,
   functionNode,
-} from "../../infra/local/functions.ts";
+} from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { eventually } from "../support/wait.ts";
 import { alive, temporaryFolder } from "./fixture.ts";
@@ -261,7 +261,7 @@ it("a runner on the Node of the functions hears every character that functions a
   const { stdout } = await runModule(
     "newer.mts",
     (module) => `
-      import { Functions } from ${module("functions")};
+      import { Functions } from ${module("functions/functions")};
       import { Guard } from ${module("guard")};
       const guard = new Guard();
       const functions = new Functions({
@@ -285,7 +285,7 @@ describe("when the runner is killed", () => {
     const ran = runModule(
       "runner.mts",
       (module) => `
-       import { Functions } from ${module("functions")};
+       import { Functions } from ${module("functions/functions")};
        import { Guard } from ${module("guard")};
        const guard = new Guard();
        const args = ["-e", "setInterval(() => {}, 1e6)"];

@@ -1,9 +1,9 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { readAssembly } from "../../infra/local/assembly.ts";
 import { type DeniedCall, startCloud } from "../../infra/local/cloud.ts";
-import { type Access, Permissions } from "../../infra/local/permissions.ts";
+import { type Access, Permissions } from "../../infra/local/iam/permissions.ts";
+import { readAssembly } from "../../infra/local/template/assembly.ts";
 import {
   callerCode,
   onTable,

@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Resource } from "../../infra/local/assembly.ts";
-import type { FunctionDefinition, Outcome } from "../../infra/local/functions.ts";
+import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
-import { type BatchChange, QueuePoller, type QueueRecord, queueMapping } from "../../infra/local/pollers.ts";
-import { Queues } from "../../infra/local/queues.ts";
+import { type BatchChange, QueuePoller, type QueueRecord, queueMapping } from "../../infra/local/queues/pollers.ts";
+import { Queues } from "../../infra/local/queues/queues.ts";
+import type { Resource } from "../../infra/local/template/assembly.ts";
 import { eventually } from "../support/wait.ts";
 import { callerCode, startTestCloud, type TestCloud, temporaryFolder } from "./fixture.ts";
 

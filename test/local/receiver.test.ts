@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Receiver, type ReceiverOptions, startReceiver } from "../../infra/local/receiver.ts";
+import { type Receiver, type ReceiverOptions, startReceiver } from "../../infra/tools/receiver.ts";
 import { eventually } from "../support/wait.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
@@ -119,7 +119,7 @@ describe("a receiver", () => {
 });
 
 describe("npm run receiver", () => {
-  const file = fileURLToPath(new URL("../../infra/local/receiver.ts", import.meta.url));
+  const file = fileURLToPath(new URL("../../infra/tools/receiver.ts", import.meta.url));
   const tsx = join(file, "..", "..", "..", "node_modules", "tsx", "dist", "loader.mjs");
 
   function run(...args: string[]): { child: ChildProcess; text: () => string } {

@@ -137,7 +137,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(await ended(second.child)).toBe(1);
     expect(second.text()).toContain(`Another runner (process ${first.ready.pid}) uses .local/data`);
 
-    const command = ["--import", tsx, join(root, "infra", "local", "create-application.ts"), "create", "--local"];
+    const command = ["--import", tsx, join(root, "infra", "tools", "create-application.ts"), "create", "--local"];
     const { tenant_id: tenant, base_url } = first.ready;
     const made = run([...command, "--tenant", tenant, "--name", "Second", "--scopes", "clients:read"]);
     expect(await ended(made.child)).toBe(0);

@@ -1,12 +1,17 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Resource } from "../../infra/local/assembly.ts";
-import { Database, type Table } from "../../infra/local/dynamodb.ts";
-import { eventPattern } from "../../infra/local/event-pattern.ts";
-import type { FunctionDefinition, Outcome } from "../../infra/local/functions.ts";
+import { Database, type Table } from "../../infra/local/dynamodb/database.ts";
+import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
-import { type StreamChange, StreamReader, type StreamRecord, streamMapping } from "../../infra/local/streams.ts";
+import { eventPattern } from "../../infra/local/streams/event-pattern.ts";
+import {
+  type StreamChange,
+  StreamReader,
+  type StreamRecord,
+  streamMapping,
+} from "../../infra/local/streams/streams.ts";
+import type { Resource } from "../../infra/local/template/assembly.ts";
 import { eventually } from "../support/wait.ts";
 import { callerCode, onTable, startTestCloud, table as tableResource, temporaryFolder } from "./fixture.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AwsError } from "../../infra/local/aws-error.ts";
-import { Secrets, secretOperations } from "../../infra/local/secrets.ts";
+import { Secrets, secretOperations } from "../../infra/local/secrets/secrets.ts";
 
 /** Secrets Manager as the local runner has it, for functions that run inside the test process. */
 export interface SecretsManager {

@@ -1,8 +1,8 @@
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBRecord } from "aws-lambda";
 import { inject } from "vitest";
-import { readAssembly } from "../../infra/local/assembly.ts";
-import { eventPattern, type Pattern } from "../../infra/local/event-pattern.ts";
+import { eventPattern, type Pattern } from "../../infra/local/streams/event-pattern.ts";
+import { readAssembly } from "../../infra/local/template/assembly.ts";
 import type { TestApi } from "./api.ts";
 import { readStream } from "./raw-table.ts";
 

@@ -1,6 +1,6 @@
-import { AssemblyError, type Resource } from "../assembly.ts";
-import { isRecord } from "../intrinsics.ts";
-import type { Permissions } from "../permissions.ts";
+import type { Permissions } from "../iam/permissions.ts";
+import { AssemblyError, type Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 import { functionOf } from "./host.ts";
 
 function resourcesOf(resources: readonly Resource[], type: string): Resource[] {

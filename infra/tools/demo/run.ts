@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { helpAsked, readArguments, UsageError } from "../../../shared/runtime/command-line.ts";
-import { type Cloud, startCloud } from "../cloud.ts";
-import { isRecord } from "../intrinsics.ts";
+import { type Cloud, startCloud } from "../../local/cloud.ts";
+import { synthesizeOnce } from "../../local/synthesis.ts";
+import { isRecord } from "../../local/template/intrinsics.ts";
 import { startReceiver } from "../receiver.ts";
-import { synthesizeOnce } from "../synthesis.ts";
 import { lifePlot, lifeTable } from "./picture.ts";
 import { type Arrival, type DemoReply, tellStory } from "./story.ts";
 

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { onLine } from "./lines.mjs";
+import { onLine } from "../lines.mjs";
 
 /** Lambda refuses answers above 6 MB and a little. */
 const maxPayloadBytes = 6_291_556;

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { AssemblyError, type Resource } from "./assembly.ts";
-import type { Database, Table } from "./dynamodb.ts";
+import type { Database, Table } from "../dynamodb/database.ts";
+import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
+import { StateFile } from "../state-file.ts";
+import { AssemblyError, type Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 import { eventPattern, type Pattern } from "./event-pattern.ts";
-import type { FunctionDefinition, Outcome } from "./functions.ts";
-import { isRecord } from "./intrinsics.ts";
-import { StateFile } from "./state-file.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 

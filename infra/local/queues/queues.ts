@@ -1,13 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Resource } from "./assembly.ts";
-import { AwsError } from "./aws-error.ts";
-import { Forwarder, type RawReply, unverifiedHeaders } from "./forward.ts";
-import { freePort, reachable } from "./free-port.ts";
-import { functionNode } from "./functions.ts";
-import type { Guard, GuardedProcess } from "./guard.ts";
+import { AwsError } from "../aws-error.ts";
+import { Forwarder, type RawReply, unverifiedHeaders } from "../forward.ts";
+import { freePort, reachable } from "../free-port.ts";
+import { functionNode } from "../functions/functions.ts";
+import type { Guard, GuardedProcess } from "../guard.ts";
+import type { Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 import { type HeldMessage, HeldMessages } from "./held-messages.ts";
-import { isRecord } from "./intrinsics.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 

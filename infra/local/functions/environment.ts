@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
-import { onLine } from "./lines.mjs";
+import { onLine } from "../lines.mjs";
 
 /** The process of a function ended while it worked on a request. */
 export class FunctionCrash extends Error {}

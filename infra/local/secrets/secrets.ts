@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Resource } from "./assembly.ts";
-import { AwsError } from "./aws-error.ts";
-import { isRecord } from "./intrinsics.ts";
-import { StateFile } from "./state-file.ts";
+import { AwsError } from "../aws-error.ts";
+import { StateFile } from "../state-file.ts";
+import type { Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 
 interface Version {
   readonly id: string;

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { AssemblyError, type Resource } from "./assembly.ts";
-import type { TableKeys } from "./dynamodb-access.ts";
-import { Forwarder, unverifiedHeaders } from "./forward.ts";
-import { freePort, reachable } from "./free-port.ts";
-import { functionNode } from "./functions.ts";
-import type { Guard, GuardedProcess } from "./guard.ts";
-import { isRecord } from "./intrinsics.ts";
+import { Forwarder, unverifiedHeaders } from "../forward.ts";
+import { freePort, reachable } from "../free-port.ts";
+import { functionNode } from "../functions/functions.ts";
+import type { Guard, GuardedProcess } from "../guard.ts";
+import { AssemblyError, type Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
+import type { TableKeys } from "./access.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,7 @@ export interface DatabaseOptions {
   readonly endpoint: string | undefined;
 }
 
-const binary = new URL("../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url).pathname;
+const binary = new URL("../../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url).pathname;
 const streamScript = new URL("stream-records.mjs", import.meta.url).pathname;
 const sweepPage = 500;
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Resource } from "./assembly.ts";
-import { AwsError } from "./aws-error.ts";
-import { isRecord } from "./intrinsics.ts";
-import type { Access } from "./permissions.ts";
-import { StateFile } from "./state-file.ts";
+import { AwsError } from "../aws-error.ts";
+import type { Access } from "../iam/permissions.ts";
+import { StateFile } from "../state-file.ts";
+import type { Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 
 type Tags = Readonly<Record<string, string>>;
 

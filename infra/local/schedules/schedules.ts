@@ -1,8 +1,8 @@
-import { AssemblyError, type Resource } from "./assembly.ts";
-import type { FunctionDefinition, Outcome } from "./functions.ts";
-import { isRecord } from "./intrinsics.ts";
-import type { Permissions } from "./permissions.ts";
-import type { Secrets } from "./secrets.ts";
+import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
+import type { Permissions } from "../iam/permissions.ts";
+import type { Secrets } from "../secrets/secrets.ts";
+import { AssemblyError, type Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 
 /** What schedules need from the runner. */
 export interface ScheduleHost {

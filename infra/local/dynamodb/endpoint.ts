@@ -1,6 +1,6 @@
-import { AwsError } from "./aws-error.ts";
-import { RequestError, type TableKeys, type TableRequest, tableRequest } from "./dynamodb-access.ts";
-import type { Forwarder, RawReply } from "./forward.ts";
+import { AwsError } from "../aws-error.ts";
+import type { Forwarder, RawReply } from "../forward.ts";
+import { RequestError, type TableKeys, type TableRequest, tableRequest } from "./access.ts";
 import { type Conflict, ItemsInFlight } from "./items-in-flight.ts";
 
 type Body = Readonly<Record<string, unknown>>;

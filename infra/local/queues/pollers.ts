@@ -1,6 +1,6 @@
-import { AssemblyError, type Resource } from "./assembly.ts";
-import type { FunctionDefinition, Outcome } from "./functions.ts";
-import { isRecord } from "./intrinsics.ts";
+import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
+import { AssemblyError, type Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 import type { Queues } from "./queues.ts";
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { isRecord } from "./intrinsics.ts";
+import { isRecord } from "../template/intrinsics.ts";
 
 /** A filter pattern that this runner would decide wrongly. */
 class PatternError extends Error {}

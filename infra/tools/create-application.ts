@@ -4,8 +4,8 @@ import { InvokeCommand, LambdaClient, type LambdaClientConfig } from "@aws-sdk/c
 import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
+import { isRecord } from "../local/template/intrinsics.ts";
 import { functionName } from "../stages.ts";
-import { isRecord } from "./intrinsics.ts";
 
 const help = `Makes an API application of a tenant: the first one cannot come from a token.
 

@@ -1,6 +1,6 @@
 import { runSimulation, runUnsafeSimulation, type Simulation } from "@cloud-copilot/iam-simulate";
-import { AssemblyError, type Placement, type Resource } from "./assembly.ts";
-import { isRecord } from "./intrinsics.ts";
+import { AssemblyError, type Placement, type Resource } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 
 /** One thing that a role wants to do. */
 export interface Access {

@@ -1,5 +1,5 @@
-import { isRecord } from "./intrinsics.ts";
-import type { Access } from "./permissions.ts";
+import type { Access } from "../iam/permissions.ts";
+import { isRecord } from "../template/intrinsics.ts";
 
 /** Key attributes of a table and its indexes. */
 export interface TableKeys {

