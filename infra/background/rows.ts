@@ -2,8 +2,8 @@ import { Aws } from "aws-cdk-lib";
 import { limits } from "../../shared/limits.ts";
 import { keyTag } from "../../shared/schema/provision.ts";
 import { applicationType, outboxType, pulseType, quoteType, riskType } from "../../shared/table/table-shape.ts";
+import { allow, quoteStatements, tableStatements } from "../constructs/grants.ts";
 import {
-  allow,
   breachKeys,
   clientIdKeys,
   deliveryKeys,
@@ -12,12 +12,10 @@ import {
   dueMarginKeys,
   exposureKeys,
   publicKeyKeys,
-  quoteStatements,
   symbolKeys,
-  tableStatements,
   tenantKeys,
   withinTenants,
-} from "../constructs/grants.ts";
+} from "../constructs/key-patterns.ts";
 import { type BackgroundRow, everyMinute } from "./row.ts";
 
 const { PARTITION, REGION } = Aws;

@@ -1,14 +1,13 @@
 import { quoteType } from "../../shared/table/table-shape.ts";
+import { eraseStatements, quoteStatements, tableStatements } from "../constructs/grants.ts";
 import {
   dueProviderKeys,
   dueResetKeys,
   dueWalkKeys,
-  eraseStatements,
-  quoteStatements,
-  tableStatements,
+  symbolKeys,
   tenantKeys,
   walkKeys,
-} from "../constructs/grants.ts";
+} from "../constructs/key-patterns.ts";
 import { type BackgroundRow, everyMinute } from "./row.ts";
 
 /** The functions without a route that only the sandbox has. */
@@ -52,8 +51,8 @@ export const sandboxRows: readonly BackgroundRow[] = [
     timeoutSeconds: 60,
     statements: ({ table, volatile }) => [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueWalkKeys }),
-      ...tableStatements(["read"], { tableArn: table, keys: walkKeys }),
-      ...tableStatements(["update"], { tableArn: table, keys: [walkKeys[0]] }),
+      ...tableStatements(["read"], { tableArn: table, keys: [...walkKeys, ...symbolKeys] }),
+      ...tableStatements(["update"], { tableArn: table, keys: walkKeys }),
       ...quoteStatements(["read:quotes", "put:quotes"], volatile),
     ],
   },

@@ -1,4 +1,5 @@
-import { eraseSid, ledgerKeys } from "../constructs/grants.ts";
+import { eraseSid } from "../constructs/grants.ts";
+import { ledgerKeys } from "../constructs/key-patterns.ts";
 import {
   type Assembly,
   type Entry,

@@ -1,61 +1,17 @@
 import { Effect, PolicyStatement, type PolicyStatementProps } from "aws-cdk-lib/aws-iam";
-import type { GlobalPartition, Grant, Route, SecretName } from "../../shared/routes/route.ts";
+import type { Grant, Route, SecretName } from "../../shared/routes/route.ts";
 import { type IndexName, indexes } from "../../shared/table/table-shape.ts";
-
-/** Partitions of the tenants: every partition key starts with the tenant's id. */
-export const tenantKeys = ["brk_*"] as const;
-/** Partitions that belong to no tenant: applications by client id, and public keys. */
-const globalPartitions: Readonly<Record<GlobalPartition, string>> = {
-  client_ids: "GLOBAL|CLIENTID",
-  public_keys: "GLOBAL|KEYS",
-};
-/** Partitions of tenants by what they hold, where a function needs no others. */
-export const withinTenants = { applications: "brk_*#app_*", families: "brk_*#fam_*" } as const;
-/** The partition of public keys. */
-export const publicKeyKeys = ["GLOBAL|KEYS"] as const;
-/** Partitions of failed authentications, in the table of volatile items: no tenant is known then. */
-const failureKeys = ["GLOBAL|FAIL|*"] as const;
-/** Partitions of the index that wakes things. */
-export const dueKeys = ["DUE|*"] as const;
-/** Those of them that hold applications whose API key is to be made or removed. */
-export const dueApplicationKeys = ["DUE|APP|*"] as const;
-/** Those of them that hold transactions which the sandbox's provider is to move. */
-export const dueProviderKeys = ["DUE|PROVIDER|*"] as const;
-/** Those of them that hold the resets which run in the sandbox. */
-export const dueResetKeys = ["DUE|RESET|*"] as const;
-/** Partitions of what clients and platforms leave behind: what a reset of the sandbox removes, and nothing else. */
-const erasableKeys = [
-  ...["cli", "acc", "txn", "trd", "ord"].map((prefix) => `brk_*#${prefix}_*`),
-  ...["CTL|*", "EXP|*", "SRC|*", "SYM", "UQ|*", "WALK"].map((kind) => `brk_*|${kind}`),
-];
-/** The partition of the reset of a tenant. */
-const resetKeys = ["brk_*|RESET"] as const;
-/** The partition of the symbols of a tenant. */
-export const symbolKeys = ["brk_*|SYM"] as const;
-/** Those of them that hold the prices of the sandbox that walk. */
-export const dueWalkKeys = ["DUE|WALK|*"] as const;
-/** Partitions of the prices that walk, and of the symbols that they are of. */
-export const walkKeys = ["brk_*|WALK", "brk_*|SYM"] as const;
-/** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
-export const deliveryKeys = {
-  events: "brk_*|EVT|*",
-  samples: "brk_*#evt_*",
-  endpoints: "brk_*|WHE",
-  deliveries: "brk_*#dlv_*",
-  health: "brk_*#whe_*",
-} as const;
-/** Those of them that hold accounts to judge, symbols to look at again, and orders to end. */
-export const dueMarginKeys = ["DUE|RISK|*", "DUE|BREACH|*", "DUE|ORDER|*", "DUE|ACCOUNT|*"] as const;
-/** Partitions of the exposure index: the accounts that wait for a price. */
-export const exposureKeys = ["brk_*|EXP|*"] as const;
-/** Partitions of symbols whose price met triggers. */
-export const breachKeys = ["brk_*|BREACH|*"] as const;
-/** The partition of applications by client id. */
-export const clientIdKeys = ["GLOBAL|CLIENTID"] as const;
-/** Partitions of quotes and of the pulses of their sources, in the table of volatile items. */
-const quoteKeys = ["brk_*|Q|*", "brk_*|PULSE|*"] as const;
-/** Partitions of the ledger, which is only ever appended to. */
-export const ledgerKeys = ["*|LED", "*|CTL|*"] as const;
+import {
+  erasableKeys,
+  failureKeys,
+  globalKeys,
+  ledgerKeys,
+  quoteKeys,
+  resetKeys,
+  symbolKeys,
+  tenantKeys,
+  withinTenants,
+} from "./key-patterns.ts";
 
 const leadingKeys = "dynamodb:LeadingKeys";
 
@@ -175,7 +131,7 @@ function countStatement(volatileArn: string, { rate }: Route): PolicyStatement {
 /** Partition keys that a grant of a row reaches. */
 function keysOf(route: Route, grant: Grant): readonly string[] {
   const globals = Object.entries(route.globals ?? {}).flatMap(([name, partitions]) =>
-    name === grant ? partitions.map((partition) => globalPartitions[partition]) : [],
+    name === grant ? partitions.flatMap((partition) => globalKeys[partition]) : [],
   );
   if (route.tenantless === true) return globals;
   return [...(route.within?.map((kind) => withinTenants[kind]) ?? tenantKeys), ...globals];

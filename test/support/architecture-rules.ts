@@ -97,13 +97,15 @@ const layers: readonly Layer[] = [
   },
   {
     path: "infra/",
-    // The responses that the gateway makes itself carry the titles and types of the same problems.
-    // The local runner shows the reference of what it runs. Bundling reads the order of replies from their schemas, and
-    // the kinds of events from the description. The operator's command checks its request before it sends it.
+    // The responses that the gateway makes itself carry the titles and types of the same problems. Rights are bound to
+    // partitions as the key builders name them. The local runner shows the reference of what it runs. Bundling reads
+    // the order of replies from their schemas, and the kinds of events from the description. The operator's command
+    // checks its request before it sends it.
     values: [
       "shared/routes/",
       "shared/runtime/command-line.ts",
       "shared/table/table-shape.ts",
+      "shared/table/entities.ts",
       "shared/schema/problem.ts",
       "shared/schema/member-order.ts",
       "shared/schema/provision.ts",

@@ -1,0 +1,122 @@
+import type { GlobalPartition } from "../../shared/routes/route.ts";
+import {
+  accounts,
+  applicationRefs,
+  applications,
+  breaches,
+  clients,
+  contras,
+  type DueKind,
+  deliveries,
+  duePartition,
+  events,
+  exposures,
+  failureCounters,
+  families,
+  feedSources,
+  ledgers,
+  orders,
+  priceWalks,
+  publicKeys,
+  pulses,
+  quotes,
+  resets,
+  sampleEvents,
+  symbols,
+  tenants,
+  trades,
+  transactions,
+  uniques,
+  webhookHealths,
+  webhooks,
+} from "../../shared/table/entities.ts";
+
+/**
+ * Patterns of partition keys, for conditions on `dynamodb:LeadingKeys`. Each is made by the key builder of what it
+ * reaches, with an asterisk for what may be any, so a partition is named in one place.
+ */
+const tenant = "brk_*";
+
+/** All partitions of the kind of this one in a tenant, whatever follows: `brk_*|EXP|*`. */
+function wholeKind(partition: string): string {
+  return `${partition.split("|").slice(0, 2).join("|")}|*`;
+}
+
+/** Partitions of the due index that hold these kinds, in all shards. */
+function due(...kinds: DueKind[]): string[] {
+  return kinds.map((kind) => wholeKind(duePartition(kind, 0)));
+}
+
+/** Partitions of the tenants: every partition key starts with the tenant's id. */
+export const tenantKeys: readonly string[] = [tenants.key(tenant).pk];
+/** The partition of applications by client id. */
+export const clientIdKeys: readonly string[] = [applicationRefs.key("").pk];
+/** The partition of public keys. */
+export const publicKeyKeys: readonly string[] = [publicKeys.partition];
+/** Partitions that belong to no tenant: applications by client id, and public keys. */
+export const globalKeys: Readonly<Record<GlobalPartition, readonly string[]>> = {
+  client_ids: clientIdKeys,
+  public_keys: publicKeyKeys,
+};
+/** Partitions of tenants by what they hold, where a function needs no others. */
+export const withinTenants = {
+  applications: applications.key(tenant, "app_*").pk,
+  families: families.key(tenant, "fam_*").pk,
+} as const;
+/** Partitions of failed authentications, in the table of volatile items: no tenant is known then. */
+export const failureKeys: readonly string[] = [wholeKind(failureCounters.key("", 0).pk)];
+/** Partitions of the index that wakes things. */
+export const dueKeys: readonly string[] = [`${duePartition("APP", 0).split("|")[0]}|*`];
+/** Those of them that hold applications whose API key is to be made or removed. */
+export const dueApplicationKeys: readonly string[] = due("APP");
+/** Those of them that hold transactions which the sandbox's provider is to move. */
+export const dueProviderKeys: readonly string[] = due("PROVIDER");
+/** Those of them that hold the resets which run in the sandbox. */
+export const dueResetKeys: readonly string[] = due("RESET");
+/** Those of them that hold the prices of the sandbox that walk. */
+export const dueWalkKeys: readonly string[] = due("WALK");
+/** Those of them that hold accounts to judge, symbols to look at again, and orders to end. */
+export const dueMarginKeys: readonly string[] = due("RISK", "BREACH", "ORDER", "ACCOUNT");
+/** Partitions of the exposure index: the accounts that wait for a price. */
+export const exposureKeys: readonly string[] = [wholeKind(exposures.partition(tenant, "", "up", 0))];
+/** Partitions of symbols whose price met triggers. */
+export const breachKeys: readonly string[] = [wholeKind(breaches.key(tenant, "").pk)];
+/** The partition of the symbols of a tenant. */
+export const symbolKeys: readonly string[] = [symbols.partition(tenant)];
+/** The partition of the prices of a tenant that walk. */
+export const walkKeys: readonly string[] = [priceWalks.partition(tenant)];
+/** The partition of the reset of a tenant. */
+export const resetKeys: readonly string[] = [resets.key(tenant).pk];
+/** Partitions of quotes and of the pulses of their sources, in the table of volatile items. */
+export const quoteKeys: readonly string[] = [quotes.key(tenant, "").pk, pulses.key(tenant, "").pk].map(wholeKind);
+/** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */
+export const deliveryKeys = {
+  events: wholeKind(events.partition(tenant, 0)),
+  samples: sampleEvents.key(tenant, "evt_*").pk,
+  endpoints: webhooks.partition(tenant),
+  deliveries: deliveries.key(tenant, "dlv_*").pk,
+  health: webhookHealths.key(tenant, "whe_*").pk,
+} as const;
+
+const [controlAccount = ""] = contras.partitions("*", "clearing", "", "");
+
+/** Partitions of the ledger, which is only ever appended to. */
+export const ledgerKeys: readonly string[] = [
+  `*|${ledgers.partition("", "").split("|")[1]}`,
+  wholeKind(controlAccount),
+];
+
+/** Partitions of what clients and platforms leave behind: what a reset of the sandbox removes, and nothing else. */
+export const erasableKeys: readonly string[] = [
+  clients.key(tenant, "cli_*").pk,
+  accounts.key(tenant, "acc_*").pk,
+  transactions.key(tenant, "txn_*").pk,
+  trades.key(tenant, "trd_*").pk,
+  orders.key(tenant, "ord_*").pk,
+  wholeKind(controlAccount.replace("*", tenant)),
+  ...exposureKeys,
+  wholeKind(feedSources.partition(tenant, "")),
+  ...symbolKeys,
+  wholeKind(uniques.partition(tenant, "client_email")),
+  ...walkKeys,
+];
