@@ -8,8 +8,6 @@ import {
   jsonClients,
   jsonServices,
   nativeFunctions,
-  publishedClient,
-  publishedHost,
   type Replacement,
   replacements,
   withoutSideEffects,
@@ -19,10 +17,8 @@ import {
 /** How often each rule was met, by its name. */
 export type Hits = ReadonlyMap<string, number>;
 
-/** Rules beside the replacements: for modules of Node, endpoint rules, the version of a client, schemas, lodash. */
+/** Rules beside the replacements: for modules of Node, clients, their commands and schemas, lodash, side effects. */
 const builtinsRule = "node:*";
-const endpointsRule = "@aws-sdk/client-api-gateway/endpoint";
-const manifestsRule = "@aws-sdk/client-api-gateway/package.json";
 const clientsRule = "@aws-sdk/client-*";
 const commandsRule = "@aws-sdk/client-*/commandBuilder";
 const schemasRule = "@aws-sdk/client-*/schemas";
@@ -42,15 +38,12 @@ const bannedInputs = [
   "@smithy/credential-provider-imds",
   "@smithy/node-http-handler",
   "@smithy/core/dist-es/submodules/event-streams",
-  "@smithy/core/dist-es/submodules/config",
-  "@smithy/core/dist-es/submodules/checksum",
   "mnemonist",
   "semver",
 ];
 
 const others = [
   { replaces: builtinsRule, neededBy: anyClient },
-  ...[endpointsRule, manifestsRule].map((replaces) => ({ replaces, neededBy: publishedClient })),
   ...[clientsRule, commandsRule, schemasRule].map((replaces) => ({ replaces, neededBy: jsonClients })),
   { replaces: nativesRule, neededBy: /node_modules\/jsonwebtoken\/sign\.js$/ },
   { replaces: sideEffectsRule, neededBy: /node_modules\/@aws-sdk\/lib-dynamodb\// },
@@ -61,9 +54,6 @@ export const otherRules: readonly string[] = others.map(({ replaces }) => replac
 
 const builtinName = new RegExp(`^(?:node:)?(?:${builtinModules.map((name) => name.replace("/", "\\/")).join("|")})$`);
 
-/** Endpoint rules of a client, and the file that only tells its version. */
-const endpointFile = /\/@aws-sdk\/client-api-gateway\/dist-es\/endpoint\/endpointResolver\.js$/;
-const manifestFile = /\/@aws-sdk\/client-api-gateway\/package\.json$/;
 /** The client, the maker of its commands and its schemas. */
 const clientFile = new RegExp(`${jsonClients.source}dist-es\\/(\\w+Client)\\.js$`);
 const commandsFile = new RegExp(`${jsonClients.source}dist-es\\/commandBuilder\\.js$`);
@@ -121,20 +111,11 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
         meet(commandsRule);
         return { contents: commandsOf(readFileSync(path, "utf8")), loader: "js" };
       });
-      context.onLoad({ filter: endpointFile }, () => {
-        meet(endpointsRule);
-        return endpointOf(publishedHost);
-      });
       context.onLoad({ filter: /\/node_modules\/@(?:smithy|aws-sdk)\/.*\.js$/ }, ({ path }) => {
         const rule = byFile.find(({ replaces }) => path.endsWith(replaces));
         if (rule === undefined) return undefined;
         meet(rule.replaces);
         return standIn(rule);
-      });
-      context.onLoad({ filter: manifestFile }, ({ path }) => {
-        meet(manifestsRule);
-        const { version } = JSON.parse(readFileSync(path, "utf8")) as { version: string };
-        return { contents: JSON.stringify({ version }), loader: "json" };
       });
     },
   };
@@ -156,7 +137,7 @@ function clientOf(
   const contents = [
     `import { errorTypeRegistries } from ${JSON.stringify(join(path, "../schemas/schemas_0.js"))};`,
     'import { JsonClient } from "./json-client.ts";',
-    ...(client === "client-sqs" ? ['import { Md5 } from "./native-checksums.ts";'] : []),
+    ...(client === "client-sqs" ? ['import { Md5 } from "./md5.ts";'] : []),
     `const service = { ...${facts}, errors: errorTypeRegistries${client === "client-sqs" ? ", md5: Md5" : ""} };`,
     `export class ${name} extends JsonClient { constructor(settings) { super(service, settings); } }`,
     "export { JsonClient as __Client };",
@@ -173,13 +154,6 @@ function commandsOf(source: string): string {
   const made = plain.replace(/^export const command = .*$/m, "");
   if (made === plain) throw new Error("The makers of commands have another form.");
   return `export { command } from ${JSON.stringify(join(folder, "json-client.ts"))};\n${made}`;
-}
-
-/** A client's endpoint resolver in one line. */
-function endpointOf(service: string): { contents: string; loader: Loader; resolveDir: string } {
-  const contents = `import { regionalEndpoint } from "./regional-endpoint.ts";
-export const defaultEndpointResolver = /* @__PURE__ */ regionalEndpoint(${JSON.stringify(service)});`;
-  return { contents, loader: "js", resolveDir: folder };
 }
 
 /**

@@ -15,55 +15,34 @@ export interface Replacement {
 /** Every client that a function may bundle. */
 export const anyClient = /node_modules\/@aws-sdk\/client-/;
 /** The one client that stays as it is but for what it imports: API Gateway does not speak plain JSON. */
-export const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
+const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
 const documents = /node_modules\/@aws-sdk\/lib-dynamodb\//;
 /** Clients of services that speak plain JSON, which `json-client.ts` stands in for. */
 export const jsonClients = /node_modules\/@aws-sdk\/(client-(?:dynamodb|secrets-manager|sqs))\//;
 
-function replacement(replaces: string, by: string, neededBy: RegExp = publishedClient): Replacement {
-  return { replaces, by, neededBy };
-}
+const smithy = "/@smithy/core/dist-es/submodules";
+const library = "/@aws-sdk/lib-dynamodb/dist-es";
 
 /** Every module that is replaced. */
 export const replacements: readonly Replacement[] = [
-  replacement("@aws-sdk/credential-provider-node", "environment-credentials.ts"),
-  replacement("@smithy/core/event-streams", "no-event-streams.ts"),
-  replacement(
-    "/@smithy/core/dist-es/submodules/serde/util-stream/stream-type-check.js",
-    "no-web-streams.ts",
-    anyClient,
-  ),
-  replacement(
-    "/@smithy/core/dist-es/submodules/retry/middleware-retry/isStreamingPayload/isStreamingPayload.js",
-    "streaming-payload.ts",
-    anyClient,
-  ),
-  replacement("/@smithy/core/dist-es/submodules/serde/uuid/v4.js", "native-uuid.ts", anyClient),
-  replacement("@smithy/core/config", "environment-config.ts"),
-  replacement("@smithy/core/checksum", "native-checksums.ts"),
-  replacement("@smithy/node-http-handler", "http-handler.ts"),
-  replacement("/@aws-sdk/core/dist-es/submodules/client/emitWarningIfUnsupportedVersion.js", "no-version-warning.ts"),
-  replacement("/@smithy/core/dist-es/submodules/serde/date-utils.js", "native-dates.ts", anyClient),
-  replacement(
-    "/@smithy/core/dist-es/submodules/retry/util-retry/AdaptiveRetryStrategy.js",
-    "no-adaptive-retry.ts",
-    anyClient,
-  ),
-  replacement("@aws/lambda-invoke-store", "no-invoke-store.ts"),
-  replacement("/@aws-sdk/lib-dynamodb/dist-es/DynamoDBDocumentClient.js", "document-client.ts", documents),
-  replacement(
-    "/@aws-sdk/lib-dynamodb/dist-es/baseCommand/DynamoDBDocumentClientCommand.js",
-    "document-command.ts",
-    documents,
-  ),
-  replacement("/@aws-sdk/lib-dynamodb/dist-es/commands/utils.js", "document-values.ts", documents),
-  replacement(
-    "/@aws-sdk/util-dynamodb/dist-es/convertToNative.js",
-    "native-attributes.ts",
-    /node_modules\/@aws-sdk\/util-dynamodb\/dist-es\/unmarshall\.js$/,
-  ),
-  replacement("@middy/util", "parser-error.ts", /node_modules\/@middy\/http-json-body-parser\//),
-  replacement("semver", "node-version.cjs", /node_modules\/jsonwebtoken\//),
+  { replaces: "@aws-sdk/credential-provider-node", by: "environment-credentials.ts", neededBy: publishedClient },
+  { replaces: "@smithy/core/event-streams", by: "no-event-streams.ts", neededBy: publishedClient },
+  { replaces: "@smithy/node-http-handler", by: "http-handler.ts", neededBy: publishedClient },
+  { replaces: `${smithy}/serde/uuid/v4.js`, by: "native-uuid.ts", neededBy: anyClient },
+  { replaces: `${smithy}/serde/date-utils.js`, by: "native-dates.ts", neededBy: anyClient },
+  { replaces: `${library}/DynamoDBDocumentClient.js`, by: "document-client.ts", neededBy: documents },
+  {
+    replaces: `${library}/baseCommand/DynamoDBDocumentClientCommand.js`,
+    by: "document-command.ts",
+    neededBy: documents,
+  },
+  {
+    replaces: "/@aws-sdk/util-dynamodb/dist-es/convertToNative.js",
+    by: "native-attributes.ts",
+    neededBy: /node_modules\/@aws-sdk\/util-dynamodb\/dist-es\/unmarshall\.js$/,
+  },
+  { replaces: "@middy/util", by: "parser-error.ts", neededBy: /node_modules\/@middy\/http-json-body-parser\// },
+  { replaces: "semver", by: "node-version.cjs", neededBy: /node_modules\/jsonwebtoken\// },
 ];
 
 /** What jsonwebtoken asks lodash when it signs, as JavaScript has known it since: 6 KB. */
@@ -79,9 +58,6 @@ export const nativeFunctions: Readonly<Record<string, string>> = {
 
 /** Packages without a word on side effects, of which there are none: the bundler may leave out what nobody uses. */
 export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
-
-/** Host name of the service whose published client is bundled. */
-export const publishedHost = "apigateway";
 
 /** What `json-client.ts` must know of each service, by the package of its client; the comparison holds it true. */
 export const jsonServices: Readonly<Record<string, object>> = {
@@ -127,7 +103,6 @@ export const writtenFor: Readonly<Record<string, string>> = {
   "@aws-sdk/client-sqs": "3.1162.0",
   "@aws-sdk/lib-dynamodb": "3.1162.0",
   "@aws-sdk/util-dynamodb": "3.996.9",
-  "@aws/lambda-invoke-store": "0.3.0",
   "@smithy/signature-v4": "5.7.5",
   "@smithy/node-http-handler": "4.14.2",
   "@aws-sdk/credential-provider-node": "3.972.97",

@@ -18,10 +18,10 @@ const others: Readonly<Record<string, number>> = {
   "documents/openapi": 90,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it are 40 KiB.
   "transactions/deposit": 170,
-  "transactions/withdrawal": 171,
-  "transactions/update": 166,
+  "transactions/withdrawal": 172,
+  "transactions/update": 167,
   "accounts/update": 168,
-  "sandbox/open-trade": 162,
+  "sandbox/open-trade": 163,
   "sandbox/close-trade": 152,
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 158,
@@ -37,8 +37,8 @@ const others: Readonly<Record<string, number>> = {
   // The samples of events are 24 KiB.
   "webhooks/test": 135,
   "sandbox/trigger-event": 135,
-  // The client of API Gateway brings 35 KiB of shapes, of which tree shaking drops none. No caller waits for it.
-  "applications/provision": 225,
+  // The published client of API Gateway, with 35 KiB of shapes that tree shaking keeps. No caller waits for it.
+  "applications/provision": 240,
 };
 
 const budgets = new Map<string, number>(
