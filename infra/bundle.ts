@@ -4,8 +4,8 @@ import { join, relative, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { publishedKinds, samples } from "../shared/openapi/published-kinds.ts";
+import { assertDiet, assertVersions, installedVersion, sdkDiet } from "./aws-client/plugin.ts";
 import { declarations } from "./declarations.ts";
-import { assertDiet, assertVersions, installedVersion, sdkDiet } from "./sdk-diet/plugin.ts";
 
 /** One function to bundle: who asks for it, and the file of its handler under the root, without `.ts`. */
 export interface BundleEntry {

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { assertDiet, assertVersions, type Hits, otherRules } from "../../infra/aws-client/plugin.ts";
+import { replacements, writtenFor } from "../../infra/aws-client/replacements.ts";
 import { type Bundles, bundle } from "../../infra/bundle.ts";
-import { assertDiet, assertVersions, type Hits, otherRules } from "../../infra/sdk-diet/plugin.ts";
-import { replacements, writtenFor } from "../../infra/sdk-diet/replacements.ts";
 import { startFaultProxy } from "../support/fault-proxy.ts";
 import { selfSigned } from "../support/self-signed.ts";
 

@@ -91,8 +91,8 @@ export const jsonServices: Readonly<Record<string, object>> = {
 };
 
 /**
- * The versions that the replacements were written for and compared with (test/infra/sdk-diet.test.ts). Another version
- * may mean another thing by the same import, so the build stops until somebody has run the comparison on it.
+ * The versions that the replacements were written for and compared with (test/infra/aws-client.test.ts). Another
+ * version may mean another thing by the same import, so the build stops until the comparison was run on it.
  */
 export const writtenFor: Readonly<Record<string, string>> = {
   "@smithy/core": "3.41.0",

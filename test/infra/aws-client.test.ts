@@ -569,7 +569,7 @@ describe("the SDK on its diet does what the published one does", () => {
 
   beforeAll(async () => {
     Object.assign(process.env, credentials, { AWS_REGION: "eu-west-1" });
-    outdir = await mkdtemp(join(tmpdir(), "sdk-diet-"));
+    outdir = await mkdtemp(join(tmpdir(), "aws-client-"));
     published = await build(false);
     slim = await build(true);
     emulator = await startEmulator();

@@ -66,7 +66,7 @@ export function sdkDiet(): { plugin: Plugin; hits: Hits } {
   const byImport = new Map(replacements.map((rule) => [rule.replaces, rule]));
   const byFile = replacements.filter(({ replaces }) => replaces.startsWith("/"));
   const plugin: Plugin = {
-    name: "sdk-diet",
+    name: "aws-client",
     setup(context) {
       context.onResolve({ filter: builtinName }, ({ path, kind }) => {
         meet(builtinsRule);
@@ -194,7 +194,7 @@ export function assertVersions(installed: (name: string) => string): void {
     if (found === version) continue;
     throw new Error(
       `The replacements were written for ${name} ${version} and ${found} is installed: ` +
-        "run test/infra/sdk-diet.test.ts on it, then set the version in infra/sdk-diet/replacements.ts.",
+        "run test/infra/aws-client.test.ts on it, then set the version in infra/aws-client/replacements.ts.",
     );
   }
 }
