@@ -27,16 +27,11 @@ export const listAccounts = route({
   summary: "List accounts",
   description: "Newest first. The amounts are those of this moment, though the filters may lag a moment behind.",
   file: "accounts/list",
-  auth: "token",
   scope: "accounts:read",
-  rate: "standard",
   grants: ["query:list", "query:state", "read", "query", "read:quotes"],
   query: ListAccountsQuery,
   reply: page(TradingAccount),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /accounts` */
@@ -50,12 +45,9 @@ export const createAccount = route({
     "The client is enough: currency, leverage and levels have defaults, which `GET /settings` and the kind of " +
     "the client decide. A number is chosen unless you give one.",
   file: "accounts/create",
-  auth: "token",
   scope: "accounts:write",
-  rate: "standard",
   grants: ["read", "put", "update"],
   body: CreateAccountRequest,
-  media: "json",
   reply: TradingAccount,
   status: 201,
   example: { client_id: "cli_01JD0000000000000000000001" },
@@ -70,7 +62,6 @@ export const createAccount = route({
     "too_many_accounts",
   ],
   emits: ["account.created"],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/{id}` */
@@ -82,15 +73,9 @@ export const getAccount = route({
   summary: "Get one account",
   description: "Reads the account with its money as it is now.",
   file: "accounts/get",
-  auth: "token",
   scope: "accounts:read",
-  rate: "standard",
   grants: ["read", "query", "read:quotes"],
   reply: TradingAccount,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `PATCH /accounts/{id}` */
@@ -105,14 +90,11 @@ export const updateAccount = route({
     "that would take open positions to the margin-call level needs `force`. It holds for all of them at once, " +
     "however many they are.",
   file: "accounts/update",
-  auth: "token",
   scope: "accounts:write",
-  rate: "standard",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: UpdateAccountRequest,
   media: "merge_patch",
   reply: TradingAccount,
-  status: 200,
   example: { name: "Main account" },
   refusals: [
     "illegal_transition",
@@ -128,7 +110,6 @@ export const updateAccount = route({
     "platform_login_taken",
   ],
   emits: ["account.updated", "margin.call", "margin.recovered"],
-  stages: ["sandbox", "production"],
 });
 
 /** `DELETE /accounts/{id}` */
@@ -140,15 +121,11 @@ export const disableAccount = route({
   summary: "Disable an account",
   description: "The account is disabled, not deleted: new transactions are refused, and the answer shows the account.",
   file: "accounts/disable",
-  auth: "token",
   scope: "accounts:write",
-  rate: "standard",
   grants: ["read", "read:quotes", "query", "put", "update"],
   reply: TradingAccount,
-  status: 200,
   refusals: ["illegal_transition"],
   emits: ["account.updated"],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/{id}/balance` */
@@ -160,15 +137,9 @@ export const getBalance = route({
   summary: "Get the money of an account",
   description: "The amounts of `GET /accounts/{id}` without its profile, for a caller who polls.",
   file: "accounts/balance",
-  auth: "token",
   scope: "accounts:read",
-  rate: "standard",
   grants: ["read", "query", "read:quotes"],
   reply: AccountBalance,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/{id}/ledger` */
@@ -182,16 +153,11 @@ export const listLedger = route({
     "Every posting in the order in which it was booked. `balance_version` counts them without a gap, so that " +
     "nothing can be missed.",
   file: "accounts/list-ledger",
-  auth: "token",
   scope: "accounts:read",
-  rate: "standard",
   grants: ["query", "read"],
   query: ListLedgerQuery,
   reply: page(LedgerEntry),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/{id}/transactions` */
@@ -203,16 +169,11 @@ export const listAccountTransactions = route({
   summary: "List the transactions of an account",
   description: "Deposits and withdrawals of one account, newest first.",
   file: "accounts/list-transactions",
-  auth: "token",
   scope: "transactions:read",
-  rate: "standard",
   grants: ["query:owner", "read"],
   query: ListAccountTransactionsQuery,
   reply: page(Transaction),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/{id}/trades` */
@@ -224,16 +185,11 @@ export const listAccountTrades = route({
   summary: "List the trades of an account",
   description: "Newest first. By `-close_at` it lists closed trades only.",
   file: "accounts/list-trades",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["query:owner", "query:client", "read"],
   query: ListAccountTradesQuery,
   reply: page(Trade),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/{id}/positions` */
@@ -245,16 +201,11 @@ export const listAccountPositions = route({
   summary: "List the open positions of an account",
   description: "Newest first, each valued at the newest price.",
   file: "accounts/list-positions",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["query:owner", "read", "query", "read:quotes"],
   query: ListAccountPositionsQuery,
   reply: page(Position),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/{id}/orders` */
@@ -266,16 +217,11 @@ export const listAccountOrders = route({
   summary: "List the orders of an account",
   description: "Pending ones unless `status` asks for others, newest first.",
   file: "accounts/list-orders",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["query:owner", "read"],
   query: ListAccountOrdersQuery,
   reply: page(Order),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/metrics` */
@@ -289,16 +235,10 @@ export const getAccountMetrics = route({
     "Up to 100 accounts at the same prices. `metrics_as_of` is the time of the oldest price, `metrics_stale` " +
     "tells whether one is too old.",
   file: "accounts/metrics",
-  auth: "token",
   scope: "accounts:read",
-  rate: "standard",
   grants: ["read", "query", "read:quotes"],
   query: AccountMetricsQuery,
   reply: AccountMetrics,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /accounts/margin_watch` */
@@ -313,16 +253,11 @@ export const listMarginWatch = route({
     "every execution and every price that could change a state brings about; the amounts are those of this " +
     "moment.",
   file: "accounts/margin-watch",
-  auth: "token",
   scope: "accounts:read",
-  rate: "standard",
   grants: ["query:list", "read", "query", "read:quotes"],
   query: ListMarginWatchQuery,
   reply: page(WatchedAccount),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the account endpoints. */

@@ -18,16 +18,11 @@ export const listApplications = route({
   summary: "List the applications of the brokerage",
   description: "Newest first, the revoked ones included. Secrets are never shown again.",
   file: "applications/list",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["query:list", "read"],
   query: ListApplicationsQuery,
   reply: page(ApiApplication),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /applications` */
@@ -41,21 +36,16 @@ export const createApplication = route({
     "The secret is shown this once. The new application gets tokens as soon as its API key is made, which takes a " +
     "moment: until then the token endpoint answers 503. It can only be given scopes that the token itself holds.",
   file: "applications/create",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["read", "put", "update"],
   globals: { put: ["client_ids"] },
   secrets: ["service_key"],
   secret: true,
   body: CreateApplicationRequest,
-  media: "json",
   reply: IssuedApiApplication,
   status: 201,
   example: { name: "CRM", scopes: ["clients:read", "clients:write"], allowed_ips: ["203.0.113.0/24"] },
   refusals: ["insufficient_scope", "too_many_applications"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /applications/{id}` */
@@ -67,15 +57,9 @@ export const getApplication = route({
   summary: "Get one application",
   description: "Reads the application, with the times of its last token and of its last new secret.",
   file: "applications/get",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["read"],
   reply: ApiApplication,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `PATCH /applications/{id}` */
@@ -90,18 +74,13 @@ export const updateApplication = route({
     "that are out; a scope that is added comes with the next token. To add a scope or to allow more addresses, the " +
     "caller's token must hold every scope of the application.",
   file: "applications/update",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["read", "put", "update"],
   body: UpdateApplicationRequest,
   media: "merge_patch",
   reply: ApiApplication,
-  status: 200,
   example: { allowed_ips: ["203.0.113.0/24", "2001:db8::/32"] },
   refusals: ["insufficient_scope", "application_revoked"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `DELETE /applications/{id}` */
@@ -113,15 +92,9 @@ export const revokeApplication = route({
   summary: "Revoke an application",
   description: "Final. It gets no more tokens, and those that are out are refused within a minute.",
   file: "applications/revoke",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["read", "put", "update"],
   reply: ApiApplication,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /applications/{id}/rotate_secret` */
@@ -136,20 +109,14 @@ export const rotateApplicationSecret = route({
     "otherwise; then it is refused, and so are the tokens that were got with it, within a minute. The token of the " +
     "caller must hold every scope of the application.",
   file: "applications/rotate-secret",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["read", "put", "update"],
   secrets: ["service_key"],
   secret: true,
   body: RotateApplicationSecretRequest,
-  media: "json",
   reply: IssuedApiApplication,
-  status: 200,
   example: { grace_seconds: 3600 },
   refusals: ["insufficient_scope", "application_revoked", "secret_rotation_in_progress"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the applications. */

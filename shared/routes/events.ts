@@ -12,16 +12,11 @@ export const listEvents = route({
   description:
     "Published events in the order of their sequence. A reader who goes on from the last sequence he saw misses none.",
   file: "events/list",
-  auth: "token",
   scope: "events:read",
-  rate: "standard",
   grants: ["query", "query:state", "query:owner", "read"],
   query: ListEventsQuery,
   reply: page(BrokerageEvent),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /events/{id}` */
@@ -33,15 +28,9 @@ export const getEvent = route({
   summary: "Get one event",
   description: "The very bytes that webhooks carry. Events are kept for 90 days.",
   file: "events/get",
-  auth: "token",
   scope: "events:read",
-  rate: "standard",
   grants: ["read"],
   reply: BrokerageEvent,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /event_types` */
@@ -53,15 +42,9 @@ export const listEventTypes = route({
   summary: "List the kinds of events",
   description: "Each with the JSON Schema of its events and a sample.",
   file: "events/list-types",
-  auth: "token",
   scope: "events:read",
-  rate: "standard",
   grants: [],
   reply: EventTypeCatalogue,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the event endpoints. */

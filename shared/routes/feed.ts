@@ -37,17 +37,13 @@ export const createFeedSource = route({
     "platform tells which accounts its logins mean. `authoritative` says who closes positions at the stop-out level: " +
     "the platform, unless the request says `service`.",
   file: "feed/create-source",
-  auth: "token",
   scope: "feed:write",
-  rate: "standard",
   grants: ["read", "query:list", "put"],
   body: CreateFeedSourceRequest,
   reply: FeedSource,
   status: 201,
   example: { name: "mt5:live-1", platform: "mt5", authoritative: "platform", first_seq: "918" },
   refusals: ["source_name_taken", "too_many_feed_sources"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /feed/sources/{id}` */
@@ -59,15 +55,9 @@ export const getFeedSource = route({
   summary: "Get one source",
   description: "Which item it is to send next, and when it was last heard of.",
   file: "feed/get-source",
-  auth: "token",
   scope: "feed:write",
-  rate: "standard",
   grants: ["read", "read:quotes"],
   reply: FeedSource,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /feed/sources/{id}/batches` */
@@ -107,7 +97,6 @@ Types of items and their \`data\`:
   is put aside as \`possible_duplicate\`.
 - \`symbol\`: a symbol with its terms, as \`GET /symbols/{symbol}\` shows them.`,
   file: "feed/send-batch",
-  auth: "token",
   scope: "feed:write",
   rate: "feed",
   grants: ["read", "query", "put", "update", "delete", "read:quotes", "put:quotes"],
@@ -116,7 +105,6 @@ Types of items and their \`data\`:
   named: true,
   cleaned: true,
   reply: FeedReceipt,
-  status: 200,
   example: {
     first_seq: "918",
     items: [
@@ -140,7 +128,6 @@ Types of items and their \`data\`:
   },
   refusals: ["sequence_gap"],
   emits: itemEvents,
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /feed/sources/{id}/quotes` */
@@ -169,20 +156,15 @@ A price that differs from the one before by more than \`max_deviation_percent\` 
 near the price before discards it. Otherwise the price that arrives last wins. \`ignored\` with \`overtaken\`: too
 many others wrote the price of this symbol at the same time. Prices are no sign of life of the items.`,
   file: "feed/send-quotes",
-  auth: "token",
   scope: "feed:write",
   rate: "feed_quotes",
   grants: ["read", "read:quotes", "put:quotes"],
   body: FeedQuotes,
   named: true,
   reply: FeedQuoteReceipt,
-  status: 200,
   example: {
     quotes: [{ symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time: "2026-11-21T06:30:00.120Z", seq: "771" }],
   },
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /feed/sources/{id}/epochs` */
@@ -198,15 +180,9 @@ export const beginFeedEpoch = route({
     "refused from then on, so a process that was not ended cannot bring old prices back. Items are not concerned: " +
     "their numbers go on.",
   file: "feed/begin-epoch",
-  auth: "token",
   scope: "feed:write",
-  rate: "standard",
   grants: ["read", "put", "update", "read:quotes"],
   reply: FeedSource,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /feed/sources/{id}/rejects` */
@@ -219,16 +195,11 @@ export const listFeedRejects = route({
   description:
     "As they came, with the reason of the last try, oldest first. Those that still wait unless asked otherwise.",
   file: "feed/list-rejects",
-  auth: "token",
   scope: "feed:write",
-  rate: "standard",
   grants: ["read", "query"],
   query: ListFeedRejectsQuery,
   reply: page(FeedReject),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
@@ -244,7 +215,6 @@ export const retryFeedReject = route({
     "`transaction_id`, the transaction that it is the money of, or by `confirm_new`: it is new money. Without either " +
     "it is put aside again as long as it could be that of a transaction.",
   file: "feed/retry-reject",
-  auth: "token",
   scope: "feed:write",
   rate: "feed",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],
@@ -252,11 +222,8 @@ export const retryFeedReject = route({
   body: RetryFeedRejectRequest,
   body_optional: true,
   reply: FeedResult,
-  status: 200,
   example: { confirm_new: true },
-  refusals: [],
   emits: itemEvents,
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the feed. */

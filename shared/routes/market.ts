@@ -13,16 +13,11 @@ export const listSymbols = route({
   summary: "List symbols",
   description: "What can be traded, by name. Whether a market is open follows from its sessions and from its feed.",
   file: "market/list-symbols",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["query"],
   query: ListSymbolsQuery,
   reply: page(TradingSymbol),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /symbols/{symbol}` */
@@ -34,15 +29,10 @@ export const getSymbol = route({
   summary: "Get one symbol",
   description: "Its contract, its costs and its sessions, and when its market opens or closes next.",
   file: "market/get-symbol",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["read"],
   reply: TradingSymbol,
-  status: 200,
   refusals: ["symbol_not_found"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /symbols/{symbol}/margin` */
@@ -56,16 +46,11 @@ export const getSymbolMargin = route({
     "For an account, or for a leverage and a currency, opened now, by themselves: positions of the account in the " +
     "same symbol may share margin with them.",
   file: "market/symbol-margin",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["read", "read:quotes", "query"],
   query: SymbolMarginQuery,
   reply: SymbolMargin,
-  status: 200,
   refusals: ["symbol_not_found", "account_not_found", "no_conversion_path", "no_quote"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /quotes/{symbol}` */
@@ -79,15 +64,11 @@ export const getQuote = route({
     "With its age and whether the market is open. A symbol that was never quoted answers 503 `no_quote`. Counts " +
     "against the limit of quotes alone.",
   file: "market/get-quote",
-  auth: "token",
   scope: "quotes:read",
   rate: "quotes",
   grants: ["read", "read:quotes"],
   reply: Quote,
-  status: 200,
   refusals: ["symbol_not_found", "no_quote"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /quotes` */
@@ -100,16 +81,11 @@ export const listQuotes = route({
   description:
     "As one request, which counts once against the limit of quotes. What has no quote is named in `missing`.",
   file: "market/list-quotes",
-  auth: "token",
   scope: "quotes:read",
   rate: "quotes",
   grants: ["read", "read:quotes"],
   query: ListQuotesQuery,
   reply: QuoteSet,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /conversion_rates` */
@@ -123,16 +99,10 @@ export const listConversionRates = route({
     "Between the currencies that symbols are made of and those that accounts have, each with its way. A pair without " +
     "a way is left out.",
   file: "market/conversion-rates",
-  auth: "token",
   scope: "quotes:read",
-  rate: "standard",
   grants: ["query", "read:quotes"],
   query: ConversionRatesQuery,
   reply: ConversionRates,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of symbols and prices. */

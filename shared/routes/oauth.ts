@@ -23,11 +23,7 @@ export const createToken = route({
   body: TokenRequest,
   media: "form_or_json",
   reply: TokenReply,
-  status: 200,
   example: { grant_type: "client_credentials" },
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /oauth/revoke` */
@@ -51,11 +47,7 @@ export const revokeToken = route({
   body: RevocationRequest,
   media: "form_or_json",
   reply: Nothing,
-  status: 200,
   example: { token: "rt_…", token_type_hint: "refresh_token" },
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /.well-known/jwks.json` */
@@ -74,10 +66,6 @@ export const getKeySet = route({
   globals: { query: ["public_keys"] },
   tenantless: true,
   reply: KeySet,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the OAuth endpoints. */

@@ -92,7 +92,7 @@ export interface Route {
   readonly body?: $ZodType;
   /** The body may be left out; then it is read as an object without members. */
   readonly body_optional?: true;
-  /** How the body travels. PATCH bodies are merge patches (RFC 7396) and also taken as application/json. */
+  /** How the body travels, `json` if undefined. A merge patch (RFC 7396) is also accepted as application/json. */
   readonly media?: "json" | "merge_patch" | "form_or_json";
   readonly reply: $ZodType;
   readonly status: 200 | 201 | 202;
@@ -107,11 +107,36 @@ export interface Route {
   readonly stages: readonly Stage[];
 }
 
+/** What most rows have in common. */
+const defaults = {
+  auth: "token",
+  rate: "standard",
+  status: 200,
+  refusals: [],
+  emits: [],
+  stages,
+} as const satisfies Partial<Route>;
+
+type Defaults = typeof defaults;
+
+/** A row as it is declared: without the members that have their default, which the compiler refuses to see repeated. */
+type DeclaredRoute = Omit<Route, keyof Defaults | "media"> & {
+  readonly auth?: Exclude<Route["auth"], Defaults["auth"]>;
+  readonly rate?: Exclude<Route["rate"], Defaults["rate"]>;
+  readonly status?: Exclude<Route["status"], Defaults["status"]>;
+  readonly refusals?: readonly [ProblemCode, ...ProblemCode[]];
+  readonly emits?: readonly [EventType, ...EventType[]];
+  readonly stages?: readonly [Stage];
+  readonly media?: Exclude<Route["media"], "json">;
+};
+
 /**
- * Declares a row; the type keeps the row's own schemas, from which a handler's input is inferred.
+ * Declares a row, with the default of every member that it leaves out: behind the authorizer, counted against the
+ * standard rate, answered with 200, no refusals of its own, no events, deployed to both stages. The type keeps the
+ * row's own schemas, from which a handler's input is inferred.
  * @__NO_SIDE_EFFECTS__
  */
 // @__NO_SIDE_EFFECTS__
-export function route<const R extends Route>(row: R): R {
-  return row;
+export function route<const R extends DeclaredRoute>(row: R): R & Pick<Route, keyof Defaults> {
+  return { ...defaults, ...row };
 }

@@ -51,15 +51,12 @@ export const setSandboxPrices = route({
     "stop loss, take profit and pending orders, then margin calls and liquidations. What one call leaves follows by " +
     "itself. With `mode: walk` a price moves on from there, a step a minute, the same way for the same seed.",
   file: "sandbox/set-prices",
-  auth: "token",
   scope: "sandbox",
-  rate: "standard",
   grants: actingGrants,
   computes: true,
   body: SetSandboxPrices,
   named: true,
   reply: SandboxPrices,
-  status: 200,
   example: { prices: [{ symbol: "EURUSD", bid: "1.08500" }] },
   refusals: ["symbol_not_found", "market_closed"],
   emits: priceEvents,
@@ -77,9 +74,7 @@ export const openSandboxTrade = route({
     "At the newest price, the ask for a buy and the bid for a sell, as a platform would: the margin must be there. " +
     "On a netting account it may raise, lower or turn the position of the symbol.",
   file: "sandbox/open-trade",
-  auth: "token",
   scope: "sandbox",
-  rate: "standard",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: OpenSandboxTrade,
   reply: Trade,
@@ -125,13 +120,10 @@ export const closeSandboxTrade = route({
     "At the newest price. Answers the closed trade; a part that was closed is a trade of its own, and the open one " +
     "keeps its id with fewer lots.",
   file: "sandbox/close-trade",
-  auth: "token",
   scope: "sandbox",
-  rate: "standard",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: CloseSandboxTrade,
   reply: Trade,
-  status: 200,
   example: { lots: "0.20" },
   refusals: [
     "illegal_transition",
@@ -157,9 +149,7 @@ export const placeSandboxOrder = route({
     "It waits for its price and is filled at the newest one when that comes: a limit at its price or a better one, a " +
     "stop perhaps at a worse one. It reserves no margin; where that is missing then, it is rejected.",
   file: "sandbox/place-order",
-  auth: "token",
   scope: "sandbox",
-  rate: "standard",
   grants: ["read", "read:quotes", "put", "update"],
   body: PlaceSandboxOrder,
   reply: Order,
@@ -184,7 +174,6 @@ export const placeSandboxOrder = route({
     "no_quote",
     "invalid_price",
   ],
-  emits: [],
   stages: ["sandbox"],
 });
 
@@ -197,14 +186,10 @@ export const cancelSandboxOrder = route({
   summary: "Cancel a pending order",
   description: "One that is cancelled already is answered as it is; one that was filled cannot be cancelled.",
   file: "sandbox/cancel-order",
-  auth: "token",
   scope: "sandbox",
-  rate: "standard",
   grants: ["read", "put", "update"],
   reply: Order,
-  status: 200,
   refusals: ["illegal_transition", "platform_account"],
-  emits: [],
   stages: ["sandbox"],
 });
 
@@ -220,15 +205,12 @@ export const driveSandboxAccount = route({
     "margin call and `40.00` a stop-out of an account with the usual levels. Answers the price, the money of the " +
     "account before and after, and the events that were written.",
   file: "sandbox/drive-account",
-  auth: "token",
   scope: "sandbox",
-  rate: "standard",
   grants: actingGrants,
   computes: true,
   body: DriveSandboxAccount,
   named: true,
   reply: SandboxDrive,
-  status: 200,
   example: { margin_level: "80.00", symbol: "EURUSD" },
   refusals: [
     "margin_level_unreachable",

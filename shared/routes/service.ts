@@ -11,15 +11,10 @@ export const getMe = route({
   summary: "Show who the token speaks for",
   description: "The application of the token with its scopes and limits: the first call to make with a new token.",
   file: "applications/me",
-  auth: "token",
   scope: null,
-  rate: "standard",
   grants: ["read"],
   reply: Me,
-  status: 200,
   refusals: ["not_found"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /settings` */
@@ -31,15 +26,9 @@ export const getSettings = route({
   summary: "Show the policies of the brokerage",
   description: "What holds for all clients and accounts of the brokerage.",
   file: "applications/get-settings",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["read"],
   reply: Settings,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `PATCH /settings` */
@@ -52,18 +41,12 @@ export const updateSettings = route({
   description:
     "A merge patch (RFC 7396). What it changes holds for decisions from now on, not for what was decided " + "before.",
   file: "applications/update-settings",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["read", "put", "update"],
   body: UpdateSettingsRequest,
   media: "merge_patch",
   reply: Settings,
-  status: 200,
   example: { four_eyes: true },
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /openapi.json` */
@@ -80,10 +63,6 @@ export const getOpenApi = route({
   rate: "none",
   grants: [],
   reply: OpenApiDocument,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /health` */
@@ -100,10 +79,6 @@ export const getHealth = route({
   rate: "none",
   grants: [],
   reply: Health,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the service itself. */

@@ -14,16 +14,11 @@ export const listTrades = route({
   description:
     "Newest first. By `-close_at` it lists closed trades only. A part that was closed is a trade of its own.",
   file: "trading/list-trades",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["query:list", "query:state", "query:owner", "query:client", "read"],
   query: ListTradesQuery,
   reply: page(Trade),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /trades/{id}` */
@@ -35,15 +30,9 @@ export const getTrade = route({
   summary: "Get one trade",
   description: "Open or closed; a closed trade never changes again.",
   file: "trading/get-trade",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["read"],
   reply: Trade,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /positions` */
@@ -56,16 +45,11 @@ export const listPositions = route({
   description:
     "Newest first, each valued at the newest price; `quote_at` tells its time and `stale` whether it is too old.",
   file: "trading/list-positions",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["query:list", "query:state", "query:owner", "read", "query", "read:quotes"],
   query: ListPositionsQuery,
   reply: page(Position),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /positions/{id}` */
@@ -77,15 +61,9 @@ export const getPosition = route({
   summary: "Get one open position",
   description: "Valued at the newest price. A position that was closed is not there any more; its trades are.",
   file: "trading/get-position",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["read", "query", "read:quotes"],
   reply: Position,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /orders` */
@@ -97,16 +75,11 @@ export const listOrders = route({
   summary: "List orders",
   description: "Pending ones unless `status` asks for others, newest first.",
   file: "trading/list-orders",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["query:list", "query:owner", "read"],
   query: ListOrdersQuery,
   reply: page(Order),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /orders/{id}` */
@@ -118,15 +91,9 @@ export const getOrder = route({
   summary: "Get one order",
   description: "Pending, or what became of it.",
   file: "trading/get-order",
-  auth: "token",
   scope: "trading:read",
-  rate: "standard",
   grants: ["read"],
   reply: Order,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of trades, positions and orders. */

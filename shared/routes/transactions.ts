@@ -34,16 +34,11 @@ export const listTransactions = route({
   summary: "List transactions",
   description: "Newest first. Filter by state to find what waits for a decision: `status=pending,approved`.",
   file: "transactions/list",
-  auth: "token",
   scope: "transactions:read",
-  rate: "standard",
   grants: ["query:list", "query:state", "query:owner", "query:client", "read"],
   query: ListTransactionsQuery,
   reply: page(Transaction),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /transactions/deposit` */
@@ -57,19 +52,15 @@ export const createDeposit = route({
     "Waits as `pending` until the money is there; PATCH it to `completed` then. Send an `Idempotency-Key`, or " +
     "your `provider` and `provider_reference`, so that nothing is booked twice.",
   file: "transactions/deposit",
-  auth: "token",
   scope: "transactions:write",
   further_scopes: ["transactions:settle"],
-  rate: "standard",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: CreateDepositRequest,
-  media: "json",
   reply: Transaction,
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "1000.00" },
   refusals: [...entryRefusals],
   emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /transactions/withdrawal` */
@@ -81,13 +72,10 @@ export const createWithdrawal = route({
   summary: "Create a withdrawal",
   description: "The amount is held at once; it is released when the withdrawal is rejected or cancelled.",
   file: "transactions/withdrawal",
-  auth: "token",
   scope: "transactions:write",
   further_scopes: ["transactions:settle"],
-  rate: "standard",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: CreateWithdrawalRequest,
-  media: "json",
   reply: Transaction,
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "250.00" },
@@ -102,7 +90,6 @@ export const createWithdrawal = route({
     "no_conversion_path",
   ],
   emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /transactions/{id}` */
@@ -114,15 +101,9 @@ export const getTransaction = route({
   summary: "Get one transaction",
   description: "Reads the transaction with the states that it went through.",
   file: "transactions/get",
-  auth: "token",
   scope: "transactions:read",
-  rate: "standard",
   grants: ["read"],
   reply: Transaction,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `PATCH /transactions/{id}` */
@@ -134,15 +115,12 @@ export const updateTransaction = route({
   summary: "Update the status of a transaction",
   description: "Approving and rejecting need transactions:approve; processing and all after it transactions:settle.",
   file: "transactions/update",
-  auth: "token",
   scope: "transactions:write",
   further_scopes: ["transactions:approve", "transactions:settle", "admin"],
-  rate: "standard",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: UpdateTransactionRequest,
   media: "merge_patch",
   reply: Transaction,
-  status: 200,
   example: { status: "completed" },
   refusals: [
     "illegal_transition",
@@ -157,7 +135,6 @@ export const updateTransaction = route({
   ],
   conflicts: ["insufficient_funds"],
   emits: ["transaction.completed", "margin.call", "margin.recovered"],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /transactions/{id}/history` */
@@ -169,15 +146,9 @@ export const getTransactionHistory = route({
   summary: "Show the states that a transaction went through",
   description: "Who moved it from which state to which, when and why, oldest first.",
   file: "transactions/history",
-  auth: "token",
   scope: "transactions:read",
-  rate: "standard",
   grants: ["read"],
   reply: TransactionHistory,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the transaction endpoints. */

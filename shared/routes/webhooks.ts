@@ -24,16 +24,11 @@ export const listWebhookEndpoints = route({
   summary: "List webhook endpoints",
   description: "Each with its filters and how it does: failures in a row, last success, last failure.",
   file: "webhooks/list",
-  auth: "token",
   scope: "webhooks:read",
-  rate: "standard",
   grants: ["query", "read"],
   query: ListWebhookEndpointsQuery,
   reply: page(WebhookEndpoint),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /webhook_endpoints` */
@@ -47,20 +42,15 @@ export const createWebhookEndpoint = route({
     "Events are sent to it as soon as they happen. The secret that signs them is shown this once. `*` subscribes to " +
     "the nine standard kinds; every other kind is named. An event must pass every filter that is set.",
   file: "webhooks/create",
-  auth: "token",
   scope: "webhooks:write",
-  rate: "standard",
   grants: ["read", "put", "update"],
   secrets: ["service_key"],
   secret: true,
   body: CreateWebhookEndpointRequest,
-  media: "json",
   reply: IssuedWebhookEndpoint,
   status: 201,
   example: { url: "https://hooks.example.com/broker", event_types: ["*"] },
   refusals: ["too_many_webhook_endpoints"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /webhook_endpoints/{id}` */
@@ -72,15 +62,9 @@ export const getWebhookEndpoint = route({
   summary: "Get one webhook endpoint",
   description: "With how it does: failures in a row, last success, last failure. The secret is not shown again.",
   file: "webhooks/get",
-  auth: "token",
   scope: "webhooks:read",
-  rate: "standard",
   grants: ["read"],
   reply: WebhookEndpoint,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `PATCH /webhook_endpoints/{id}` */
@@ -94,18 +78,13 @@ export const updateWebhookEndpoint = route({
     "A merge patch (RFC 7396). What is on its way to an endpoint that is disabled is cancelled, and not sent when it " +
     "is enabled again: ask for it by a replay.",
   file: "webhooks/update",
-  auth: "token",
   scope: "webhooks:write",
-  rate: "standard",
   grants: ["read", "put", "update"],
   body: UpdateWebhookEndpointRequest,
   media: "merge_patch",
   reply: WebhookEndpoint,
-  status: 200,
   example: { event_types: ["transaction.completed", "margin.call"] },
   refusals: ["illegal_transition"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `DELETE /webhook_endpoints/{id}` */
@@ -117,15 +96,9 @@ export const deleteWebhookEndpoint = route({
   summary: "Delete a webhook endpoint",
   description: "Final. What is on its way to it is cancelled.",
   file: "webhooks/delete",
-  auth: "token",
   scope: "webhooks:write",
-  rate: "standard",
   grants: ["read", "put", "update"],
   reply: DeletedWebhookEndpoint,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /webhook_endpoints/{id}/rotate_secret` */
@@ -139,20 +112,14 @@ export const rotateWebhookSecret = route({
     "The new secret is shown this once. The one before signs along for `grace_seconds`, a day unless told otherwise; " +
     "until then there is no second rotation.",
   file: "webhooks/rotate-secret",
-  auth: "token",
   scope: "webhooks:write",
-  rate: "standard",
   grants: ["read", "put", "update"],
   secrets: ["service_key"],
   secret: true,
   body: RotateWebhookSecretRequest,
-  media: "json",
   reply: IssuedWebhookEndpoint,
-  status: 200,
   example: { grace_seconds: 3600 },
   refusals: ["secret_rotation_in_progress"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /webhook_endpoints/{id}/test` */
@@ -166,19 +133,14 @@ export const testWebhookEndpoint = route({
     'A sample of the kind is sent to this endpoint alone, signed as every event is and marked `"synthetic": true`. ' +
     "It is in no list of events. The answer is its delivery.",
   file: "webhooks/test",
-  auth: "token",
   scope: "webhooks:write",
-  rate: "standard",
   grants: ["read", "put"],
   queues: ["deliver"],
   body: TestWebhookEndpointRequest,
-  media: "json",
   reply: WebhookDelivery,
   status: 202,
   example: { type: "client.created" },
   refusals: ["webhook_endpoint_disabled"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /webhook_endpoints/{id}/replay` */
@@ -193,19 +155,14 @@ export const replayEvents = route({
     "sequence, or those that happened from a moment on. A call looks at a thousand events at most; go on after " +
     "`next_after_sequence`, with the same `to`, until it is null.",
   file: "webhooks/replay",
-  auth: "token",
   scope: "webhooks:write",
-  rate: "standard",
   grants: ["read", "query", "put", "delete"],
   queues: ["deliver"],
   body: ReplayEventsRequest,
-  media: "json",
   reply: Replay,
   status: 202,
   example: { after_sequence: "184000" },
   refusals: ["webhook_endpoint_disabled"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /webhook_endpoints/{id}/deliveries` */
@@ -217,16 +174,11 @@ export const listDeliveries = route({
   summary: "List the deliveries of a webhook endpoint",
   description: "Deliveries are kept for 30 days. One of them alone shows its attempts.",
   file: "webhooks/list-deliveries",
-  auth: "token",
   scope: "webhooks:read",
-  rate: "standard",
   grants: ["query:state", "read"],
   query: ListDeliveriesQuery,
   reply: page(WebhookDelivery),
-  status: 200,
   refusals: ["invalid_cursor"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `GET /deliveries/{id}` */
@@ -238,15 +190,9 @@ export const getDelivery = route({
   summary: "Get one delivery with its attempts",
   description: "Every attempt with its time, its outcome and the beginning of the answer, at most 4 KiB.",
   file: "webhooks/get-delivery",
-  auth: "token",
   scope: "webhooks:read",
-  rate: "standard",
   grants: ["query"],
   reply: WebhookDelivery,
-  status: 200,
-  refusals: [],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** `POST /deliveries/{id}/retry` */
@@ -258,16 +204,12 @@ export const retryDelivery = route({
   summary: "Deliver once more",
   description: "A new delivery of the same event, with a ladder of its own, once the one before has ended.",
   file: "webhooks/retry-delivery",
-  auth: "token",
   scope: "webhooks:write",
-  rate: "standard",
   grants: ["read", "put"],
   queues: ["deliver"],
   reply: WebhookDelivery,
   status: 202,
   refusals: ["illegal_transition", "webhook_endpoint_disabled"],
-  emits: [],
-  stages: ["sandbox", "production"],
 });
 
 /** Rows of the webhook endpoints and their deliveries. */

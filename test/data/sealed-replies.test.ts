@@ -16,17 +16,13 @@ const row = route({
   tag: "Test",
   summary: "Shows a secret",
   file: "test",
-  auth: "token",
   scope: "admin",
-  rate: "standard",
   grants: ["put"],
   secrets: ["service_key"],
   secret: true,
   body: z.object({ other: z.optional(z.boolean()) }),
   reply: z.object({ object: z.string(), id: z.string(), secret: z.string() }),
   status: 201,
-  refusals: [],
-  emits: [],
   stages: ["sandbox"],
 });
 
