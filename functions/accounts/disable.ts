@@ -1,5 +1,5 @@
 import { disableAccount } from "../../shared/domain/amend-account.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { disableAccount as row } from "../../shared/routes/accounts.ts";
@@ -12,7 +12,7 @@ export const handler = await command(
   async ({ path, load, context, expectVersion }) => {
     const id = path["id"] ?? "";
     const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
-    if (!account || !balance) return refuse("not_found", "There is nothing here.");
+    if (!account || !balance) return notFound();
     expectVersion(account.version);
     return shownLive(context, disableAccount({ account, balance }, context));
   },

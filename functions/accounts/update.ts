@@ -1,5 +1,5 @@
 import { amendAccount } from "../../shared/domain/amend-account.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
@@ -12,10 +12,10 @@ export const handler = await command(
   async ({ path, body, load, context, expectVersion }) => {
     const id = path["id"] ?? "";
     const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
-    if (!account || !balance) return refuse("not_found", "There is nothing here.");
+    if (!account || !balance) return notFound();
     expectVersion(account.version);
     const { client } = await load({ client: ref.client(account.client_id) });
-    if (!client) return refuse("not_found", "There is nothing here.");
+    if (!client) return notFound();
     return decideAmendment(load, context, { account, balance, client }, body, amendAccount);
   },
   liveBody,

@@ -1,5 +1,5 @@
 import { issuedApplicationBody, registerApplication } from "../../shared/domain/application.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { drawApplication } from "../../shared/oauth/application-draws.ts";
 import { createApplication } from "../../shared/routes/applications.ts";
@@ -10,7 +10,7 @@ export const handler = await secretCommand(
   createApplication,
   async ({ body, load, context }) => {
     const { tenant } = await load({ tenant: ref.tenant() });
-    if (tenant === undefined) return refuse("not_found", "There is nothing here.");
+    if (tenant === undefined) return notFound();
     return registerApplication(body, tenant, drawApplication(), context);
   },
   issuedApplicationBody,

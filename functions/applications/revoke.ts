@@ -1,5 +1,5 @@
 import { applicationBody, revokeApplication as revoke } from "../../shared/domain/application.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { revokeApplication } from "../../shared/routes/applications.ts";
 import { ref } from "../../shared/table/store.ts";
@@ -9,7 +9,7 @@ export const handler = await command(
   revokeApplication,
   async ({ path, load, context, expectVersion }) => {
     const { application } = await load({ application: ref.application(path["id"] ?? "") });
-    if (application === undefined) return refuse("not_found", "There is nothing here.");
+    if (application === undefined) return notFound();
     expectVersion(application.version);
     return revoke(application, context);
   },

@@ -1,5 +1,5 @@
 import { issuedApplicationBody, rotateSecret } from "../../shared/domain/application.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { drawSecret } from "../../shared/oauth/application-draws.ts";
 import { rotateApplicationSecret } from "../../shared/routes/applications.ts";
@@ -10,7 +10,7 @@ export const handler = await secretCommand(
   rotateApplicationSecret,
   async ({ path, body, load, context }) => {
     const { application } = await load({ application: ref.application(path["id"] ?? "") });
-    if (application === undefined) return refuse("not_found", "There is nothing here.");
+    if (application === undefined) return notFound();
     return rotateSecret(application, body, drawSecret(), context);
   },
   issuedApplicationBody,

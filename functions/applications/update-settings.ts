@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { amendSettings, settingsBody } from "../../shared/domain/tenant.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateSettings } from "../../shared/routes/service.ts";
@@ -9,7 +9,7 @@ export const handler = await command(
   updateSettings,
   async ({ body, load, context, expectVersion }) => {
     const { tenant } = await load({ tenant: ref.tenant() });
-    if (tenant === undefined) return refuse("not_found", "There is nothing here.");
+    if (tenant === undefined) return notFound();
     expectVersion(tenant.version);
     return amendSettings(tenant, body, context);
   },

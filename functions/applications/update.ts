@@ -1,5 +1,5 @@
 import { amendApplication, applicationBody } from "../../shared/domain/application.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateApplication } from "../../shared/routes/applications.ts";
 import { rangesWithin } from "../../shared/runtime/address.ts";
@@ -10,7 +10,7 @@ export const handler = await command(
   updateApplication,
   async ({ path, body, load, context, expectVersion }) => {
     const { application } = await load({ application: ref.application(path["id"] ?? "") });
-    if (application === undefined) return refuse("not_found", "There is nothing here.");
+    if (application === undefined) return notFound();
     expectVersion(application.version);
     return amendApplication(application, body, context, rangesWithin);
   },

@@ -1,5 +1,5 @@
 import { amendClient, clientBody } from "../../shared/domain/client.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateClient } from "../../shared/routes/clients.ts";
 import { ref } from "../../shared/table/store.ts";
@@ -9,7 +9,7 @@ export const handler = await command(
   updateClient,
   async ({ path, body, load, context, expectVersion }) => {
     const { client } = await load({ client: ref.client(path["id"] ?? "") });
-    if (client === undefined) return refuse("not_found", "There is nothing here.");
+    if (client === undefined) return notFound();
     expectVersion(client.version);
     return amendClient(client, body, context);
   },

@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { beginEpoch, sourceBody } from "../../shared/domain/feed/source.ts";
 import { command } from "../../shared/http/operations.ts";
 import { beginFeedEpoch } from "../../shared/routes/feed.ts";
@@ -11,7 +11,7 @@ export const handler = await command(
   beginFeedEpoch,
   async ({ path, load, context }) => {
     const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
-    if (source === undefined) return refuse("not_found", "There is nothing here.");
+    if (source === undefined) return notFound();
     const { pulse } = await load({ pulse: tradingRef.pulse(source.name) });
     return prepared(beginEpoch({ source, pulse }, context), context);
   },

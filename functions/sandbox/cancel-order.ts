@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { cancelInSandbox } from "../../shared/domain/sandbox/trading.ts";
 import { orderBody } from "../../shared/domain/trading/order.ts";
 import { command } from "../../shared/http/operations.ts";
@@ -11,7 +11,7 @@ export const handler = await command(
   cancelSandboxOrder,
   async ({ path, load, context }) => {
     const { order } = await load({ order: tradingRef.order(path["id"] ?? "") });
-    if (order === undefined) return refuse("not_found", "There is nothing here.");
+    if (order === undefined) return notFound();
     return prepared(cancelInSandbox(order, context), context);
   },
   orderBody,

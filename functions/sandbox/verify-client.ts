@@ -1,5 +1,5 @@
 import { clientBody } from "../../shared/domain/client.ts";
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { verifyClient as decide } from "../../shared/domain/sandbox/triggers.ts";
 import { command } from "../../shared/http/operations.ts";
 import { verifyClient } from "../../shared/routes/sandbox.ts";
@@ -10,7 +10,7 @@ export const handler = await command(
   verifyClient,
   async ({ path, load, context }) => {
     const { client } = await load({ client: ref.client(path["id"] ?? "") });
-    if (client === undefined) return refuse("not_found", "There is nothing here.");
+    if (client === undefined) return notFound();
     return decide(client, context);
   },
   clientBody,

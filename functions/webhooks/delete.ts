@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { deletedEndpointBody, deleteEndpoint, inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { deleteWebhookEndpoint } from "../../shared/routes/webhooks.ts";
@@ -10,7 +10,7 @@ export const handler = await command(
   async ({ path, load, context, expectVersion }) => {
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
-    if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
+    if (!isThere(endpoint)) return notFound();
     expectVersion(inForce(endpoint, health).version);
     return deleteEndpoint(endpoint, health, context);
   },

@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { planReplay, refuseRange, replayBody } from "../../shared/domain/replay.ts";
 import { inForce, isThere } from "../../shared/domain/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
@@ -14,7 +14,7 @@ export const handler = await command(
   async ({ path, body, load, context }) => {
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
-    if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
+    if (!isThere(endpoint)) return notFound();
     const refusal = refuseRange(body);
     if (refusal !== undefined) return refusal;
     const { sequences, next } = await eventsToReplay(endpoint, body);

@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { deliveryBody, retryDelivery as retry } from "../../shared/domain/delivery.ts";
 import { inForce } from "../../shared/domain/webhook.ts";
 import { wake } from "../../shared/events/fan-out.ts";
@@ -13,7 +13,7 @@ export const handler = await command(
   retryDelivery,
   async ({ path, load, context }) => {
     const { delivery } = await load({ delivery: ref.delivery(path["id"] ?? "") });
-    if (delivery === undefined) return refuse("not_found", "There is nothing here.");
+    if (delivery === undefined) return notFound();
     const { endpoint_id: id } = delivery;
     const refs = { endpoint: ref.webhook(id), health: ref.webhookHealth(id), event: ref.eventOf(delivery) };
     const { endpoint, health, event } = await load(refs);

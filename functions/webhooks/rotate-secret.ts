@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { issuedEndpointBody, isThere, rotateEndpointSecret } from "../../shared/domain/webhook.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { rotateWebhookSecret } from "../../shared/routes/webhooks.ts";
@@ -11,7 +11,7 @@ export const handler = await secretCommand(
   async ({ path, body, load, context }) => {
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
-    if (!isThere(endpoint) || !health) return refuse("not_found", "There is nothing here.");
+    if (!isThere(endpoint) || !health) return notFound();
     return rotateEndpointSecret({ endpoint, health }, body, await drawWebhookSecret(endpoint), context);
   },
   issuedEndpointBody,

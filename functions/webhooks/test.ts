@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { deliveryBody, sendSample } from "../../shared/domain/delivery.ts";
 import { inForce, isThere } from "../../shared/domain/webhook.ts";
 import { wake } from "../../shared/events/fan-out.ts";
@@ -16,7 +16,7 @@ export const handler = await command(
   async ({ path, body, load, context }) => {
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
-    if (!isThere(endpoint)) return refuse("not_found", "There is nothing here.");
+    if (!isThere(endpoint)) return notFound();
     const sample = linkedEvent({ ...samples[body.type], type: body.type });
     return sendSample(inForce(endpoint, health), sample, { nameOf: deliveryId, delayMs }, context);
   },

@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/decision.ts";
 import { amendEndpoint, endpointBody, inForce, isThere } from "../../shared/domain/webhook.ts";
 import { unknownPlaces } from "../../shared/events/endpoint-reads.ts";
 import { command } from "../../shared/http/operations.ts";
@@ -12,7 +12,7 @@ export const handler = await command(
   async ({ path, body, load, context, expectVersion }) => {
     const id = path["id"] ?? "";
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
-    if (!isThere(endpoint) || !health) return refuse("not_found", "There is nothing here.");
+    if (!isThere(endpoint) || !health) return notFound();
     expectVersion(inForce(endpoint, health).version);
     const unknownAccounts = await unknownPlaces(load, body.account_ids);
     return amendEndpoint({ endpoint, health }, body, { local: env.local, unknownAccounts }, context);

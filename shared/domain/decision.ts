@@ -151,6 +151,11 @@ export function refuse(
   return { ok: false, refusal: { code, detail, ...more } };
 }
 
+/** A refusal because what the path names does not exist, or belongs to another tenant: the answer is the same. */
+export function notFound(): { readonly ok: false; readonly refusal: Refusal } {
+  return refuse("not_found", "The resource does not exist.");
+}
+
 /** A refusal that names one field of the body. */
 export function refuseField(
   code: ProblemCode,

@@ -1,6 +1,7 @@
 import middy from "@middy/core";
 import httpJsonBodyParser from "@middy/http-json-body-parser";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from "aws-lambda";
+import { notFound } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
@@ -12,7 +13,7 @@ import { readBody } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { checkHeaders } from "./headers.ts";
 import { idempotencyScope, type SealingOf } from "./idempotency.ts";
-import { HttpProblem } from "./problem.ts";
+import { HttpProblem, refused } from "./problem.ts";
 import { requireRate } from "./rate.ts";
 import { finish, problemAnswer } from "./response.ts";
 import { validBody, validQuery } from "./validate.ts";
@@ -158,6 +159,5 @@ function checkedBody(row: Route): Stage {
 /** An identifier of the wrong form belongs to nobody: the same answer as for one that does not exist. */
 function checkPath(parameters: APIGatewayProxyEvent["pathParameters"]): void {
   const id = parameters?.["id"];
-  if (id !== undefined && !/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/.test(id))
-    throw new HttpProblem("not_found", "There is nothing here.");
+  if (id !== undefined && !/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/.test(id)) throw refused(notFound().refusal);
 }

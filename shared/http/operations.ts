@@ -1,5 +1,5 @@
 import type { output as Output } from "zod/v4/core";
-import type { Context } from "../domain/decision.ts";
+import { type Context, notFound } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
@@ -15,7 +15,7 @@ import type { Caller } from "./caller.ts";
 import { endpoint, type Handler, wholeTimeMs } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
 import type { SealingOf } from "./idempotency.ts";
-import { HttpProblem } from "./problem.ts";
+import { HttpProblem, refused } from "./problem.ts";
 import { rehearsed } from "./rehearsal.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
@@ -31,7 +31,7 @@ export function read<R extends Route>(
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const found = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
-    if (found === undefined) throw nothingHere();
+    if (found === undefined) throw refused(notFound().refusal);
     return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
   return rehearsed(row, handler);
@@ -48,7 +48,7 @@ export function list<R extends Route>(
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const page = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
-    if (page === undefined) throw nothingHere();
+    if (page === undefined) throw refused(notFound().refusal);
     return page;
   });
   return rehearsed(row, handler);
@@ -147,7 +147,7 @@ export function ingest<R extends Route>(
       inFullTime: (part) => withinBudget(wholeTimeMs(exchange.lambda), part),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
     });
-    if (receipt === undefined) throw nothingHere();
+    if (receipt === undefined) throw refused(notFound().refusal);
     return resourceReplyOf(row, order, receipt);
   });
   return rehearsed(row, handler);
@@ -191,8 +191,4 @@ function expectVersion(exchange: Exchange, version: number): void {
     errors: [{ header: "If-Match", code: "precondition_failed", detail: "does not name the current version" }],
     headers: { ETag: `"${version}"` },
   });
-}
-
-function nothingHere(): HttpProblem {
-  return new HttpProblem("not_found", "There is nothing here.");
 }

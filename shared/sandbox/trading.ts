@@ -1,5 +1,4 @@
-import type { Context } from "../domain/decision.ts";
-import { refuse, refuseField } from "../domain/decision.ts";
+import { type Context, notFound, refuseField } from "../domain/decision.ts";
 import {
   closeInSandbox,
   type Met,
@@ -51,7 +50,7 @@ export async function decideClosing(
   body: CloseSandboxTradeBody,
 ): Promise<Committable<Closed>> {
   const { trade } = await load({ trade: tradingRef.trade(id) });
-  if (trade === undefined) return refuse("not_found", "There is nothing here.");
+  if (trade === undefined) return notFound();
   return decideTrading(load, context, {
     account_id: trade.account_id,
     refs: {},

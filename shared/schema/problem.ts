@@ -18,7 +18,7 @@ const titles = {
   },
   404: {
     symbol_not_found: "The symbol does not exist.",
-    not_found: "There is nothing here.",
+    not_found: "The resource does not exist.",
   },
   405: {
     method_not_allowed: "The path does not know this method.",

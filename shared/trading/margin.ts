@@ -1,7 +1,7 @@
 import type { AccountWithBalance, Balance, Ledger } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
 import { replayFrom } from "../domain/debt.ts";
-import { type Context, type Decision, refuse } from "../domain/decision.ts";
+import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
@@ -62,11 +62,11 @@ export async function decideTransaction(
   found: (transaction: Transaction) => void = () => undefined,
 ): Promise<Committable<Transaction>> {
   const { transaction } = await load({ transaction: ref.transaction(id) });
-  if (transaction === undefined) return refuse("not_found", "There is nothing here.");
+  if (transaction === undefined) return notFound();
   found(transaction);
   const account = transaction.account_id;
   const around = await load({ tenant: ref.tenant(), account: ref.account(account), balance: ref.balance(account) });
-  if (!isComplete(around)) return refuse("not_found", "There is nothing here.");
+  if (!isComplete(around)) return notFound();
   return decideMoney(load, context, around, (now) => decide(transaction, now, context), transaction);
 }
 

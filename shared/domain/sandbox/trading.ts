@@ -1,7 +1,7 @@
 import type { CloseSandboxTradeBody, OpenSandboxTradeBody, PlaceSandboxOrderBody } from "../../schema/sandbox.ts";
 import type { Account, Balance } from "../account.ts";
 import type { Client } from "../client.ts";
-import type { Context } from "../decision.ts";
+import { type Context, notFound } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { type Closed, refuseTrading } from "../trading/close-trade.ts";
 import type { Holdings } from "../trading/margin.ts";
@@ -57,7 +57,7 @@ export function closeInSandbox(
   { lots }: CloseSandboxTradeBody,
   context: Context,
 ): TradingDecision<Closed> {
-  if (trade === undefined) return refuseTrading("not_found", "There is nothing here.");
+  if (trade === undefined) return notFound();
   if (trade.source !== internalSource) {
     return refuseTrading("platform_account", `The trade was done at ${trade.source}, which closes it.`);
   }
