@@ -7,7 +7,7 @@ import { readMarket } from "../../shared/trading/market.ts";
 
 /** `GET /accounts/{id}/balance` */
 export const handler = await read(getBalance, async ({ path, caller: { tenant_id: tenant } }) => {
-  const holdings = await readHoldings(tenant, path["id"] ?? "");
+  const holdings = await readHoldings(tenant, path.id);
   if (holdings === undefined) return undefined;
   const market = await readMarket(tenant, holdings.positions);
   return balanceNow(holdings, { market, now: nowIso() });

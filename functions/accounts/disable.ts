@@ -10,7 +10,7 @@ import { shownLive } from "../../shared/trading/margin.ts";
 export const handler = await command(
   row,
   async ({ path, load, context, expectVersion }) => {
-    const id = path["id"] ?? "";
+    const { id } = path;
     const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
     if (!account || !balance) return notFound();
     expectVersion(account.version);

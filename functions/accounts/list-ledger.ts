@@ -9,7 +9,7 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /accounts/{id}/ledger` */
 export const handler = await list(listLedger, async ({ path, caller, place, query, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const partition = ledgers.partition(caller.tenant_id, id);
   const keep = keepBoth(keepBy(query, ["kind"]), keepWithin(query, "created"));
   const [{ account }, page] = await Promise.all([

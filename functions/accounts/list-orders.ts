@@ -7,7 +7,7 @@ import { pageOfOrders } from "../../shared/trading/pages.ts";
 
 /** `GET /accounts/{id}/orders` */
 export const handler = await list(listAccountOrders, async ({ path, caller, place, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),
     pageOfOrders(caller.tenant_id, place, id),

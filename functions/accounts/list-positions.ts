@@ -7,7 +7,7 @@ import { pageOfPositions } from "../../shared/trading/pages.ts";
 
 /** `GET /accounts/{id}/positions` */
 export const handler = await list(listAccountPositions, async ({ path, caller, place, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const [{ account }, { page, ...moment }] = await Promise.all([
     load({ account: ref.account(id) }),
     pageOfPositions(caller.tenant_id, place, id),

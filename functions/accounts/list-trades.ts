@@ -7,7 +7,7 @@ import { pageOfTrades } from "../../shared/trading/pages.ts";
 
 /** `GET /accounts/{id}/trades` */
 export const handler = await list(listAccountTrades, async ({ path, caller, place, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),
     pageOfTrades(caller.tenant_id, place, [id]),

@@ -9,7 +9,7 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /accounts/{id}/transactions` */
 export const handler = await list(listAccountTransactions, async ({ path, caller, place, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const request = resourcePage(place, transactionFilters);
   const own = transactions.ofAccount(caller.tenant_id, id);
   const [{ account }, page] = await Promise.all([

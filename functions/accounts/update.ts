@@ -10,7 +10,7 @@ import { decideAmendment } from "../../shared/trading/margin.ts";
 export const handler = await command(
   updateAccount,
   async ({ path, body, load, context, expectVersion }) => {
-    const id = path["id"] ?? "";
+    const { id } = path;
     const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
     if (!account || !balance) return notFound();
     expectVersion(account.version);

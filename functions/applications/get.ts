@@ -5,6 +5,6 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /applications/{id}` */
 export const handler = await read(getApplication, async ({ path, load }) => {
-  const { application } = await load({ application: ref.application(path["id"] ?? "") });
+  const { application } = await load({ application: ref.application(path.id) });
   return application && applicationBody(application);
 });

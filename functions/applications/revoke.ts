@@ -8,7 +8,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   revokeApplication,
   async ({ path, load, context, expectVersion }) => {
-    const { application } = await load({ application: ref.application(path["id"] ?? "") });
+    const { application } = await load({ application: ref.application(path.id) });
     if (application === undefined) return notFound();
     expectVersion(application.version);
     return revoke(application, context);

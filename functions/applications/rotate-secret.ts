@@ -9,7 +9,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await secretCommand(
   rotateApplicationSecret,
   async ({ path, body, load, context }) => {
-    const { application } = await load({ application: ref.application(path["id"] ?? "") });
+    const { application } = await load({ application: ref.application(path.id) });
     if (application === undefined) return notFound();
     return rotateSecret(application, body, drawSecret(), context);
   },

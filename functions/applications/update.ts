@@ -9,7 +9,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   updateApplication,
   async ({ path, body, load, context, expectVersion }) => {
-    const { application } = await load({ application: ref.application(path["id"] ?? "") });
+    const { application } = await load({ application: ref.application(path.id) });
     if (application === undefined) return notFound();
     expectVersion(application.version);
     return amendApplication(application, body, context, rangesWithin);

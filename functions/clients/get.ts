@@ -5,6 +5,6 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /clients/{id}` */
 export const handler = await read(getClient, async ({ path, load }) => {
-  const { client } = await load({ client: ref.client(path["id"] ?? "") });
+  const { client } = await load({ client: ref.client(path.id) });
   return client && clientBody(client);
 });

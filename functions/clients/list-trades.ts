@@ -7,7 +7,7 @@ import { pageOfClientTrades } from "../../shared/trading/pages.ts";
 
 /** `GET /clients/{id}/trades`: over all accounts of the client. */
 export const handler = await list(listClientTrades, async ({ path, caller, place, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const [{ client }, page] = await Promise.all([
     load({ client: ref.client(id) }),
     pageOfClientTrades(caller.tenant_id, place, id),

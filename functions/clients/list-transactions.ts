@@ -9,7 +9,7 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /clients/{id}/transactions`: over all accounts of the client. */
 export const handler = await list(listClientTransactions, async ({ path, caller, place, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const request = resourcePage(place, transactionFilters);
   const own = transactions.ofClient(caller.tenant_id, id);
   const [{ client }, page] = await Promise.all([

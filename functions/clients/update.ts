@@ -8,7 +8,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   updateClient,
   async ({ path, body, load, context, expectVersion }) => {
-    const { client } = await load({ client: ref.client(path["id"] ?? "") });
+    const { client } = await load({ client: ref.client(path.id) });
     if (client === undefined) return notFound();
     expectVersion(client.version);
     return amendClient(client, body, context);

@@ -5,7 +5,7 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /events/{id}` */
 export const handler = await read(getEvent, async ({ path, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const { event } = await load({ event: ref.event(sequenceOfEvent(id)) });
   return event?.id === id ? JSON.parse(event.payload) : undefined;
 });

@@ -10,7 +10,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 export const handler = await command(
   beginFeedEpoch,
   async ({ path, load, context }) => {
-    const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
+    const { source } = await load({ source: tradingRef.feedSource(path.id) });
     if (source === undefined) return notFound();
     const { pulse } = await load({ pulse: tradingRef.pulse(source.name) });
     return prepared(beginEpoch({ source, pulse }, context), context);

@@ -6,6 +6,6 @@ import { nowIso } from "../../shared/runtime/clock.ts";
 
 /** `GET /feed/sources/{id}` */
 export const handler = await read(getFeedSource, async ({ path, caller }) => {
-  const { source, pulse } = await loadSource(caller.tenant_id, path["id"] ?? "");
+  const { source, pulse } = await loadSource(caller.tenant_id, path.id);
   return source && sourceBody(source, pulse, nowIso());
 });

@@ -9,7 +9,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `GET /feed/sources/{id}/rejects` */
 export const handler = await list(listFeedRejects, async ({ path, caller, place, query, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const request = { ...pageRequest(place, "seq"), ...keepBy({ status: "open", ...query }, ["status"]) };
   const [{ source }, page] = await Promise.all([
     load({ source: tradingRef.feedSource(id) }),

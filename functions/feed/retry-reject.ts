@@ -8,7 +8,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
 export const handler = await ingest(retryFeedReject, async ({ path, body, caller, load, ...request }) => {
   const { newContext, remainingMs, inFullTime } = request;
-  const { id = "", seq = "" } = path;
+  const { id, seq } = path;
   if (!/^[1-9]\d{0,14}$/.test(seq)) return undefined;
   const { source, reject } = await load({
     source: tradingRef.feedSource(id),

@@ -10,7 +10,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 /** `POST /feed/sources/{id}/batches` */
 export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, ...request }) => {
   const { newContext, remainingMs, inFullTime } = request;
-  const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
+  const { source } = await load({ source: tradingRef.feedSource(path.id) });
   if (source === undefined) return undefined;
   const plan = planBatch(source.next_seq, body);
   if (!plan.ok) throw refused(plan.refusal);

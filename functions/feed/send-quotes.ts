@@ -6,7 +6,7 @@ import { writeQuotes } from "../../shared/trading/quotes.ts";
 
 /** `POST /feed/sources/{id}/quotes` */
 export const handler = await ingest(sendFeedQuotes, async ({ path, body, load }) => {
-  const { source } = await load({ source: tradingRef.feedSource(path["id"] ?? "") });
+  const { source } = await load({ source: tradingRef.feedSource(path.id) });
   if (source === undefined) return undefined;
   const results = await writeQuotes({ source, epoch: body.epoch ?? firstEpoch }, body.quotes);
   const accepted = results.filter(({ status }) => status === "accepted").length;

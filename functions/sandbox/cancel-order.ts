@@ -10,7 +10,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 export const handler = await command(
   cancelSandboxOrder,
   async ({ path, load, context }) => {
-    const { order } = await load({ order: tradingRef.order(path["id"] ?? "") });
+    const { order } = await load({ order: tradingRef.order(path.id) });
     if (order === undefined) return notFound();
     return prepared(cancelInSandbox(order, context), context);
   },

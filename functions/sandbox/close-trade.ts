@@ -6,6 +6,6 @@ import { decideClosing } from "../../shared/sandbox/trading.ts";
 /** `POST /sandbox/trades/{id}/close` */
 export const handler = await command(
   closeSandboxTrade,
-  ({ path, body, load, context }) => decideClosing(load, context, path["id"] ?? "", body),
+  ({ path, body, load, context }) => decideClosing(load, context, path.id, body),
   ({ trade }) => tradeBody(trade),
 );

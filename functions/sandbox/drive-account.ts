@@ -8,7 +8,7 @@ import { overtaken } from "../../shared/sandbox/market.ts";
 export const handler = await ingest(driveSandboxAccount, async ({ path, body, caller, ...request }) => {
   const { newContext, remainingMs, inFullTime } = request;
   const attempted = { tenant_id: caller.tenant_id, newContext, remainingMs };
-  const driven = await inFullTime(() => driveAccount(attempted, path["id"] ?? "", body));
+  const driven = await inFullTime(() => driveAccount(attempted, path.id, body));
   if (driven.kind === "refused") throw refused(driven.refusal);
   if (driven.kind === "overtaken") throw overtaken();
   return driven.kind === "driven" ? driven.body : undefined;

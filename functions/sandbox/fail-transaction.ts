@@ -7,6 +7,6 @@ import { decideTransaction } from "../../shared/trading/margin.ts";
 /** `POST /sandbox/transactions/{id}/fail` */
 export const handler = await command(
   failTransaction,
-  ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
+  ({ path, load, context }) => decideTransaction(load, context, path.id, decide),
   transactionBody,
 );

@@ -9,7 +9,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   rejectClient,
   async ({ path, load, context }) => {
-    const { client } = await load({ client: ref.client(path["id"] ?? "") });
+    const { client } = await load({ client: ref.client(path.id) });
     if (client === undefined) return notFound();
     return decide(client, context);
   },

@@ -7,6 +7,6 @@ import { decideTransaction } from "../../shared/trading/margin.ts";
 /** `POST /sandbox/transactions/{id}/return` */
 export const handler = await command(
   returnTransaction,
-  ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
+  ({ path, load, context }) => decideTransaction(load, context, path.id, decide),
   transactionBody,
 );

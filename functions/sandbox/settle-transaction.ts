@@ -7,6 +7,6 @@ import { decideTransaction } from "../../shared/trading/margin.ts";
 /** `POST /sandbox/transactions/{id}/settle` */
 export const handler = await command(
   settleTransaction,
-  ({ path, load, context }) => decideTransaction(load, context, path["id"] ?? "", decide),
+  ({ path, load, context }) => decideTransaction(load, context, path.id, decide),
   transactionBody,
 );

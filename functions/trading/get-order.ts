@@ -5,6 +5,6 @@ import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `GET /orders/{id}` */
 export const handler = await read(getOrder, async ({ path, load }) => {
-  const { order } = await load({ order: tradingRef.order(path["id"] ?? "") });
+  const { order } = await load({ order: tradingRef.order(path.id) });
   return order && orderBody(order);
 });

@@ -11,7 +11,7 @@ import { readMarketWith } from "../../shared/trading/market.ts";
 
 /** `GET /positions/{id}`: its trade tells the account that it is kept with and the prices that value it. */
 export const handler = await read(getPosition, async ({ path, caller: { tenant_id: tenant }, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const { trade } = await load({ trade: tradingRef.trade(positionTrade(id)) });
   if (trade?.status !== "open") return undefined;
   const own = positions.key(tenant, trade.account_id, id);

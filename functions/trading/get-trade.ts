@@ -5,6 +5,6 @@ import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `GET /trades/{id}` */
 export const handler = await read(getTrade, async ({ path, load }) => {
-  const { trade } = await load({ trade: tradingRef.trade(path["id"] ?? "") });
+  const { trade } = await load({ trade: tradingRef.trade(path.id) });
   return trade && tradeBody(trade);
 });

@@ -5,6 +5,6 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /transactions/{id}` */
 export const handler = await read(getTransaction, async ({ path, load }) => {
-  const { transaction } = await load({ transaction: ref.transaction(path["id"] ?? "") });
+  const { transaction } = await load({ transaction: ref.transaction(path.id) });
   return transaction && transactionBody(transaction);
 });

@@ -11,7 +11,7 @@ export const handler = await command(
     decideTransaction(
       load,
       context,
-      path["id"] ?? "",
+      path.id,
       (transaction, around) => moveTransaction(transaction, around, body, context),
       ({ version }) => expectVersion(version),
     ),

@@ -5,6 +5,6 @@ import { getDelivery } from "../../shared/routes/webhooks.ts";
 
 /** `GET /deliveries/{id}`: with every attempt. */
 export const handler = await read(getDelivery, async ({ path, caller }) => {
-  const { delivery, attempts } = await deliveryPartition(caller.tenant_id, path["id"] ?? "");
+  const { delivery, attempts } = await deliveryPartition(caller.tenant_id, path.id);
   return delivery && deliveryWithAttempts(delivery, attempts);
 });

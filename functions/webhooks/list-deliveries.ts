@@ -12,7 +12,7 @@ const all = ["pending", "retrying", "succeeded", "exhausted", "cancelled"];
 
 /** `GET /webhook_endpoints/{id}/deliveries`: over its partitions by status. */
 export const handler = await list(listDeliveries, async ({ path, caller, place, query, load }) => {
-  const id = path["id"] ?? "";
+  const { id } = path;
   const partitions = deliveries.ofEndpoint(caller.tenant_id, id, wordsOf(query, "status") ?? all);
   const [{ endpoint }, page] = await Promise.all([
     load({ endpoint: ref.webhook(id) }),

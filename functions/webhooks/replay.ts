@@ -12,7 +12,7 @@ import { eventsToReplay, runReplay } from "../../shared/webhooks/replay.ts";
 export const handler = await command(
   replayEvents,
   async ({ path, body, load, context }) => {
-    const id = path["id"] ?? "";
+    const { id } = path;
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint)) return notFound();
     const refusal = refuseRange(body);

@@ -12,7 +12,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   retryDelivery,
   async ({ path, load, context }) => {
-    const { delivery } = await load({ delivery: ref.delivery(path["id"] ?? "") });
+    const { delivery } = await load({ delivery: ref.delivery(path.id) });
     if (delivery === undefined) return notFound();
     const { endpoint_id: id } = delivery;
     const refs = { endpoint: ref.webhook(id), health: ref.webhookHealth(id), event: ref.eventOf(delivery) };

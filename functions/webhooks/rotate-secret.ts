@@ -9,7 +9,7 @@ import { drawWebhookSecret } from "../../shared/webhooks/secrets.ts";
 export const handler = await secretCommand(
   rotateWebhookSecret,
   async ({ path, body, load, context }) => {
-    const id = path["id"] ?? "";
+    const { id } = path;
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint) || !health) return notFound();
     return rotateEndpointSecret({ endpoint, health }, body, await drawWebhookSecret(endpoint), context);

@@ -14,7 +14,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   testWebhookEndpoint,
   async ({ path, body, load, context }) => {
-    const id = path["id"] ?? "";
+    const { id } = path;
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint)) return notFound();
     const sample = linkedEvent({ ...samples[body.type], type: body.type });

@@ -10,7 +10,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   updateWebhookEndpoint,
   async ({ path, body, load, context, expectVersion }) => {
-    const id = path["id"] ?? "";
+    const { id } = path;
     const { endpoint, health } = await load({ endpoint: ref.webhook(id), health: ref.webhookHealth(id) });
     if (!isThere(endpoint) || !health) return notFound();
     expectVersion(inForce(endpoint, health).version);

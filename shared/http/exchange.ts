@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
+import type { output as Output } from "zod/v4/core";
 import type { Context } from "../domain/decision.ts";
 import type { Route } from "../routes/route.ts";
 import type { RateVerdict } from "../table/counters.ts";
@@ -26,11 +27,22 @@ export interface Exchange {
   idempotency?: IdempotencyScope | undefined;
 }
 
+/** The names of the parameters of a path: `"id"` of `/clients/{id}`. */
+type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : never;
+
+/** The path parameters of a row. */
+type PathOf<R extends Pick<Route, "path">> = { readonly [Name in ParameterOf<R["path"]>]: string };
+
+/** The validated body of a row. */
+type BodyOf<R extends Route> = R extends { readonly body: infer S } ? Output<S> : undefined;
+
 /** What a handler sees of a request: validated input, and no way to reach another tenant. */
-export interface Request<Body> {
-  readonly path: Readonly<Record<string, string>>;
+export interface Request<R extends Route> {
+  readonly path: PathOf<R>;
   readonly query: Readonly<Record<string, string | undefined>>;
-  readonly body: Body;
+  readonly body: BodyOf<R>;
   readonly caller: Caller;
   /** Where a list is asked for, for its links. */
   readonly place: ListPlace;
@@ -38,7 +50,7 @@ export interface Request<Body> {
 }
 
 /** What the handler of a command sees besides: the context of this decision and the caller's precondition. */
-export interface CommandRequest<Body> extends Request<Body> {
+export interface CommandRequest<R extends Route> extends Request<R> {
   readonly context: Context;
   /** Ends the request with 412 when the caller's If-Match does not name this version. */
   readonly expectVersion: (version: number) => void;

@@ -1,4 +1,3 @@
-import type { output as Output } from "zod/v4/core";
 import { type Context, notFound } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
@@ -20,17 +19,14 @@ import { rehearsed } from "./rehearsal.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
 
-/** The validated body of a row. */
-export type BodyOf<R extends Route> = R extends { readonly body: infer S } ? Output<S> : undefined;
-
 /** An endpoint that reads one resource: `work` returns what to show, or undefined when there is nothing (404). */
 export function read<R extends Route>(
   row: R,
-  work: (request: Request<undefined>) => Promise<object | undefined>,
+  work: (request: Request<R>) => Promise<object | undefined>,
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
-    const found = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
+    const found = await work(requestOf<R>(exchange, loaderFor(exchange), order));
     if (found === undefined) throw refused(notFound().refusal);
     return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
@@ -43,11 +39,11 @@ export function read<R extends Route>(
  */
 export function list<R extends Route>(
   row: R,
-  work: (request: Request<undefined>) => Promise<Answer | undefined>,
+  work: (request: Request<R>) => Promise<Answer | undefined>,
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
-    const page = await work(requestOf<undefined>(exchange, loaderFor(exchange), order));
+    const page = await work(requestOf<R>(exchange, loaderFor(exchange), order));
     if (page === undefined) throw refused(notFound().refusal);
     return page;
   });
@@ -62,7 +58,7 @@ export function list<R extends Route>(
  */
 export function command<R extends Route, T>(
   row: R,
-  decide: (request: CommandRequest<BodyOf<R>>) => Promise<Committable<T>>,
+  decide: (request: CommandRequest<R>) => Promise<Committable<T>>,
   show: (result: T) => object,
   sealingOf?: SealingOf,
   afterCommit?: AfterCommit<T>,
@@ -77,7 +73,7 @@ export function command<R extends Route, T>(
       decide: (load, context) => {
         shown = undefined;
         return decide({
-          ...requestOf<BodyOf<R>>(exchange, load, order),
+          ...requestOf<R>(exchange, load, order),
           context,
           expectVersion: (version) => expectVersion(exchange, version),
         });
@@ -119,7 +115,7 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
 }
 
 /** What the handler of an ingestion sees besides: for whom it decides, and how long it may. */
-export interface IngestRequest<Body> extends Request<Body> {
+export interface IngestRequest<R extends Route> extends Request<R> {
   readonly newContext: () => Context;
   /**
    * Does what is made of many parts in all the time that the function has, beyond the budget of other requests. The
@@ -137,12 +133,12 @@ export interface IngestRequest<Body> extends Request<Body> {
  */
 export function ingest<R extends Route>(
   row: R,
-  work: (request: IngestRequest<BodyOf<R>>) => Promise<object | undefined>,
+  work: (request: IngestRequest<R>) => Promise<object | undefined>,
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const receipt = await work({
-      ...requestOf<BodyOf<R>>(exchange, loaderFor(exchange), order),
+      ...requestOf<R>(exchange, loaderFor(exchange), order),
       newContext: () => contextOf(exchange),
       inFullTime: (part) => withinBudget(wholeTimeMs(exchange.lambda), part),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
@@ -157,11 +153,12 @@ function resourceReplyOf(row: Route, order: MemberOrder, body: object): Answer {
   return resourceReply(row.status, inOrder(order, body, absolute) as ResourceBody);
 }
 
-function requestOf<B>(exchange: Exchange, load: Load, order: MemberOrder): Request<B> {
+function requestOf<R extends Route>(exchange: Exchange, load: Load, order: MemberOrder): Request<R> {
   return {
-    path: (exchange.event.pathParameters ?? {}) as Record<string, string>,
+    // API Gateway matches a path only with a value for every parameter of it.
+    path: (exchange.event.pathParameters ?? {}) as Request<R>["path"],
     query: exchange.query,
-    body: exchange.body as B,
+    body: exchange.body as Request<R>["body"],
     caller: callerIn(exchange),
     place: { path: exchange.event.requestContext.path, query: exchange.query, order },
     load,

@@ -4,7 +4,7 @@ import { open, seal } from "../runtime/service-key.ts";
 import type { IdempotencyScope, Sealing } from "../table/store.ts";
 import type { Handler } from "./endpoint.ts";
 import type { CommandRequest } from "./exchange.ts";
-import { type BodyOf, command } from "./operations.ts";
+import { command } from "./operations.ts";
 
 const purpose = "stored-reply";
 
@@ -14,7 +14,7 @@ const purpose = "stored-reply";
  */
 export function secretCommand<R extends Route & { readonly secret: true }, T>(
   row: R,
-  decide: (request: CommandRequest<BodyOf<R>>) => Promise<Decision<T>>,
+  decide: (request: CommandRequest<R>) => Promise<Decision<T>>,
   show: (result: T) => object,
 ): Promise<Handler> {
   return command(row, decide, show, sealingOf);

@@ -1,5 +1,4 @@
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
-import type { Request } from "../http/exchange.ts";
 import { HttpProblem } from "../http/problem.ts";
 import { symbolPattern } from "../schema/symbol.ts";
 
@@ -9,10 +8,9 @@ const wholeName = new RegExp(`^${symbolPattern}$`);
  * The name of the symbol that a path names.
  * @throws HttpProblem `symbol_not_found` when no symbol can have it
  */
-export function symbolName(path: Request<undefined>["path"]): string {
-  const name = path["symbol"] ?? "";
-  if (!wholeName.test(name)) throw noSymbol();
-  return name;
+export function symbolName({ symbol }: { readonly symbol: string }): string {
+  if (!wholeName.test(symbol)) throw noSymbol();
+  return symbol;
 }
 
 /** There is no such symbol. */
