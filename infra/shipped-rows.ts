@@ -1,13 +1,32 @@
 import { readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import type { Route } from "../shared/routes/route.ts";
+import type { Route, ShippedRoute } from "../shared/routes/route.ts";
 import { memberOrder } from "../shared/schema/member-order.ts";
 import { literal } from "./literal.ts";
 
 const schemaFolder = new URL("../shared/schema/", import.meta.url);
 
-/** What only the description of the API and the stacks read of a row. */
-const described: ReadonlySet<string> = new Set(["tag", "summary", "description", "example", "grants", "stages"]);
+/** What only the description of the API and the stacks read of a row: every member that {@link ShippedRoute} lacks. */
+const described = {
+  tag: true,
+  summary: true,
+  description: true,
+  file: true,
+  auth: true,
+  further_scopes: true,
+  grants: true,
+  globals: true,
+  within: true,
+  tenantless: true,
+  secrets: true,
+  computes: true,
+  queues: true,
+  example: true,
+  refusals: true,
+  conflicts: true,
+  emits: true,
+  stages: true,
+} as const satisfies Record<Exclude<keyof Route, keyof ShippedRoute>, true>;
 /** Members that are schemas, of which a function needs the very one. */
 const schemas: ReadonlySet<string> = new Set(["query", "body"]);
 
@@ -78,7 +97,7 @@ function isRow(value: unknown): value is Route {
 
 function rowText(row: Route, named: ReadonlyMap<unknown, Exported>, imports: Map<string, Set<string>>): string {
   const members = Object.entries(row).flatMap(([member, value]) => {
-    if (described.has(member) || value === undefined) return [];
+    if (member in described || value === undefined) return [];
     if (member === "reply") return [`reply: { order: ${literal(memberOrder(row.reply))} }`];
     if (!schemas.has(member)) return [`${member}: ${literal(value)}`];
     const found = named.get(value);

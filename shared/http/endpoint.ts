@@ -3,7 +3,7 @@ import httpJsonBodyParser from "@middy/http-json-body-parser";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from "aws-lambda";
 import { notFound } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
-import type { Route } from "../routes/route.ts";
+import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -32,7 +32,7 @@ export type Stage = (exchange: Exchange) => void | Promise<void>;
  * @throws Error when such a row is given none
  */
 export function endpoint(
-  row: Route,
+  row: ShippedRoute,
   admission: readonly Stage[],
   work: (exchange: Exchange) => Promise<Answer>,
   sealingOf?: SealingOf,
@@ -100,7 +100,7 @@ export function endpoint(
 }
 
 /** Milliseconds that a request has: those of its kind, and never more than leave time to answer. */
-function budgetMs({ method }: Route, context: LambdaContext): number {
+function budgetMs({ method }: ShippedRoute, context: LambdaContext): number {
   const { read_budget_ms, write_budget_ms } = limits.request;
   const budget_ms = method === "GET" ? read_budget_ms : write_budget_ms;
   return Math.min(budget_ms * env.budgetFactor, wholeTimeMs(context));
@@ -121,7 +121,7 @@ async function tellingError(exchange: Exchange, error: unknown): Promise<unknown
   }
 }
 
-function newExchange(row: Route, event: APIGatewayProxyEvent, lambda: LambdaContext): Exchange {
+function newExchange(row: ShippedRoute, event: APIGatewayProxyEvent, lambda: LambdaContext): Exchange {
   return {
     row,
     event,
@@ -144,7 +144,7 @@ function fillBody(event: APIGatewayProxyEvent): void {
 }
 
 /** The body against the schema of its row; money keeps the digits of its source text. */
-function checkedBody(row: Route): Stage {
+function checkedBody(row: ShippedRoute): Stage {
   const moneyMembers = moneyMembersOf(row.body);
   const shown = row.media === "merge_patch" ? replyOrder(row.reply) : null;
   const immutable = new Set(shown !== null && "members" in shown ? Object.keys(shown.members) : []);

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
 import type { output as Output } from "zod/v4/core";
 import type { Context } from "../domain/decision.ts";
-import type { Route } from "../routes/route.ts";
+import type { ShippedRoute } from "../routes/route.ts";
 import type { RateVerdict } from "../table/counters.ts";
 import type { IdempotencyScope, Load, Reply } from "../table/store.ts";
 import type { Caller } from "./caller.ts";
@@ -9,7 +9,7 @@ import type { ListPlace } from "./page.ts";
 
 /** One request on its way through the pipeline: each stage fills in what it finds. */
 export interface Exchange {
-  readonly row: Route;
+  readonly row: ShippedRoute;
   readonly event: APIGatewayProxyEvent;
   readonly lambda: LambdaContext;
   readonly request_id: string;
@@ -33,13 +33,13 @@ type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${
   : never;
 
 /** The path parameters of a row. */
-type PathOf<R extends Pick<Route, "path">> = { readonly [Name in ParameterOf<R["path"]>]: string };
+type PathOf<R extends Pick<ShippedRoute, "path">> = { readonly [Name in ParameterOf<R["path"]>]: string };
 
 /** The validated body of a row. */
-type BodyOf<R extends Route> = R extends { readonly body: infer S } ? Output<S> : undefined;
+type BodyOf<R extends ShippedRoute> = R extends { readonly body: infer S } ? Output<S> : undefined;
 
 /** What a handler sees of a request: validated input, and no way to reach another tenant. */
-export interface Request<R extends Route> {
+export interface Request<R extends ShippedRoute> {
   readonly path: PathOf<R>;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly body: BodyOf<R>;
@@ -50,7 +50,7 @@ export interface Request<R extends Route> {
 }
 
 /** What the handler of a command sees besides: the context of this decision and the caller's precondition. */
-export interface CommandRequest<R extends Route> extends Request<R> {
+export interface CommandRequest<R extends ShippedRoute> extends Request<R> {
   readonly context: Context;
   /** Ends the request with 412 when the caller's If-Match does not name this version. */
   readonly expectVersion: (version: number) => void;

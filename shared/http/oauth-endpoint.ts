@@ -1,4 +1,4 @@
-import type { Route } from "../routes/route.ts";
+import type { ShippedRoute } from "../routes/route.ts";
 import { log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { prime } from "../table/counters.ts";
@@ -30,7 +30,7 @@ export interface RawOAuthAnswer {
  * `unavailable`, in the endpoint's own form.
  */
 export async function oauthEndpoint(
-  row: Route,
+  row: ShippedRoute,
   answer: (request: RawOAuthRequest) => Promise<RawOAuthAnswer>,
   unavailable: () => RawOAuthAnswer,
 ): Promise<Handler> {

@@ -1,9 +1,9 @@
-import type { Route } from "../routes/route.ts";
+import type { ShippedRoute } from "../routes/route.ts";
 import { endpoint, type Handler } from "./endpoint.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { notModified } from "./reply.ts";
 
 /** An endpoint without a caller: health, the published documents and the token endpoint. */
-export function open(row: Route, work: (exchange: Exchange) => Promise<Answer>): Handler {
+export function open(row: ShippedRoute, work: (exchange: Exchange) => Promise<Answer>): Handler {
   return endpoint(row, [], async (exchange) => notModified(exchange.event, await work(exchange)));
 }

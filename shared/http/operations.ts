@@ -1,6 +1,6 @@
 import { type Context, notFound } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
-import type { Route } from "../routes/route.ts";
+import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { absolute } from "../runtime/links.ts";
@@ -20,7 +20,7 @@ import { matchesVersion, notModified, type ResourceBody, resourceReply } from ".
 import { refusalAnswer } from "./response.ts";
 
 /** An endpoint that reads one resource: `work` returns what to show, or undefined when there is nothing (404). */
-export function read<R extends Route>(
+export function read<R extends ShippedRoute>(
   row: R,
   work: (request: Request<R>) => Promise<object | undefined>,
 ): Promise<Handler> {
@@ -37,7 +37,7 @@ export function read<R extends Route>(
  * An endpoint that reads a page: `work` returns the ready answer, or undefined when what the list belongs to is not
  * there (404).
  */
-export function list<R extends Route>(
+export function list<R extends ShippedRoute>(
   row: R,
   work: (request: Request<R>) => Promise<Answer | undefined>,
 ): Promise<Handler> {
@@ -56,7 +56,7 @@ export function list<R extends Route>(
  * a secret is made by `secretCommand`, which names `sealingOf`. `afterCommit` wakes who waits for the change, in all
  * the time that the function has; it may be cut off, so what it does must be found undone by a sweep.
  */
-export function command<R extends Route, T>(
+export function command<R extends ShippedRoute, T>(
   row: R,
   decide: (request: CommandRequest<R>) => Promise<Committable<T>>,
   show: (result: T) => object,
@@ -115,7 +115,7 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
 }
 
 /** What the handler of an ingestion sees besides: for whom it decides, and how long it may. */
-export interface IngestRequest<R extends Route> extends Request<R> {
+export interface IngestRequest<R extends ShippedRoute> extends Request<R> {
   readonly newContext: () => Context;
   /**
    * Does what is made of many parts in all the time that the function has, beyond the budget of other requests. The
@@ -131,7 +131,7 @@ export interface IngestRequest<R extends Route> extends Request<R> {
  * transaction of its own, and the answer tells what became of each. So it takes no Idempotency-Key. `work` returns what
  * to show, or undefined when what the path names is not there (404).
  */
-export function ingest<R extends Route>(
+export function ingest<R extends ShippedRoute>(
   row: R,
   work: (request: IngestRequest<R>) => Promise<object | undefined>,
 ): Promise<Handler> {
@@ -149,11 +149,11 @@ export function ingest<R extends Route>(
   return rehearsed(row, handler);
 }
 
-function resourceReplyOf(row: Route, order: MemberOrder, body: object): Answer {
+function resourceReplyOf(row: ShippedRoute, order: MemberOrder, body: object): Answer {
   return resourceReply(row.status, inOrder(order, body, absolute) as ResourceBody);
 }
 
-function requestOf<R extends Route>(exchange: Exchange, load: Load, order: MemberOrder): Request<R> {
+function requestOf<R extends ShippedRoute>(exchange: Exchange, load: Load, order: MemberOrder): Request<R> {
   return {
     // API Gateway matches a path only with a value for every parameter of it.
     path: (exchange.event.pathParameters ?? {}) as Request<R>["path"],

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
 import { limits } from "../limits.ts";
-import type { Route } from "../routes/route.ts";
+import type { ShippedRoute } from "../routes/route.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { unlogged } from "../runtime/log.ts";
@@ -17,7 +17,7 @@ const nobody = { tenant_id: "brk_00000000000000000000000000", application_id: "a
  * not there, so nothing is written but a count in the rate counter of nobody; what makes something anew is not
  * rehearsed, only its connection is made. Nothing is logged, and what goes wrong here the first request finds out.
  */
-export async function rehearsed(row: Route, handler: Handler): Promise<Handler> {
+export async function rehearsed(row: ShippedRoute, handler: Handler): Promise<Handler> {
   if (!env.isLambda) return handler;
   if (isHarmless(row)) await unlogged(() => handler(requestOfNobody(row), shortly), limits.functions.rehearsal_ms);
   else await prime();
@@ -25,12 +25,12 @@ export async function rehearsed(row: Route, handler: Handler): Promise<Handler> 
 }
 
 /** Whether a request of nobody for a row can only find that there is nothing. */
-export function isHarmless({ method, path }: Route): boolean {
+export function isHarmless({ method, path }: ShippedRoute): boolean {
   return method === "GET" || path.includes("{");
 }
 
 /** A request for a row by {@link nobody}, with an identifier of nothing wherever its path has a parameter. */
-export function requestOfNobody({ method, path, scope, body }: Route): APIGatewayProxyEvent {
+export function requestOfNobody({ method, path, scope, body }: ShippedRoute): APIGatewayProxyEvent {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const event = {
     httpMethod: method,

@@ -1,5 +1,5 @@
 import type { Decision } from "../domain/decision.ts";
-import type { Route } from "../routes/route.ts";
+import type { ShippedRoute } from "../routes/route.ts";
 import { open, seal } from "../runtime/service-key.ts";
 import type { IdempotencyScope, Sealing } from "../table/store.ts";
 import type { Handler } from "./endpoint.ts";
@@ -12,7 +12,7 @@ const purpose = "stored-reply";
  * A command whose answer shows a secret once. Its record under an Idempotency-Key is sealed with a key derived from the
  * service key and the raw Idempotency-Key, of which only the hash is stored: whoever reads the table cannot open it.
  */
-export function secretCommand<R extends Route & { readonly secret: true }, T>(
+export function secretCommand<R extends ShippedRoute & { readonly secret: true }, T>(
   row: R,
   decide: (request: CommandRequest<R>) => Promise<Decision<T>>,
   show: (result: T) => object,

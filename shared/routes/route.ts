@@ -107,6 +107,28 @@ export interface Route {
   readonly stages: readonly Stage[];
 }
 
+/**
+ * What a function has of its row at run time; the rest is for the stacks and the description of the API and is not
+ * shipped. The pipeline reads a row by this type, so it cannot read what is not there.
+ */
+export type ShippedRoute = Pick<
+  Route,
+  | "id"
+  | "method"
+  | "path"
+  | "scope"
+  | "rate"
+  | "query"
+  | "body"
+  | "body_optional"
+  | "media"
+  | "named"
+  | "cleaned"
+  | "secret"
+  | "reply"
+  | "status"
+>;
+
 /** What most rows have in common. */
 const defaults = {
   auth: "token",
