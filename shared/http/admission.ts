@@ -13,7 +13,7 @@ export function admitCaller(exchange: Exchange): void {
   const { row, event } = exchange;
   const caller = callerOf(event);
   if (row.scope !== null && !caller.scopes.includes(row.scope)) {
-    throw new HttpProblem("insufficient_scope", `This endpoint needs the scope ${row.scope}.`, {
+    throw new HttpProblem("insufficient_scope", `This endpoint requires the scope ${row.scope}.`, {
       extra: { scope: row.scope },
     });
   }

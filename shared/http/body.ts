@@ -46,7 +46,7 @@ export function readBody(
   }
   const bytes = Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8");
   if (bytes.length > limits.body.max_bytes) {
-    throw new HttpProblem("payload_too_large", `The body may have ${limits.body.max_bytes} bytes.`);
+    throw new HttpProblem("payload_too_large", `The body must not exceed ${limits.body.max_bytes} bytes.`);
   }
   const text = decodeUtf8(bytes);
   if (text === "") throw new HttpProblem("malformed_json", "The body is empty.");

@@ -20,7 +20,7 @@ export function checkHeaders(event: APIGatewayProxyEvent): void {
   for (const name of single) if (headerValues(event, name).length > 1) throw repeatedHeader("invalid_parameter", name);
   for (const name of overrides) {
     if (headerValues(event, name).length > 0) {
-      throw headerProblem("invalid_parameter", name, "not_supported", "is not supported; send the method itself");
+      throw headerProblem("invalid_parameter", name, "not_supported", "is not supported; use the HTTP method itself");
     }
   }
 }

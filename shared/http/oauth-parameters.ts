@@ -31,7 +31,7 @@ function parametersOf(event: APIGatewayProxyEvent): ReadonlyMap<string, string> 
   checkHeaders(event);
   const encoding = event.isBase64Encoded ? "base64" : "utf8";
   if (Buffer.byteLength(event.body ?? "", encoding) > limits.body.max_oauth_bytes) {
-    throw new HttpProblem("payload_too_large", `The body may have ${limits.body.max_oauth_bytes} bytes.`);
+    throw new HttpProblem("payload_too_large", `The body must not exceed ${limits.body.max_oauth_bytes} bytes.`);
   }
   const body = Buffer.from(event.body ?? "", encoding).toString("utf8");
   const type = (headerOf(event, "Content-Type")?.split(";")[0] ?? "").trim().toLowerCase();

@@ -91,7 +91,7 @@ export function command<R extends ShippedRoute, T>(
     if (outcome.kind === "undecided") {
       throw new HttpProblem(
         "service_unavailable",
-        "Too many requests change this resource at once; nothing was changed.",
+        "Too many concurrent requests change this resource. Nothing was changed.",
         {
           headers: { "Retry-After": String(limits.commit.retry_after_seconds) },
         },
@@ -110,7 +110,7 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
   if (afterCommit === undefined) return;
   const work = () => afterCommit(result, () => lambda.getRemainingTimeInMillis());
   await withinBudget(wholeTimeMs(lambda), work).catch(({ name, message }: Error) => {
-    log.error("What follows a commit is left to the sweep.", { operation: row.id, error: name, message });
+    log.error("Work after a commit failed and is left to the sweep.", { operation: row.id, error: name, message });
   });
 }
 
@@ -184,8 +184,8 @@ function contextOf(exchange: Exchange): Context {
 function expectVersion(exchange: Exchange, version: number): void {
   const header = headerOf(exchange.event, "If-Match");
   if (header === undefined || matchesVersion(header, version)) return;
-  throw new HttpProblem("precondition_failed", "The resource has another version than If-Match names.", {
-    errors: [{ header: "If-Match", code: "precondition_failed", detail: "does not name the current version" }],
+  throw new HttpProblem("precondition_failed", "The current version of the resource does not match If-Match.", {
+    errors: [{ header: "If-Match", code: "precondition_failed", detail: "does not match the current version" }],
     headers: { ETag: `"${version}"` },
   });
 }

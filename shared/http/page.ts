@@ -30,7 +30,7 @@ export function pageRequest({ path, query }: Omit<ListPlace, "order">, defaultSo
 function knownCursor(text: string, fingerprint: string): Cursor {
   const cursor = decodeCursor(text, fingerprint);
   if (cursor !== undefined) return cursor;
-  const detail = "is malformed or was made for another list";
+  const detail = "is malformed or belongs to another list";
   throw new HttpProblem("invalid_cursor", `The cursor ${detail}. Follow the links of a page.`, {
     errors: [{ parameter: "cursor", code: "invalid_cursor", detail }],
   });

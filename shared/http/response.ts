@@ -18,13 +18,13 @@ export function problemAnswer(exchange: Exchange, error: unknown): Answer {
   if (error instanceof HttpProblem) return problem(exchange, error.code, error.message, error.details);
   const { name, message, stack } = error as Error;
   log.error("The request failed.", { operation: exchange.row.id, error: name, message, stack });
-  const again = exchange.row.method === "GET" ? "Send it again." : unknownOutcome;
+  const again = exchange.row.method === "GET" ? "Send the request again." : unknownOutcome;
   if (!isUnavailable(error)) return problem(exchange, "internal_error", `The service failed. ${again}`);
   const headers = { "Retry-After": String(limits.request.retry_after_seconds) };
-  return problem(exchange, "service_unavailable", `The service cannot do this now. ${again}`, { headers });
+  return problem(exchange, "service_unavailable", `The service is temporarily unavailable. ${again}`, { headers });
 }
 
-const unknownOutcome = "The request may or may not have been carried out: repeat it with the same Idempotency-Key.";
+const unknownOutcome = "The request may or may not have been carried out. Retry it with the same Idempotency-Key.";
 
 /** Refusals that pass by themselves, with the seconds after which the same request may be sent again. */
 const passing: Readonly<Partial<Record<Refusal["code"], number>>> = {

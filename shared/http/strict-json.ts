@@ -15,7 +15,7 @@ export function scanJson(text: string, { halves = false } = {}): ReadonlyMap<str
   if (peek(scanner) !== "{") throw malformed(scanner, "the body must be a JSON object");
   value(scanner, 1, "");
   space(scanner);
-  if (scanner.at < text.length) throw malformed(scanner, "there is text after the end");
+  if (scanner.at < text.length) throw malformed(scanner, "there is text after the end of the object");
   return scanner.numbers;
 }
 
@@ -116,7 +116,7 @@ function text(scanner: Scanner): string {
   const source = take(scanner, stringPattern);
   if (source === undefined) throw malformed(scanner, "a string is not valid");
   const decoded = JSON.parse(source) as string;
-  if (!scanner.halves && !decoded.isWellFormed()) throw malformed(scanner, "a string holds half of a surrogate pair");
+  if (!scanner.halves && !decoded.isWellFormed()) throw malformed(scanner, "a string contains a lone surrogate");
   return decoded;
 }
 

@@ -25,7 +25,7 @@ export const listAccounts = route({
   path: "/accounts",
   tag: "Accounts",
   summary: "List accounts",
-  description: "Newest first. The amounts are those of this moment, though the filters may lag a moment behind.",
+  description: "Newest first. Amounts are current; filters are eventually consistent.",
   file: "accounts/list",
   scope: "accounts:read",
   grants: ["query:list", "query:state", "read", "query", "read:quotes"],
@@ -42,8 +42,8 @@ export const createAccount = route({
   tag: "Accounts",
   summary: "Create an account",
   description:
-    "The client is enough: currency, leverage and levels have defaults, which `GET /settings` and the kind of " +
-    "the client decide. A number is chosen unless you give one.",
+    "Only the client is required. Currency, leverage and margin levels have defaults, which depend on " +
+    "`GET /settings` and on the classification of the client. An account number is generated unless you provide one.",
   file: "accounts/create",
   scope: "accounts:write",
   grants: ["read", "put", "update"],
@@ -70,8 +70,8 @@ export const getAccount = route({
   method: "GET",
   path: "/accounts/{id}",
   tag: "Accounts",
-  summary: "Get one account",
-  description: "Reads the account with its money as it is now.",
+  summary: "Get an account",
+  description: "Returns the account with its current balance and margin.",
   file: "accounts/get",
   scope: "accounts:read",
   grants: ["read", "query", "read:quotes"],
@@ -86,9 +86,9 @@ export const updateAccount = route({
   tag: "Accounts",
   summary: "Update an account",
   description:
-    "A merge patch (RFC 7396). A disabled account can become active again or, when it is empty, closed. A leverage " +
-    "that would take open positions to the margin-call level needs `force`. It holds for all of them at once, " +
-    "however many they are.",
+    "A merge patch (RFC 7396). A disabled account can be reactivated or, when it is empty, closed. A leverage " +
+    "that would bring open positions to the margin-call level requires `force`. It applies to all open positions " +
+    "at once, regardless of their number.",
   file: "accounts/update",
   scope: "accounts:write",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -119,7 +119,7 @@ export const disableAccount = route({
   path: "/accounts/{id}",
   tag: "Accounts",
   summary: "Disable an account",
-  description: "The account is disabled, not deleted: new transactions are refused, and the answer shows the account.",
+  description: "Disables the account without deleting it: new transactions are refused. Returns the account.",
   file: "accounts/disable",
   scope: "accounts:write",
   grants: ["read", "read:quotes", "query", "put", "update"],
@@ -134,8 +134,8 @@ export const getBalance = route({
   method: "GET",
   path: "/accounts/{id}/balance",
   tag: "Accounts",
-  summary: "Get the money of an account",
-  description: "The amounts of `GET /accounts/{id}` without its profile, for a caller who polls.",
+  summary: "Get the balance of an account",
+  description: "The amounts of `GET /accounts/{id}` without the profile of the account. Suited to polling.",
   file: "accounts/balance",
   scope: "accounts:read",
   grants: ["read", "query", "read:quotes"],
@@ -150,8 +150,8 @@ export const listLedger = route({
   tag: "Accounts",
   summary: "List the ledger entries of an account",
   description:
-    "Every posting in the order in which it was booked. `balance_version` counts them without a gap, so that " +
-    "nothing can be missed.",
+    "Every posting in the order in which it was booked. `balance_version` numbers them without gaps, so a reader " +
+    "can detect a missing entry.",
   file: "accounts/list-ledger",
   scope: "accounts:read",
   grants: ["query", "read"],
@@ -183,7 +183,7 @@ export const listAccountTrades = route({
   path: "/accounts/{id}/trades",
   tag: "Trading",
   summary: "List the trades of an account",
-  description: "Newest first. By `-close_at` it lists closed trades only.",
+  description: "Newest first. Sorted by `-close_at`, the list contains closed trades only.",
   file: "accounts/list-trades",
   scope: "trading:read",
   grants: ["query:owner", "query:client", "read"],
@@ -199,7 +199,7 @@ export const listAccountPositions = route({
   path: "/accounts/{id}/positions",
   tag: "Trading",
   summary: "List the open positions of an account",
-  description: "Newest first, each valued at the newest price.",
+  description: "Newest first, each valued at the latest price.",
   file: "accounts/list-positions",
   scope: "trading:read",
   grants: ["query:owner", "read", "query", "read:quotes"],
@@ -215,7 +215,7 @@ export const listAccountOrders = route({
   path: "/accounts/{id}/orders",
   tag: "Trading",
   summary: "List the orders of an account",
-  description: "Pending ones unless `status` asks for others, newest first.",
+  description: "Newest first. Pending orders only, unless `status` names other states.",
   file: "accounts/list-orders",
   scope: "trading:read",
   grants: ["query:owner", "read"],
@@ -230,10 +230,10 @@ export const getAccountMetrics = route({
   method: "GET",
   path: "/accounts/metrics",
   tag: "Accounts",
-  summary: "Get the money of several accounts",
+  summary: "Get the metrics of several accounts",
   description:
-    "Up to 100 accounts at the same prices. `metrics_as_of` is the time of the oldest price, `metrics_stale` " +
-    "tells whether one is too old.",
+    "Up to 100 accounts, valued at the same prices. `metrics_as_of` is the time of the oldest price; " +
+    "`metrics_stale` is true if a price is too old.",
   file: "accounts/metrics",
   scope: "accounts:read",
   grants: ["read", "query", "read:quotes"],
@@ -247,11 +247,10 @@ export const listMarginWatch = route({
   method: "GET",
   path: "/accounts/margin_watch",
   tag: "Accounts",
-  summary: "List accounts by their margin level",
+  summary: "List accounts by margin level",
   description:
-    "The lowest level first, of accounts with open positions. The order is that of the last evaluation, which " +
-    "every execution and every price that could change a state brings about; the amounts are those of this " +
-    "moment.",
+    "Accounts with open positions, lowest margin level first. The order is that of the last evaluation, which " +
+    "every execution, and every price that can change a margin state, triggers; the amounts are current.",
   file: "accounts/margin-watch",
   scope: "accounts:read",
   grants: ["query:list", "read", "query", "read:quotes"],

@@ -15,8 +15,8 @@ export const listApplications = route({
   method: "GET",
   path: "/applications",
   tag: "Applications",
-  summary: "List the applications of the brokerage",
-  description: "Newest first, the revoked ones included. Secrets are never shown again.",
+  summary: "List applications",
+  description: "Newest first, including revoked applications. Secrets are never shown again.",
   file: "applications/list",
   scope: "admin",
   grants: ["query:list", "read"],
@@ -33,8 +33,9 @@ export const createApplication = route({
   tag: "Applications",
   summary: "Create an application",
   description:
-    "The secret is shown this once. The new application gets tokens as soon as its API key is made, which takes a " +
-    "moment: until then the token endpoint answers 503. It can only be given scopes that the token itself holds.",
+    "The secret is shown only in this response. The application can get tokens once its API key is provisioned, " +
+    "usually within seconds; until then the token endpoint answers 503. The application can only be given scopes " +
+    "that the caller's token holds.",
   file: "applications/create",
   scope: "admin",
   grants: ["read", "put", "update"],
@@ -54,8 +55,8 @@ export const getApplication = route({
   method: "GET",
   path: "/applications/{id}",
   tag: "Applications",
-  summary: "Get one application",
-  description: "Reads the application, with the times of its last token and of its last new secret.",
+  summary: "Get an application",
+  description: "Returns the application, with the times of its last token and of its last secret rotation.",
   file: "applications/get",
   scope: "admin",
   grants: ["read"],
@@ -70,9 +71,9 @@ export const updateApplication = route({
   tag: "Applications",
   summary: "Update an application",
   description:
-    "A merge patch (RFC 7396). A scope that is taken away, or an address, is refused within a minute, also to tokens " +
-    "that are out; a scope that is added comes with the next token. To add a scope or to allow more addresses, the " +
-    "caller's token must hold every scope of the application.",
+    "A merge patch (RFC 7396). Removing a scope or an address takes effect within a minute, also for tokens that " +
+    "were already issued; an added scope takes effect with the next token. To add a scope or to allow more " +
+    "addresses, the caller's token must hold every scope of the application.",
   file: "applications/update",
   scope: "admin",
   grants: ["read", "put", "update"],
@@ -90,7 +91,8 @@ export const revokeApplication = route({
   path: "/applications/{id}",
   tag: "Applications",
   summary: "Revoke an application",
-  description: "Final. It gets no more tokens, and those that are out are refused within a minute.",
+  description:
+    "Permanent. The application gets no more tokens, and tokens that were already issued are refused within a minute.",
   file: "applications/revoke",
   scope: "admin",
   grants: ["read", "put", "update"],
@@ -103,11 +105,11 @@ export const rotateApplicationSecret = route({
   method: "POST",
   path: "/applications/{id}/rotate_secret",
   tag: "Applications",
-  summary: "Give an application a new secret",
+  summary: "Rotate the secret of an application",
   description:
-    "The new secret is shown this once. The one before works beside it for `grace_seconds`, a day unless told " +
-    "otherwise; then it is refused, and so are the tokens that were got with it, within a minute. The token of the " +
-    "caller must hold every scope of the application.",
+    "The new secret is shown only in this response. The previous secret remains valid for `grace_seconds`, one day " +
+    "by default. Then it is refused, and within a minute so are the tokens that were issued for it. The caller's " +
+    "token must hold every scope of the application.",
   file: "applications/rotate-secret",
   scope: "admin",
   grants: ["read", "put", "update"],

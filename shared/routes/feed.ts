@@ -31,11 +31,11 @@ export const createFeedSource = route({
   method: "POST",
   path: "/feed/sources",
   tag: "Feed",
-  summary: "Register a source",
+  summary: "Register a feed source",
   description:
-    "A trading platform behind its bridge. Its name is the `source` of the trades and orders that it brings, and its " +
-    "platform tells which accounts its logins mean. `authoritative` says who closes positions at the stop-out level: " +
-    "the platform, unless the request says `service`.",
+    "A source is a trading platform, connected through its bridge. Its name becomes the `source` of the trades and " +
+    "orders that it reports; its `platform` determines which accounts its logins refer to. `authoritative` sets who " +
+    "closes positions at the stop-out level: the platform by default, or `service`.",
   file: "feed/create-source",
   scope: "feed:write",
   grants: ["read", "query:list", "put"],
@@ -52,8 +52,8 @@ export const getFeedSource = route({
   method: "GET",
   path: "/feed/sources/{id}",
   tag: "Feed",
-  summary: "Get one source",
-  description: "Which item it is to send next, and when it was last heard of.",
+  summary: "Get a feed source",
+  description: "Returns the number of the next item that the source must send, and when it was last seen.",
   file: "feed/get-source",
   scope: "feed:write",
   grants: ["read", "read:quotes"],
@@ -66,36 +66,37 @@ export const sendFeedBatch = route({
   method: "POST",
   path: "/feed/sources/{id}/batches",
   tag: "Feed",
-  summary: "Send what happened on a platform",
-  description: `Up to 100 items, numbered without a gap. Each is applied once: a number that was settled before, and a
-deal, order, swap or operation that was applied under another number, answers \`duplicate\`. A batch that begins after
-the expected number is refused as a whole with \`sequence_gap\`; send what is missing first. An item that cannot be
-applied is put aside (\`rejected\`, see the rejects of the source) and holds up nothing. One that has to wait is
-\`deferred\`: send the items after \`accepted_through\` again. A batch without items is a sign of life: send one every
-15 seconds. After 60 seconds without one the source is stale, and nothing is decided on its positions.
+  summary: "Submit platform events",
+  description: `Up to 100 items, numbered without gaps. Each item is applied once: a number that was processed before,
+and a deal, order, swap or operation that was applied under another number, returns \`duplicate\`. A batch that starts
+after the expected number is refused as a whole with \`sequence_gap\`; send the missing items first. An item that
+cannot be applied is set aside as \`rejected\` (see the rejects of the source) and does not block later items. An item
+that must wait is \`deferred\`: send the items after \`accepted_through\` again. A batch without items is a heartbeat:
+send one every 15 seconds. After 60 seconds without a batch the source is stale, and no decision is made on its
+positions.
 
-Text is cleaned and never refused: identifiers lose control and invisible characters (such as the zero bytes that pad
-them) and are normalised to NFC, half a surrogate pair becomes U+FFFD, and a description is cut at 200 characters.
+Text is cleaned, never refused: control and invisible characters (such as padding with zero bytes) are removed from
+identifiers, which are then normalised to NFC; a lone surrogate becomes U+FFFD; a description is cut at 200 characters.
 
 Types of items and their \`data\`:
 
 - \`execution\`: a deal that opened lots (\`action: open\`, \`platform_login\`, \`deal_id\`, \`position_id\`,
   \`symbol\`, \`side\`, \`lots\`, \`price\`, and optional \`order_id\`, \`stop_loss\`, \`take_profit\`,
   \`commission\`, \`swap\`, \`profit\`, \`margin_rate\`) or closed them (\`action: close\`, \`deal_id\`,
-  \`position_id\`, \`price\`, and optional \`lots\`, \`profit\`, \`commission\`, \`swap\`, \`reason\`). The
-  money that it names wins over our own.
+  \`position_id\`, \`price\`, and optional \`lots\`, \`profit\`, \`commission\`, \`swap\`, \`reason\`). Amounts
+  in the item take precedence over amounts that the service calculates.
 - \`order\`: a pending order placed or changed (\`status: pending\`, \`order_id\`, \`platform_login\`, \`type\`,
   \`symbol\`, \`side\`, \`lots\` and its prices) or ended (\`filled\`, \`cancelled\`, \`expired\`, \`rejected\`).
 - \`swap\`: \`position_id\`, \`amount\`, \`for_date\`.
 - \`balance_operation\`: \`operation_id\`, \`platform_login\`, \`amount\`, \`kind\` and optional \`reference\`.
-  The kind gives the sign of a \`deposit\` and a \`withdrawal\`; an \`adjustment\`, \`fee\`, \`commission\`,
-  \`dividend\`, \`swap\` or \`correction\` has its own. It is booked as it happened: neither a gate nor the money of
-  the account refuses it.
-  \`reference\` is the id of the transaction whose money it is: then nothing is booked twice, and a transaction that is
-  still open follows the platform. An amount or account that is not that of the transaction is booked beside it, with
-  \`related_to\`. Without a reference, money that could be that of a transaction which the platform has not reported yet
-  is put aside as \`possible_duplicate\`.
-- \`symbol\`: a symbol with its terms, as \`GET /symbols/{symbol}\` shows them.`,
+  The kind determines the sign of a \`deposit\` and a \`withdrawal\`; the amount of an \`adjustment\`, \`fee\`,
+  \`commission\`, \`dividend\`, \`swap\` or \`correction\` is signed. It is booked as reported: neither approval rules
+  nor the balance of the account can refuse it.
+  \`reference\` is the id of the matching transaction: the money is then not booked twice, and a transaction that is
+  still open takes over the state of the platform. If the amount or the account differs from the transaction, it is
+  booked separately, with \`related_to\`. Without a reference, money that may belong to a transaction which the platform
+  has not reported yet is set aside as \`possible_duplicate\`.
+- \`symbol\`: a symbol with its terms, in the form of \`GET /symbols/{symbol}\`.`,
   file: "feed/send-batch",
   scope: "feed:write",
   rate: "feed",
@@ -136,25 +137,25 @@ export const sendFeedQuotes = route({
   method: "POST",
   path: "/feed/sources/{id}/quotes",
   tag: "Feed",
-  summary: "Send prices",
-  description: `Up to 200, of which the last acceptable price of a symbol becomes its quote. Number the prices of a
-symbol so that \`seq\` rises. A price is refused with its reason as \`code\`:
+  summary: "Submit prices",
+  description: `Up to 200 prices. The last acceptable price of a symbol becomes its quote. Number the prices of a symbol
+so that \`seq\` increases. A refused price carries its reason as \`code\`:
 
-- \`old_sequence\`: this source has sent a price of the symbol with the same or a higher number before, whichever
-  source has sent prices since.
-- \`old_epoch\`, \`unknown_epoch\`: its \`epoch\` is not the current one of the source. A bridge that restarts and
-  numbers from 1 again first calls \`POST /feed/sources/{id}/epochs\`. Without \`epoch\` the first one is meant.
-- \`time_ahead\`: its \`time\` is more than 5 seconds ahead of the clock of the service.
-- \`superseded\`: it is more than 5 seconds old, and a price of another source was received within 5 seconds.
-- \`time_too_old\`: it is more than 60 seconds old while the price of another source stands.
-- \`price_out_of_bounds\`: it is above 10,000,000,000, more than 100 times the first price of the UTC day, or for a
-  currency pair more than 20 times it or less than a twentieth.
+- \`old_sequence\`: this source has already sent a price of the symbol with the same or a higher number, even if
+  another source has sent prices since.
+- \`old_epoch\`, \`unknown_epoch\`: \`epoch\` is not the current epoch of the source. A bridge that restarts and
+  numbers from 1 again first calls \`POST /feed/sources/{id}/epochs\`. Without \`epoch\`, the first epoch is assumed.
+- \`time_ahead\`: \`time\` is more than 5 seconds ahead of the clock of the service.
+- \`superseded\`: the price is more than 5 seconds old, and another source sent a price within the last 5 seconds.
+- \`time_too_old\`: the price is more than 60 seconds old, and the current quote is from another source.
+- \`price_out_of_bounds\`: the price is above 10,000,000,000, or more than 100 times the first price of the UTC day; for
+  a currency pair, more than 20 times or less than a twentieth of it.
 - \`crossed\`, \`invalid_price\`, \`symbol_not_found\`.
 
-A price that differs from the one before by more than \`max_deviation_percent\` of its symbol is \`put_aside\` with
-\`deviation_unconfirmed\`. A second one within 10 seconds, no further than that from the first, becomes the quote; one
-near the price before discards it. Otherwise the price that arrives last wins. \`ignored\` with \`overtaken\`: too
-many others wrote the price of this symbol at the same time. Prices are no sign of life of the items.`,
+A price that differs from the previous one by more than \`max_deviation_percent\` of its symbol is \`put_aside\` with
+\`deviation_unconfirmed\`. A second price within 10 seconds that deviates no more than that from the first confirms it
+and becomes the quote; a price near the previous one discards it. Otherwise the last price to arrive wins. \`ignored\`
+with \`overtaken\`: too many concurrent writes of the price of this symbol. Prices do not count as heartbeats.`,
   file: "feed/send-quotes",
   scope: "feed:write",
   rate: "feed_quotes",
@@ -173,12 +174,12 @@ export const beginFeedEpoch = route({
   method: "POST",
   path: "/feed/sources/{id}/epochs",
   tag: "Feed",
-  summary: "Begin a new epoch of prices",
+  summary: "Start a new price epoch",
   description:
-    "For a bridge that has restarted and does not know the last numbers of its prices. The answer shows the new " +
-    "epoch as `quote_epoch`; prices that are sent with it may be numbered from 1 again. Prices of earlier epochs are " +
-    "refused from then on, so a process that was not ended cannot bring old prices back. Items are not concerned: " +
-    "their numbers go on.",
+    "For a bridge that has restarted and does not know the last numbers of its prices. The response contains the " +
+    "new epoch as `quote_epoch`; prices that are sent with it may be numbered from 1 again. Prices of earlier epochs " +
+    "are refused from then on, so a leftover process cannot bring back old prices. Items are not affected: their " +
+    "numbers continue.",
   file: "feed/begin-epoch",
   scope: "feed:write",
   grants: ["read", "put", "update", "read:quotes"],
@@ -191,9 +192,10 @@ export const listFeedRejects = route({
   method: "GET",
   path: "/feed/sources/{id}/rejects",
   tag: "Feed",
-  summary: "List the items that could not be applied",
+  summary: "List rejected items",
   description:
-    "As they came, with the reason of the last try, oldest first. Those that still wait unless asked otherwise.",
+    "Items that could not be applied, as received, with the reason of the last attempt. Oldest first. Open rejects " +
+    "only, unless `status` names another state.",
   file: "feed/list-rejects",
   scope: "feed:write",
   grants: ["read", "query"],
@@ -208,12 +210,12 @@ export const retryFeedReject = route({
   method: "POST",
   path: "/feed/sources/{id}/rejects/{seq}/retry",
   tag: "Feed",
-  summary: "Try an item again",
+  summary: "Retry a rejected item",
   description:
-    "As it came. What was missing when it was put aside, an account or a symbol, may be there now. One that was " +
-    "applied meanwhile answers `duplicate`. Money that is put aside as `possible_duplicate` is decided by " +
-    "`transaction_id`, the transaction that it is the money of, or by `confirm_new`: it is new money. Without either " +
-    "it is put aside again as long as it could be that of a transaction.",
+    "Applies the item as it was received, for example once a missing account or symbol exists. An item that was " +
+    "applied in the meantime returns `duplicate`. To resolve a `possible_duplicate`, pass `transaction_id`, the " +
+    "transaction that the money belongs to, or `confirm_new` if the money is new. Without either, the item is set " +
+    "aside again for as long as it may belong to a transaction.",
   file: "feed/retry-reject",
   scope: "feed:write",
   rate: "feed",

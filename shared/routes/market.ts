@@ -11,7 +11,8 @@ export const listSymbols = route({
   path: "/symbols",
   tag: "Market",
   summary: "List symbols",
-  description: "What can be traded, by name. Whether a market is open follows from its sessions and from its feed.",
+  description:
+    "Tradable symbols, sorted by name. Whether a market is open depends on its sessions and on its price feed.",
   file: "market/list-symbols",
   scope: "trading:read",
   grants: ["query"],
@@ -26,8 +27,8 @@ export const getSymbol = route({
   method: "GET",
   path: "/symbols/{symbol}",
   tag: "Market",
-  summary: "Get one symbol",
-  description: "Its contract, its costs and its sessions, and when its market opens or closes next.",
+  summary: "Get a symbol",
+  description: "Contract terms, costs and trading sessions of the symbol, and when its market next opens or closes.",
   file: "market/get-symbol",
   scope: "trading:read",
   grants: ["read"],
@@ -41,10 +42,10 @@ export const getSymbolMargin = route({
   method: "GET",
   path: "/symbols/{symbol}/margin",
   tag: "Market",
-  summary: "Show the margin that lots of a symbol take",
+  summary: "Calculate the margin of a trade",
   description:
-    "For an account, or for a leverage and a currency, opened now, by themselves: positions of the account in the " +
-    "same symbol may share margin with them.",
+    "For an account, or for a leverage and a currency. Assumes that the lots are opened now and on their own: with " +
+    "positions in the same symbol, the account may need less.",
   file: "market/symbol-margin",
   scope: "trading:read",
   grants: ["read", "read:quotes", "query"],
@@ -59,10 +60,10 @@ export const getQuote = route({
   method: "GET",
   path: "/quotes/{symbol}",
   tag: "Market",
-  summary: "Get the newest quote of a symbol",
+  summary: "Get the latest quote of a symbol",
   description:
-    "With its age and whether the market is open. A symbol that was never quoted answers 503 `no_quote`. Counts " +
-    "against the limit of quotes alone.",
+    "Includes the age of the quote and whether the market is open. A symbol without any quote yet answers 503 " +
+    "`no_quote`. Counts only against the rate limit for quotes.",
   file: "market/get-quote",
   scope: "quotes:read",
   rate: "quotes",
@@ -77,9 +78,10 @@ export const listQuotes = route({
   method: "GET",
   path: "/quotes",
   tag: "Market",
-  summary: "Get the newest quotes of several symbols",
+  summary: "Get the latest quotes of several symbols",
   description:
-    "As one request, which counts once against the limit of quotes. What has no quote is named in `missing`.",
+    "One request, which counts once against the rate limit for quotes. Symbols without a quote are listed in " +
+    "`missing`.",
   file: "market/list-quotes",
   scope: "quotes:read",
   rate: "quotes",
@@ -94,10 +96,10 @@ export const listConversionRates = route({
   method: "GET",
   path: "/conversion_rates",
   tag: "Market",
-  summary: "Show the rates that amounts are converted at now",
+  summary: "Get current conversion rates",
   description:
-    "Between the currencies that symbols are made of and those that accounts have, each with its way. A pair without " +
-    "a way is left out.",
+    "Rates between the currencies of symbols and those of accounts, each with its conversion path. A pair without a " +
+    "conversion path is omitted.",
   file: "market/conversion-rates",
   scope: "quotes:read",
   grants: ["query", "read:quotes"],

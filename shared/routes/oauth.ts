@@ -9,9 +9,9 @@ export const createToken = route({
   tag: "OAuth",
   summary: "Get or refresh an access token",
   description:
-    "Client credentials (RFC 6749 4.4) and refresh (6), with HTTP Basic or client_id and client_secret in the body. " +
-    "A refresh token is good once and comes with its successor; within 30 seconds the same one gives the same " +
-    "successor again, later it ends all tokens that came from it.",
+    "Client credentials (RFC 6749 4.4) and refresh (RFC 6749 6), with HTTP Basic or with `client_id` and " +
+    "`client_secret` in the body. A refresh token can be used once and is replaced by a new one. Within 30 seconds, " +
+    "using it again returns the same new token; after that, reuse revokes every token of the grant.",
   file: "oauth/token",
   auth: "none",
   scope: null,
@@ -34,8 +34,8 @@ export const revokeToken = route({
   tag: "OAuth",
   summary: "Revoke a token",
   description:
-    "RFC 7009. With one refresh or access token all end that came from the same grant: refresh tokens at once, " +
-    "access tokens within a minute. An unknown token is answered like a known one.",
+    "RFC 7009. Revoking a refresh token or an access token revokes every token of the same grant: refresh tokens " +
+    "immediately, access tokens within a minute. An unknown token gets the same answer as a known one.",
   file: "oauth/revoke",
   auth: "none",
   scope: null,
@@ -56,8 +56,8 @@ export const getKeySet = route({
   method: "GET",
   path: "/.well-known/jwks.json",
   tag: "OAuth",
-  summary: "Get the public keys of the access tokens",
-  description: "A JSON Web Key Set (RFC 7517). A new key is in it at least ten minutes before it signs.",
+  summary: "Get the public keys for access tokens",
+  description: "A JSON Web Key Set (RFC 7517). A new key is published at least ten minutes before it signs tokens.",
   file: "oauth/key-set",
   auth: "none",
   scope: null,

@@ -46,10 +46,11 @@ export const setSandboxPrices = route({
   tag: "Sandbox",
   summary: "Set prices",
   description:
-    "The market of the sandbox is your own: a price moves when you move it and holds until then. Name the bid, the " +
-    "ask or both; a side alone keeps the spread. Either all prices are possible or none is set. They act at once: " +
-    "stop loss, take profit and pending orders, then margin calls and liquidations. What one call leaves follows by " +
-    "itself. With `mode: walk` a price moves on from there, a step a minute, the same way for the same seed.",
+    "The market of the sandbox is your own: a price moves only when you set it. Set the bid, the ask or both; with " +
+    "only one, the spread stays the same. If one price is not valid, none is set. They take effect at once: on " +
+    "stop losses, take profits and pending orders first, then on margin calls and liquidations. Effects that one " +
+    "call cannot finish are completed asynchronously. With `mode: walk`, the price then moves once a minute, along " +
+    "the same path for the same seed.",
   file: "sandbox/set-prices",
   scope: "sandbox",
   grants: actingGrants,
@@ -71,8 +72,8 @@ export const openSandboxTrade = route({
   tag: "Sandbox",
   summary: "Open a trade",
   description:
-    "At the newest price, the ask for a buy and the bid for a sell, as a platform would: the margin must be there. " +
-    "On a netting account it may raise, lower or turn the position of the symbol.",
+    "At the latest price, the ask for a buy and the bid for a sell, as on a trading platform; requires sufficient " +
+    "margin. On a netting account the trade may increase, reduce or reverse the position in the symbol.",
   file: "sandbox/open-trade",
   scope: "sandbox",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -115,10 +116,10 @@ export const closeSandboxTrade = route({
   method: "POST",
   path: "/sandbox/trades/{id}/close",
   tag: "Sandbox",
-  summary: "Close a trade or a part of it",
+  summary: "Close a trade or part of it",
   description:
-    "At the newest price. Answers the closed trade; a part that was closed is a trade of its own, and the open one " +
-    "keeps its id with fewer lots.",
+    "At the latest price. Returns the closed trade. A partial close creates a separate closed trade, and the open " +
+    "trade keeps its id with fewer lots.",
   file: "sandbox/close-trade",
   scope: "sandbox",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -146,8 +147,9 @@ export const placeSandboxOrder = route({
   tag: "Sandbox",
   summary: "Place a pending order",
   description:
-    "It waits for its price and is filled at the newest one when that comes: a limit at its price or a better one, a " +
-    "stop perhaps at a worse one. It reserves no margin; where that is missing then, it is rejected.",
+    "The order waits for its price and is then filled at the latest price: a limit order at its price or better, a " +
+    "stop order possibly at a worse price. It reserves no margin; if margin is insufficient at that time, the order " +
+    "is rejected.",
   file: "sandbox/place-order",
   scope: "sandbox",
   grants: ["read", "read:quotes", "put", "update"],
@@ -184,7 +186,7 @@ export const cancelSandboxOrder = route({
   path: "/sandbox/orders/{id}/cancel",
   tag: "Sandbox",
   summary: "Cancel a pending order",
-  description: "One that is cancelled already is answered as it is; one that was filled cannot be cancelled.",
+  description: "Cancelling a cancelled order returns it unchanged. A filled order cannot be cancelled.",
   file: "sandbox/cancel-order",
   scope: "sandbox",
   grants: ["read", "put", "update"],
@@ -201,8 +203,8 @@ export const driveSandboxAccount = route({
   tag: "Sandbox",
   summary: "Drive an account to a margin level",
   description:
-    "Finds the price of one symbol that takes the account there, sets it and lets it act, so that `80.00` makes a " +
-    "margin call and `40.00` a stop-out of an account with the usual levels. Answers the price, the money of the " +
+    "Finds the price of one symbol at which the account has this margin level, sets it and applies its effects: " +
+    "with default levels, `80.00` causes a margin call and `40.00` a stop-out. Returns the price, the metrics of the " +
     "account before and after, and the events that were written.",
   file: "sandbox/drive-account",
   scope: "sandbox",

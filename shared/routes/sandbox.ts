@@ -10,8 +10,8 @@ export const verifyClient = route({
   method: "POST",
   path: "/sandbox/clients/{id}/verify",
   tag: "Sandbox",
-  summary: "Let an identity check succeed",
-  description: "Verifies a client, as `PATCH /clients/{id}` does for who may.",
+  summary: "Simulate a successful identity check",
+  description: "Verifies the client, as `PATCH /clients/{id}` does with the scope `clients:verify`.",
   file: "sandbox/verify-client",
   scope: "sandbox",
   grants: ["read", "put", "update"],
@@ -27,8 +27,9 @@ export const rejectClient = route({
   method: "POST",
   path: "/sandbox/clients/{id}/reject",
   tag: "Sandbox",
-  summary: "Let an identity check fail",
-  description: "Rejects a client that is `pending` or `verified`: ask for `pending` by PATCH first.",
+  summary: "Simulate a failed identity check",
+  description:
+    "Rejects the client, which must be `pending` or `verified`. Set it to `pending` with `PATCH` first if needed.",
   file: "sandbox/reject-client",
   scope: "sandbox",
   grants: ["read", "put", "update"],
@@ -44,9 +45,10 @@ export const settleTransaction = route({
   method: "POST",
   path: "/sandbox/transactions/{id}/settle",
   tag: "Sandbox",
-  summary: "Let the provider complete a transaction",
+  summary: "Simulate a completed transaction",
   description:
-    "The money has arrived, or was paid out: the transaction is `completed`, under the policies of the brokerage.",
+    "The provider has received the money, or has paid it out: the transaction becomes `completed`, subject to the " +
+    "settings of the brokerage.",
   file: "sandbox/settle-transaction",
   scope: "sandbox",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -69,8 +71,10 @@ export const failTransaction = route({
   method: "POST",
   path: "/sandbox/transactions/{id}/fail",
   tag: "Sandbox",
-  summary: "Let the provider decline a transaction",
-  description: "The transaction is `failed`, approved or not, and what it held or took is there again.",
+  summary: "Simulate a failed transaction",
+  description:
+    "The provider declines the transaction: it becomes `failed`, approved or not, and an amount that was held or " +
+    "debited is credited back.",
   file: "sandbox/fail-transaction",
   scope: "sandbox",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -86,8 +90,10 @@ export const returnTransaction = route({
   method: "POST",
   path: "/sandbox/transactions/{id}/return",
   tag: "Sandbox",
-  summary: "Let the provider return a completed transaction",
-  description: "Reverses what it booked, fee included, as a chargeback does; what it takes must be there.",
+  summary: "Simulate a returned transaction",
+  description:
+    "The provider returns a completed transaction: its postings, including the fee, are reversed, as in a " +
+    "chargeback. The balance must cover the reversal.",
   file: "sandbox/return-transaction",
   scope: "sandbox",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -110,10 +116,10 @@ export const triggerEvent = route({
   method: "POST",
   path: "/sandbox/events/trigger",
   tag: "Sandbox",
-  summary: "Send a sample of an event",
+  summary: "Trigger a sample event",
   description:
-    'A sample of any kind is sent to one endpoint, whether it subscribes to it or not, marked `"synthetic": true`. ' +
-    "It is in no list of events. The answer is its delivery.",
+    'Sends a sample of any event type to one endpoint, whether it is subscribed or not, marked `"synthetic": true`. ' +
+    "It does not appear in the list of events. Returns the delivery.",
   file: "sandbox/trigger-event",
   scope: "sandbox",
   grants: ["read", "put"],
@@ -132,11 +138,11 @@ export const resetSandbox = route({
   method: "POST",
   path: "/sandbox/reset",
   tag: "Sandbox",
-  summary: "Begin anew",
+  summary: "Reset the sandbox",
   description:
-    "Removes, within minutes, every client from before the request with all that is theirs, the sources of the feed, " +
-    "and what was done to the market. Applications, settings, webhook endpoints and the log of events stay. While a " +
-    "reset runs it is shown and no other begins.",
+    "Removes, within minutes, every client created before the request with all their data, the feed sources, and all " +
+    "changes to the market. Applications, settings, webhook endpoints and the event log are kept. While a reset is " +
+    "running, the request returns it and does not start another.",
   file: "sandbox/begin-reset",
   scope: "sandbox",
   grants: ["read", "put", "update"],
@@ -151,8 +157,9 @@ export const getSandboxReset = route({
   method: "GET",
   path: "/sandbox/reset",
   tag: "Sandbox",
-  summary: "Show how far the last reset is",
-  description: "What it removed is counted after each walk through everything. 404 when there never was one.",
+  summary: "Get reset progress",
+  description:
+    "The counts of removed items are updated after each pass over the data. 404 if the sandbox was never reset.",
   file: "sandbox/get-reset",
   scope: "sandbox",
   grants: ["read"],

@@ -22,7 +22,7 @@ export const listWebhookEndpoints = route({
   path: "/webhook_endpoints",
   tag: "Webhooks",
   summary: "List webhook endpoints",
-  description: "Each with its filters and how it does: failures in a row, last success, last failure.",
+  description: "Every endpoint with its filters and its health: consecutive failures, last success, last failure.",
   file: "webhooks/list",
   scope: "webhooks:read",
   grants: ["query", "read"],
@@ -39,8 +39,8 @@ export const createWebhookEndpoint = route({
   tag: "Webhooks",
   summary: "Create a webhook endpoint",
   description:
-    "Events are sent to it as soon as they happen. The secret that signs them is shown this once. `*` subscribes to " +
-    "the nine standard kinds; every other kind is named. An event must pass every filter that is set.",
+    "Events are sent as soon as they happen. The signing secret is shown only in this response. `*` subscribes to " +
+    "the nine standard event types; name every other type explicitly. An event must pass every filter that is set.",
   file: "webhooks/create",
   scope: "webhooks:write",
   grants: ["read", "put", "update"],
@@ -59,8 +59,8 @@ export const getWebhookEndpoint = route({
   method: "GET",
   path: "/webhook_endpoints/{id}",
   tag: "Webhooks",
-  summary: "Get one webhook endpoint",
-  description: "With how it does: failures in a row, last success, last failure. The secret is not shown again.",
+  summary: "Get a webhook endpoint",
+  description: "Includes its health: consecutive failures, last success, last failure. The secret is not shown again.",
   file: "webhooks/get",
   scope: "webhooks:read",
   grants: ["read"],
@@ -75,8 +75,8 @@ export const updateWebhookEndpoint = route({
   tag: "Webhooks",
   summary: "Update a webhook endpoint",
   description:
-    "A merge patch (RFC 7396). What is on its way to an endpoint that is disabled is cancelled, and not sent when it " +
-    "is enabled again: ask for it by a replay.",
+    "A merge patch (RFC 7396). Disabling an endpoint cancels its unfinished deliveries. They are not sent when the " +
+    "endpoint is enabled again: replay the events instead.",
   file: "webhooks/update",
   scope: "webhooks:write",
   grants: ["read", "put", "update"],
@@ -94,7 +94,7 @@ export const deleteWebhookEndpoint = route({
   path: "/webhook_endpoints/{id}",
   tag: "Webhooks",
   summary: "Delete a webhook endpoint",
-  description: "Final. What is on its way to it is cancelled.",
+  description: "Permanent. Unfinished deliveries are cancelled.",
   file: "webhooks/delete",
   scope: "webhooks:write",
   grants: ["read", "put", "update"],
@@ -107,10 +107,10 @@ export const rotateWebhookSecret = route({
   method: "POST",
   path: "/webhook_endpoints/{id}/rotate_secret",
   tag: "Webhooks",
-  summary: "Give a webhook endpoint a new secret",
+  summary: "Rotate the signing secret",
   description:
-    "The new secret is shown this once. The one before signs along for `grace_seconds`, a day unless told otherwise; " +
-    "until then there is no second rotation.",
+    "The new secret is shown only in this response. Until `grace_seconds` have passed, one day by default, requests " +
+    "are also signed with the previous secret, and another rotation is refused.",
   file: "webhooks/rotate-secret",
   scope: "webhooks:write",
   grants: ["read", "put", "update"],
@@ -128,10 +128,10 @@ export const testWebhookEndpoint = route({
   method: "POST",
   path: "/webhook_endpoints/{id}/test",
   tag: "Webhooks",
-  summary: "Send a sample to a webhook endpoint",
+  summary: "Send a sample event to a webhook endpoint",
   description:
-    'A sample of the kind is sent to this endpoint alone, signed as every event is and marked `"synthetic": true`. ' +
-    "It is in no list of events. The answer is its delivery.",
+    'Sends a sample of the event type to this endpoint only, signed like any event and marked `"synthetic": true`. ' +
+    "It does not appear in the list of events. Returns the delivery.",
   file: "webhooks/test",
   scope: "webhooks:write",
   grants: ["read", "put"],
@@ -149,11 +149,11 @@ export const replayEvents = route({
   method: "POST",
   path: "/webhook_endpoints/{id}/replay",
   tag: "Webhooks",
-  summary: "Send events again",
+  summary: "Replay events",
   description:
-    "The events of a range that the endpoint subscribes to are sent once more, under their own ids: those above a " +
-    "sequence, or those that happened from a moment on. A call looks at a thousand events at most; go on after " +
-    "`next_after_sequence`, with the same `to`, until it is null.",
+    "Sends the events of a range that the endpoint subscribes to again, under their original ids: events above a " +
+    "sequence, or events since a point in time. A request reads at most a thousand events; to continue, pass " +
+    "`next_after_sequence` as `after_sequence`, with the same `to`, until it is null.",
   file: "webhooks/replay",
   scope: "webhooks:write",
   grants: ["read", "query", "put", "delete"],
@@ -172,7 +172,7 @@ export const listDeliveries = route({
   path: "/webhook_endpoints/{id}/deliveries",
   tag: "Webhooks",
   summary: "List the deliveries of a webhook endpoint",
-  description: "Deliveries are kept for 30 days. One of them alone shows its attempts.",
+  description: "Deliveries are kept for 30 days. Get a single delivery to see its attempts.",
   file: "webhooks/list-deliveries",
   scope: "webhooks:read",
   grants: ["query:state", "read"],
@@ -187,8 +187,8 @@ export const getDelivery = route({
   method: "GET",
   path: "/deliveries/{id}",
   tag: "Webhooks",
-  summary: "Get one delivery with its attempts",
-  description: "Every attempt with its time, its outcome and the beginning of the answer, at most 4 KiB.",
+  summary: "Get a delivery with its attempts",
+  description: "Every attempt with its time, its outcome and the start of the response, at most 4 KiB.",
   file: "webhooks/get-delivery",
   scope: "webhooks:read",
   grants: ["query"],
@@ -201,8 +201,9 @@ export const retryDelivery = route({
   method: "POST",
   path: "/deliveries/{id}/retry",
   tag: "Webhooks",
-  summary: "Deliver once more",
-  description: "A new delivery of the same event, with a ladder of its own, once the one before has ended.",
+  summary: "Retry a delivery",
+  description:
+    "Creates a new delivery of the same event, with a full set of attempts. The original delivery must have ended.",
   file: "webhooks/retry-delivery",
   scope: "webhooks:write",
   grants: ["read", "put"],

@@ -36,7 +36,7 @@ describe("a header that names another method", () => {
       (known) => known.toLowerCase() === name.toLowerCase(),
     );
     for (const value of ["DELETE", "POST", "", "nonsense"]) {
-      const errors = [{ header, code: "not_supported", detail: "is not supported; send the method itself" }];
+      const errors = [{ header, code: "not_supported", detail: "is not supported; use the HTTP method itself" }];
       expect(problemOf({ [name]: value })).toEqual({ code: "invalid_parameter", errors });
       const { fault } = readOAuthParameters(eventWith({ [name]: value }, "/oauth/revoke"));
       expect(fault?.status).toBe(400);

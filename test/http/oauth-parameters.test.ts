@@ -72,7 +72,7 @@ describe("the body of a request to an OAuth endpoint", () => {
     ["another type", "x".repeat(most + 1), "text/xml"],
     ["fewer characters than bytes", "é".repeat(most / 2 + 1), form],
   ])("is refused before it is parsed when it has more: %s", (_, body, type) => {
-    const fault = { status: 413, detail: "The body may have 65536 bytes." };
+    const fault = { status: 413, detail: "The body must not exceed 65536 bytes." };
     expect(read(body, type)).toEqual({ parameters: new Map(), fault });
     expect(read(body, type, { base64: "utf8" })).toEqual({ parameters: new Map(), fault });
   });
