@@ -428,8 +428,8 @@ export const limits = {
      */
     computing_memory_mb: 1769,
     timeout_seconds: 10,
-    /** A start that takes longer is not rehearsed further: Lambda gives it ten seconds (AWS docs: init phase). */
-    rehearsal_ms: 1000,
+    /** Time of the warm-up request of a new environment, whose whole start may take 10 s (AWS docs: init phase). */
+    warm_up_ms: 1000,
   },
   /** One request, from its arrival in a function to its answer (ADR 0032). */
   request: {

@@ -1,5 +1,5 @@
 import { open } from "../../shared/http/open.ts";
-import { rehearsed } from "../../shared/http/rehearsal.ts";
+import { warmedUp } from "../../shared/http/warm-up.ts";
 import { keySet } from "../../shared/oauth/public-keys.ts";
 import { getKeySet } from "../../shared/routes/oauth.ts";
 
@@ -10,4 +10,4 @@ const answered = open(getKeySet, async () => ({
 }));
 
 /** `GET /.well-known/jwks.json`. A cache may keep it for half the time that a new key is published before it signs. */
-export const handler = await rehearsed(getKeySet, answered);
+export const handler = await warmedUp(getKeySet, answered);

@@ -15,9 +15,9 @@ import { endpoint, type Handler, wholeTimeMs } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
 import type { SealingOf } from "./idempotency.ts";
 import { HttpProblem, refused } from "./problem.ts";
-import { rehearsed } from "./rehearsal.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
+import { warmedUp } from "./warm-up.ts";
 
 /** An endpoint that reads one resource: `work` returns what to show, or undefined when there is nothing (404). */
 export function read<R extends ShippedRoute>(
@@ -30,7 +30,7 @@ export function read<R extends ShippedRoute>(
     if (found === undefined) throw refused(notFound().refusal);
     return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
-  return rehearsed(row, handler);
+  return warmedUp(row, handler);
 }
 
 /**
@@ -47,7 +47,7 @@ export function list<R extends ShippedRoute>(
     if (page === undefined) throw refused(notFound().refusal);
     return page;
   });
-  return rehearsed(row, handler);
+  return warmedUp(row, handler);
 }
 
 /**
@@ -100,7 +100,7 @@ export function command<R extends ShippedRoute, T>(
     if (outcome.kind === "fresh" && shown !== undefined) await followUp(exchange, shown.result, afterCommit);
     return { ...outcome.reply, replayed: outcome.kind === "replayed" };
   };
-  return rehearsed(row, endpoint(row, [admitCaller, countRate], work, sealingOf));
+  return warmedUp(row, endpoint(row, [admitCaller, countRate], work, sealingOf));
 }
 
 type AfterCommit<T> = (result: T, remainingMs: () => number) => Promise<void>;
@@ -146,7 +146,7 @@ export function ingest<R extends ShippedRoute>(
     if (receipt === undefined) throw refused(notFound().refusal);
     return resourceReplyOf(row, order, receipt);
   });
-  return rehearsed(row, handler);
+  return warmedUp(row, handler);
 }
 
 function resourceReplyOf(row: ShippedRoute, order: MemberOrder, body: object): Answer {

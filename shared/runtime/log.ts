@@ -24,10 +24,10 @@ function threshold(): number {
   return set === -1 ? levels.indexOf("INFO") : set;
 }
 
-/** Whether nothing is written at present: what happens is of nobody's concern. */
+/** Whether nothing is written at present. */
 let silent = false;
 
-/** Does something whose entries and metrics are not written, and whose failure is nobody's; waits so long at most. */
+/** Runs work without writing its log entries and metrics. Ignores its failure and waits at most `within_ms` for it. */
 export async function unlogged(work: () => Promise<unknown>, within_ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise((resolve) => {

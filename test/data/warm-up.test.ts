@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Handler } from "../../shared/http/endpoint.ts";
-import { isHarmless, requestOfNobody } from "../../shared/http/rehearsal.ts";
+import { isHarmless, warmUpRequest } from "../../shared/http/warm-up.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { startApi } from "../support/api.ts";
 import { lambdaContext } from "../support/request.ts";
@@ -11,20 +11,20 @@ const api = await startApi();
 afterAll(api.stop);
 
 const guarded = routes.filter(({ file }) => !/^(?:documents|oauth)\//.test(file));
-const rehearsedRows = guarded.filter(isHarmless).map((row) => [row.method, row.path, row] as const);
+const warmedRows = guarded.filter(isHarmless).map((row) => [row.method, row.path, row] as const);
 
-describe("a request of nobody, which every new environment answers before its first", () => {
-  it("is made of most rows, and of none that makes something anew", () => {
-    expect(rehearsedRows.length).toBeGreaterThan(60);
-    const anew = guarded.filter((row) => !isHarmless(row));
-    expect(anew.map(({ method }) => method).filter((method) => method === "GET")).toEqual([]);
+describe("a warm-up request, which every new environment answers before its first request", () => {
+  it("is sent to most rows, and to none that creates a resource", () => {
+    expect(warmedRows.length).toBeGreaterThan(60);
+    const creating = guarded.filter((row) => !isHarmless(row));
+    expect(creating.map(({ method }) => method).filter((method) => method === "GET")).toEqual([]);
   });
 
-  it.each(rehearsedRows)("%s %s finds nothing, and writes nothing but its count", async (_method, _path, row) => {
+  it.each(warmedRows)("%s %s finds nothing, and writes nothing but its count", async (_method, _path, row) => {
     const file = fileURLToPath(new URL(`../../functions/${row.file}.ts`, import.meta.url));
     const { handler } = (await import(/* @vite-ignore */ file)) as { readonly handler: Handler };
     api.watched.takeCalls();
-    const { statusCode } = await handler(requestOfNobody(row), lambdaContext());
+    const { statusCode } = await handler(warmUpRequest(row), lambdaContext());
     expect([200, 400, 404, 422]).toContain(statusCode);
     const writes = api.watched
       .takeCalls()
@@ -38,7 +38,7 @@ describe("a request of nobody, which every new environment answers before its fi
 });
 
 describe("an environment of Lambda", () => {
-  it("is given away rehearsed, without a line in its log", async () => {
+  it("is warmed up before its first request, without a line in its log", async () => {
     vi.resetModules();
     vi.stubEnv("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand");
     const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
@@ -74,7 +74,7 @@ describe("an environment of Lambda", () => {
     }
   });
 
-  it("that makes something anew only connects", async () => {
+  it("whose row creates a resource only connects", async () => {
     vi.resetModules();
     vi.stubEnv("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand");
     try {
