@@ -1,5 +1,5 @@
 import { type Ledger, ledgerBody } from "../../shared/domain/account.ts";
-import { keepBoth, keepBy, keepWithin } from "../../shared/http/filters.ts";
+import { and, inRange, matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listLedger } from "../../shared/routes/accounts.ts";
@@ -11,7 +11,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await list(listLedger, async ({ path, caller, place, query, load }) => {
   const { id } = path;
   const partition = ledgers.partition(caller.tenant_id, id);
-  const keep = keepBoth(keepBy(query, ["kind"]), keepWithin(query, "created"));
+  const keep = and(matching(query, ["kind"]), inRange(query, "created"));
   const [{ account }, page] = await Promise.all([
     load({ account: ref.account(id) }),
     pageOfPartition<Ledger>(partition, { ...pageRequest(place, "-balance_version"), ...keep }),

@@ -1,5 +1,5 @@
 import { metricsNow } from "../../shared/domain/trading/live.ts";
-import { wordsOf } from "../../shared/http/filters.ts";
+import { listParameter } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getAccountMetrics } from "../../shared/routes/accounts.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
@@ -8,7 +8,7 @@ import { readMarket } from "../../shared/trading/market.ts";
 
 /** `GET /accounts/metrics`: all of them at the same prices. */
 export const handler = await read(getAccountMetrics, async ({ caller: { tenant_id: tenant }, query }) => {
-  const ids = wordsOf(query, "account_ids") ?? [];
+  const ids = listParameter(query, "account_ids") ?? [];
   const found = await readAccounts(tenant, ids);
   const positions = found.flatMap((holdings) => holdings.positions);
   return metricsNow(ids, found, { market: await readMarket(tenant, positions), now: nowIso() });

@@ -1,4 +1,4 @@
-import { keepBoth, keepBy, keepWithin } from "../../shared/http/filters.ts";
+import { and, inRange, matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listEvents } from "../../shared/routes/events.ts";
@@ -8,10 +8,7 @@ import { pageOfEvents, pageOfIndex } from "../../shared/table/list.ts";
 /** `GET /events`: over an index when a resource or an account is asked for, else over the events themselves. */
 export const handler = await list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { resource_id: resource, account_id: account, after_sequence: after = "0" } = query;
-  const keep = keepBoth(
-    keepBy(query, ["type", "resource_id", "account_id", "client_id"]),
-    keepWithin(query, "created"),
-  );
+  const keep = and(matching(query, ["type", "resource_id", "account_id", "client_id"]), inRange(query, "created"));
   const request = { ...pageRequest(place, "sequence"), ...keep };
   const above = { ...request, floor: events.sortOf(Number(after) + 1) };
   const page =

@@ -1,5 +1,5 @@
 import { type FeedReject, rejectBody } from "../../shared/domain/feed/records.ts";
-import { keepBy } from "../../shared/http/filters.ts";
+import { matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listFeedRejects } from "../../shared/routes/feed.ts";
@@ -10,7 +10,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 /** `GET /feed/sources/{id}/rejects` */
 export const handler = await list(listFeedRejects, async ({ path, caller, place, query, load }) => {
   const { id } = path;
-  const request = { ...pageRequest(place, "seq"), ...keepBy({ status: "open", ...query }, ["status"]) };
+  const request = { ...pageRequest(place, "seq"), ...matching({ status: "open", ...query }, ["status"]) };
   const [{ source }, page] = await Promise.all([
     load({ source: tradingRef.feedSource(id) }),
     pageOfPartition<FeedReject>(feedRejects.partition(caller.tenant_id, id), request),

@@ -1,5 +1,5 @@
 import { conversionRatesBody } from "../../shared/domain/trading/rates.ts";
-import { wordsOf } from "../../shared/http/filters.ts";
+import { listParameter } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";
 import { listConversionRates } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
@@ -9,5 +9,5 @@ import { readPairs } from "../../shared/trading/market.ts";
 /** `GET /conversion_rates` */
 export const handler = await read(listConversionRates, async ({ caller, query }) => {
   const market = await readPairs(caller.tenant_id);
-  return conversionRatesBody(market, query["from"], wordsOf(query, "to") ?? Currency.options, nowIso());
+  return conversionRatesBody(market, query["from"], listParameter(query, "to") ?? Currency.options, nowIso());
 });

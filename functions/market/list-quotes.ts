@@ -1,5 +1,5 @@
 import { quoteSetBody } from "../../shared/domain/trading/quote.ts";
-import { wordsOf } from "../../shared/http/filters.ts";
+import { listParameter } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";
 import { listQuotes } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
@@ -7,6 +7,6 @@ import { readQuoted } from "../../shared/trading/market.ts";
 
 /** `GET /quotes`: all of them in one read over both tables. */
 export const handler = await read(listQuotes, async ({ caller, query }) => {
-  const names = wordsOf(query, "symbols") ?? [];
+  const names = listParameter(query, "symbols") ?? [];
   return quoteSetBody(await readQuoted(caller.tenant_id, names), names, nowIso());
 });

@@ -1,5 +1,5 @@
 import { isMarketIn, symbolBody, type TradingSymbol } from "../../shared/domain/trading/symbol.ts";
-import { keepBoth, keepBy, wordsOf } from "../../shared/http/filters.ts";
+import { and, listParameter, matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listSymbols } from "../../shared/routes/market.ts";
@@ -10,9 +10,9 @@ import { pageOfPartition } from "../../shared/table/list.ts";
 /** `GET /symbols`: whether a market is open is told by the clock, everything else by the symbol. */
 export const handler = await list(listSymbols, async ({ caller, place, query }) => {
   const now = nowIso();
-  const states = wordsOf(query, "market_status");
+  const states = listParameter(query, "market_status");
   const inState = states && { keep: (entry: object) => isMarketIn(entry as TradingSymbol, states, now) };
-  const filter = keepBoth(keepBy(query, ["asset_class", "trading_mode"]), inState ?? {});
+  const filter = and(matching(query, ["asset_class", "trading_mode"]), inState ?? {});
   const request = { ...pageRequest(place, "symbol"), ...filter };
   const page = await pageOfPartition<TradingSymbol>(symbols.partition(caller.tenant_id), request);
   return pageReply(place, page, (symbol) => symbolBody(symbol, now));

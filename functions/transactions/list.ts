@@ -1,5 +1,5 @@
 import { type Transaction, transactionBody } from "../../shared/domain/transaction.ts";
-import { resourcePage, transactionFilters, wordsOf } from "../../shared/http/filters.ts";
+import { listParameter, resourcePage, transactionFilters } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listTransactions } from "../../shared/routes/transactions.ts";
@@ -10,8 +10,8 @@ import { pageOfIndex } from "../../shared/table/list.ts";
 /** `GET /transactions`: over the narrowest partitions that hold what is asked for. */
 export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { account_id: account, client_id: client } = query;
-  const kinds = wordsOf(query, "kind") ?? TransactionKind.options;
-  const states = wordsOf(query, "status")?.flatMap((status) => [
+  const kinds = listParameter(query, "kind") ?? TransactionKind.options;
+  const states = listParameter(query, "status")?.flatMap((status) => [
     ...new Set(kinds.map((kind) => transactions.inState(tenant, status, kind))),
   ]);
   const request = resourcePage(place, transactionFilters);

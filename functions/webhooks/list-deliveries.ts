@@ -1,6 +1,6 @@
 import { type Delivery, deliveryBody } from "../../shared/domain/delivery.ts";
 import { isThere } from "../../shared/domain/webhook.ts";
-import { resourcePage, wordsOf } from "../../shared/http/filters.ts";
+import { listParameter, resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listDeliveries } from "../../shared/routes/webhooks.ts";
@@ -13,7 +13,7 @@ const all = ["pending", "retrying", "succeeded", "exhausted", "cancelled"];
 /** `GET /webhook_endpoints/{id}/deliveries`: over its partitions by status. */
 export const handler = await list(listDeliveries, async ({ path, caller, place, query, load }) => {
   const { id } = path;
-  const partitions = deliveries.ofEndpoint(caller.tenant_id, id, wordsOf(query, "status") ?? all);
+  const partitions = deliveries.ofEndpoint(caller.tenant_id, id, listParameter(query, "status") ?? all);
   const [{ endpoint }, page] = await Promise.all([
     load({ endpoint: ref.webhook(id) }),
     pageOfIndex<Delivery>("state", partitions, resourcePage(place, ["event_type"])),

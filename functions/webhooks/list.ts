@@ -1,6 +1,6 @@
 import { endpointBody, isThere, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
 import { endpointsWithHealth } from "../../shared/events/endpoint-reads.ts";
-import { keepBy } from "../../shared/http/filters.ts";
+import { matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listWebhookEndpoints } from "../../shared/routes/webhooks.ts";
@@ -10,7 +10,7 @@ import { pageOfPartition, pageWith } from "../../shared/table/list.ts";
 /** `GET /webhook_endpoints`: filtered by what is shown, to which the health of each has its say. */
 export const handler = await list(listWebhookEndpoints, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const all = await endpointsWithHealth(tenant);
-  const { keep } = keepBy(query, ["status"]);
+  const { keep } = matching(query, ["status"]);
   const page = await pageOfPartition<WebhookEndpoint>(webhooks.partition(tenant), {
     ...pageRequest(place, "-created_at"),
     keep: ({ id }) => {

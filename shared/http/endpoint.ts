@@ -93,7 +93,7 @@ export function endpoint(
   });
   chain.onError(async (request) => {
     const exchange = exchangeOf(request.context);
-    request.response = await finish(exchange, problemAnswer(exchange, await tellingError(exchange, request.error)));
+    request.response = await finish(exchange, problemAnswer(exchange, await prioritizedError(exchange, request.error)));
   });
   const handle = chain as unknown as Handler;
   return (event, context) => withinBudget(budgetMs(row, context), () => handle(event, context));
@@ -112,7 +112,7 @@ export function wholeTimeMs(context: Pick<LambdaContext, "getRemainingTimeInMill
 }
 
 /** A refused request is told so, whatever its own work came to meanwhile: else unknown ids could be tried for free. */
-async function tellingError(exchange: Exchange, error: unknown): Promise<unknown> {
+async function prioritizedError(exchange: Exchange, error: unknown): Promise<unknown> {
   try {
     await requireRate(exchange);
     return error;

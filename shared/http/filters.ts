@@ -34,7 +34,7 @@ export const applicationFilters = ["status"];
 type Query = Readonly<Record<string, string | undefined>>;
 
 /** The words of a set filter such as `status=pending,approved`; undefined without the filter. */
-export function wordsOf(query: Query, name: string): readonly string[] | undefined {
+export function listParameter(query: Query, name: string): readonly string[] | undefined {
   const value = query[name];
   return value === undefined ? undefined : [...new Set(value.split(","))];
 }
@@ -60,9 +60,9 @@ function timeOf(moment: string): number {
  * A filter over what the indexes carry: each of these parameters that the query has must be met by the attribute of its
  * name. `tag` is met by one of the tags, `created_from` and `created_to` by the text of `created_at`.
  */
-export function keepBy(query: Query, names: readonly string[]): Pick<PageRequest, "keep"> {
+export function matching(query: Query, names: readonly string[]): Pick<PageRequest, "keep"> {
   const wanted = names.flatMap((name) => {
-    const words = wordsOf(query, name);
+    const words = listParameter(query, name);
     return words === undefined ? [] : [{ attribute: otherNames[name] ?? name, words: literal(name, words, query) }];
   });
   if (wanted.length === 0) return {};
@@ -92,7 +92,7 @@ function literal(name: string, words: readonly string[], query: Query): readonly
  * A filter over a moment that an item carries as text, for lists that are not sorted by it. What has no such moment is
  * in no range.
  */
-export function keepWithin(query: Query, moment: Moment): Pick<PageRequest, "keep"> {
+export function inRange(query: Query, moment: Moment): Pick<PageRequest, "keep"> {
   const [from, to] = [query[`${moment}_from`], query[`${moment}_to`]];
   if (from === undefined && to === undefined) return {};
   const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
@@ -117,11 +117,11 @@ const momentFields: Readonly<Record<Moment, string>> = {
  */
 export function resourcePage(place: ListPlace, filters: readonly string[]): PageRequest {
   const { query } = place;
-  return { ...pageRequest(place, "-created_at"), ...boundsBy(query, "created"), ...keepBy(query, filters) };
+  return { ...pageRequest(place, "-created_at"), ...boundsBy(query, "created"), ...matching(query, filters) };
 }
 
 /** Both filters at once. */
-export function keepBoth(a: Pick<PageRequest, "keep">, b: Pick<PageRequest, "keep">): Pick<PageRequest, "keep"> {
+export function and(a: Pick<PageRequest, "keep">, b: Pick<PageRequest, "keep">): Pick<PageRequest, "keep"> {
   const [first, second] = [a.keep, b.keep];
   if (first === undefined || second === undefined) return first === undefined ? b : a;
   return { keep: (entry) => first(entry) && second(entry) };

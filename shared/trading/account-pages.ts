@@ -2,7 +2,7 @@ import type { Account, Balance } from "../domain/account.ts";
 import type { Moment } from "../domain/trading/live.ts";
 import { type Holdings, metricsAt } from "../domain/trading/margin.ts";
 import type { StoredRisk } from "../domain/trading/watch.ts";
-import { accountFilters, keepBy, resourcePage, wordsOf } from "../http/filters.ts";
+import { accountFilters, listParameter, matching, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { accounts, balances, risks } from "../table/entities.ts";
@@ -27,7 +27,7 @@ interface AccountPage extends Moment {
  * now; those that are not normal are looked for among the accounts that were not at their last evaluation.
  */
 export async function pageOfAccounts(tenant: string, place: ListPlace, source: AccountSource): Promise<AccountPage> {
-  const wanted = wordsOf(place.query, "margin_status");
+  const wanted = listParameter(place.query, "margin_status");
   const byProfile = resourcePage(place, accountFilters);
   const rare = source.index === "list" && wanted !== undefined && !wanted.includes("normal");
   const page = rare ? await notNormal(tenant, wanted, byProfile) : await profiles(tenant, source, byProfile);
@@ -81,7 +81,7 @@ interface WatchedPage extends Moment {
 
 /** A page of accounts by their margin level at the last evaluation, the lowest first. */
 export async function pageOfWatched(tenant: string, place: ListPlace): Promise<WatchedPage> {
-  const request = { ...pageRequest(place, "margin_level"), ...keepBy(place.query, ["margin_status"]) };
+  const request = { ...pageRequest(place, "margin_level"), ...matching(place.query, ["margin_status"]) };
   const page = await pageOfEntries("list", [risks.watched(tenant)], request, ["account_id"]);
   const keys = page.items.flatMap(({ item }) => {
     const id = String(item["account_id"]);

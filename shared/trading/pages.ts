@@ -5,15 +5,15 @@ import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import {
+  and,
   boundsBy,
-  keepBoth,
-  keepBy,
-  keepWithin,
+  inRange,
+  listParameter,
+  matching,
   orderFilters,
   positionFilters,
   resourcePage,
   tradeFilters,
-  wordsOf,
 } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { limits } from "../limits.ts";
@@ -37,12 +37,12 @@ export function pageOfTrades(tenant: string, place: ListPlace, accountIds?: read
   const { index, partitions } = tradesBy(by, tenant, query["status"], accountIds);
   // What a partition holds by itself needs no filter, and without a filter a page reads no more than it shows.
   const held = partitions[0] === trades.inState(tenant, "open") ? ["status"] : [];
-  const keep = keepBoth(
-    keepBy(
+  const keep = and(
+    matching(
       query,
       tradeFilters.filter((name) => !held.includes(name)),
     ),
-    keepWithin(query, other),
+    inRange(query, other),
   );
   return pageOfIndex<Trade>(index, partitions, { ...pageRequest(place, "-open_at"), ...boundsBy(query, by), ...keep });
 }
@@ -87,7 +87,7 @@ export interface ValuedPage extends Moment {
  */
 export async function pageOfPositions(tenant: string, place: ListPlace, accountId?: string): Promise<ValuedPage> {
   const { query } = place;
-  const symbols = wordsOf(query, "symbol");
+  const symbols = listParameter(query, "symbol");
   const { index, partitions }: Source =
     accountId !== undefined
       ? { index: "owner", partitions: [positions.ofAccount(tenant, accountId)] }
@@ -95,7 +95,7 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
         ? { index: "state", partitions: symbols.map((symbol) => positions.ofSymbol(tenant, symbol)) }
         : { index: "list", partitions: [positions.all(tenant)] };
   const filters = index === "state" ? positionFilters.filter((name) => name !== "symbol") : positionFilters;
-  const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...keepBy(query, filters) };
+  const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...matching(query, filters) };
   const page = await pageOfEntries(index, partitions, request, ["account_id", "currency", "facets"]);
   const needs = page.items.map(({ item }) => ({
     symbol: String(item["symbol"]),
@@ -113,7 +113,7 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
 
 /** A page of the orders of a tenant, or of one account of it: pending ones unless another status is asked for. */
 export function pageOfOrders(tenant: string, place: ListPlace, accountId?: string): Promise<Page<Order>> {
-  const statuses = wordsOf(place.query, "status") ?? ["pending"];
+  const statuses = listParameter(place.query, "status") ?? ["pending"];
   const request = resourcePage(place, orderFilters);
   return accountId === undefined
     ? pageOfIndex<Order>(
