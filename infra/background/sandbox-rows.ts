@@ -15,7 +15,7 @@ export const sandboxRows: readonly BackgroundRow[] = [
   /** The payment provider of the sandbox: it decides about transactions as PATCH does. */
   {
     id: "sandbox-provide",
-    file: "sandbox/provide",
+    file: "sandbox/simulate-provider",
     description: "Acts as the payment provider of the sandbox",
     trigger: everyMinute,
     stage: "sandbox",

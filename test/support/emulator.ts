@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { keepStreamsFast } from "../../infra/local/dynamodb.ts";
+import { keepStreamsFast } from "../../infra/local/dynamodb/database.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { indexes, keyAttributes, slimAttributes } from "../../shared/table/table-shape.ts";
 
