@@ -6,7 +6,7 @@ import { nowIso } from "../../shared/runtime/clock.ts";
 import { readAccounts } from "../../shared/trading/holdings.ts";
 import { readMarket } from "../../shared/trading/market.ts";
 
-/** `GET /accounts/metrics`: all of them at the same prices. */
+/** `GET /accounts/metrics`: all accounts at the same prices. */
 export const handler = await read(getAccountMetrics, async ({ caller: { tenant_id: tenant }, query }) => {
   const ids = listParameter(query, "account_ids") ?? [];
   const found = await readAccounts(tenant, ids);

@@ -6,8 +6,8 @@ import { seedMarket } from "../../shared/sandbox/seed.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 
 /**
- * Makes and removes API keys: for applications that the stream of the table shows as waiting, on a schedule for those
- * that it did not bring, and for the operator's command, which makes an application. No route leads here.
+ * Creates and deletes API keys: for pending applications in the stream of the table, on a schedule for those that the
+ * stream missed, and for the operator's command, which creates an application. No route invokes it.
  */
 export async function handler(event: DynamoDBStreamEvent | object): Promise<unknown> {
   if ("Records" in event) return settleRecords(event);
@@ -15,7 +15,7 @@ export async function handler(event: DynamoDBStreamEvent | object): Promise<unkn
   return request.action === "create_application" ? provisionApplication(request, seed) : reconcileApplications();
 }
 
-/** A new tenant of the sandbox begins with a market of its own. */
+/** A new tenant of the sandbox starts with its own market. */
 function seed(tenantId: string, now: string) {
   return env.stage === "sandbox" ? seedMarket(tenantId, now) : [];
 }

@@ -5,7 +5,7 @@ import { listClientTrades } from "../../shared/routes/clients.ts";
 import { ref } from "../../shared/table/store.ts";
 import { pageOfClientTrades } from "../../shared/trading/pages.ts";
 
-/** `GET /clients/{id}/trades`: over all accounts of the client. */
+/** `GET /clients/{id}/trades`: of all accounts of the client. */
 export const handler = await list(listClientTrades, async ({ path, caller, place, load }) => {
   const { id } = path;
   const [{ client }, page] = await Promise.all([

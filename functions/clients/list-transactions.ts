@@ -7,7 +7,7 @@ import { transactions } from "../../shared/table/entities.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
 import { ref } from "../../shared/table/store.ts";
 
-/** `GET /clients/{id}/transactions`: over all accounts of the client. */
+/** `GET /clients/{id}/transactions`: of all accounts of the client. */
 export const handler = await list(listClientTransactions, async ({ path, caller, place, load }) => {
   const { id } = path;
   const request = resourcePage(place, transactionFilters);

@@ -7,7 +7,7 @@ import { env } from "../../shared/runtime/env.ts";
 
 const narrowed = narrow(document as unknown as OpenApi, { stage: env.stage, serverUrl: env.publicBaseUrl });
 const body = JSON.stringify(narrowed);
-// The gateway compresses it, so that one tag stands for two codings: a weak one (RFC 9110 8.8.3.3).
+// The gateway compresses the answer, so one tag stands for two codings and must be weak (RFC 9110 8.8.3.3).
 const tag = `W/"${sha256(body).slice(0, 16)}"`;
 
 /** `GET /openapi.json` */

@@ -6,7 +6,7 @@ import { resolverOf } from "../../shared/webhooks/resolve.ts";
 
 const poster = new Poster({ resolve: resolverOf(), local: env.local });
 
-/** Queues of deliveries: posts events to the endpoints of customers. What is no message of ours fails by itself. */
+/** Consumes the queues of deliveries: posts events to webhook endpoints. An unrecognised message fails on its own. */
 export async function handler({ Records: records }: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const arrivals = records.map(arrivalOf).filter((arrival) => arrival !== undefined);
   const failed = await deliverBatch(arrivals, { poster, remainingMs: () => context.getRemainingTimeInMillis() });

@@ -5,7 +5,7 @@ import { listEvents } from "../../shared/routes/events.ts";
 import { events, type PublishedEvent } from "../../shared/table/entities.ts";
 import { pageOfEvents, pageOfIndex } from "../../shared/table/list.ts";
 
-/** `GET /events`: over an index when a resource or an account is asked for, else over the events themselves. */
+/** `GET /events`: reads an index for a resource or an account, otherwise the events themselves. */
 export const handler = await list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { resource_id: resource, account_id: account, after_sequence: after = "0" } = query;
   const keep = and(matching(query, ["type", "resource_id", "account_id", "client_id"]), inRange(query, "created"));

@@ -9,8 +9,8 @@ import { replayOverdue } from "../../shared/webhooks/replay.ts";
 import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
 
 /**
- * On a schedule: sends the deliveries that are due, and does what was begun and not done. Side by side, so that neither
- * a backlog nor a failure of one sweep holds the others.
+ * Runs on a schedule: sends deliveries that are due, and completes work that was started and not finished. The sweeps
+ * run concurrently, so that neither a backlog nor a failure of one delays the others.
  */
 export async function handler(_event: unknown, context: Context): Promise<Record<string, number>> {
   const remainingMs = () => context.getRemainingTimeInMillis();

@@ -5,8 +5,8 @@ import { readRawItem } from "../../shared/table/table.ts";
 import { handOverDue } from "../../shared/trading/hand-over.ts";
 
 /**
- * Stream of the main table, what a commit leaves to be done: numbers and publishes the events of outbox items, and
- * hands accounts that are due to the evaluator. Concurrently, so that neither waits for the other.
+ * Consumes the work that commits leave in the stream of the main table: numbers and publishes the events of outbox
+ * items, and enqueues accounts that are due for evaluation. Both run concurrently.
  */
 export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const records = Records.filter(({ eventName }) => eventName !== "REMOVE");

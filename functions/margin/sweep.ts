@@ -5,8 +5,8 @@ import { sweepBreaches, sweepRisks } from "../../shared/trading/margin-sweep.ts"
 import { cancelVoidOrders, expireOrders } from "../../shared/trading/order-sweep.ts";
 
 /**
- * On a schedule: sends for the accounts that no message may wake any more, and ends orders whose time has come or whose
- * account was disabled. Side by side, so that none holds the others.
+ * Runs on a schedule: enqueues accounts whose evaluation is due without a message, expires orders, and cancels orders
+ * of disabled accounts. The sweeps run concurrently, so that none delays the others.
  */
 export async function handler(_event: unknown, context: Context): Promise<Record<string, number>> {
   const remainingMs = () => context.getRemainingTimeInMillis();

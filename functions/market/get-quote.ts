@@ -5,7 +5,7 @@ import { nowIso } from "../../shared/runtime/clock.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
 import { noQuote, noSymbol, symbolName } from "../../shared/trading/symbol-path.ts";
 
-/** `GET /quotes/{symbol}`: the symbol and its quote in one read over both tables. */
+/** `GET /quotes/{symbol}`: reads the symbol and its quote from both tables at once. */
 export const handler = await read(getQuote, async ({ path, load }) => {
   const name = symbolName(path);
   const { symbol, quote } = await load({ symbol: tradingRef.symbol(name), quote: tradingRef.quote(name) });

@@ -5,7 +5,7 @@ import { listQuotes } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 import { readQuoted } from "../../shared/trading/market.ts";
 
-/** `GET /quotes`: all of them in one read over both tables. */
+/** `GET /quotes`: reads all of them from both tables at once. */
 export const handler = await read(listQuotes, async ({ caller, query }) => {
   const names = listParameter(query, "symbols") ?? [];
   return quoteSetBody(await readQuoted(caller.tenant_id, names), names, nowIso());

@@ -7,7 +7,7 @@ import { nowIso } from "../../shared/runtime/clock.ts";
 import { symbols } from "../../shared/table/entities.ts";
 import { pageOfPartition } from "../../shared/table/list.ts";
 
-/** `GET /symbols`: whether a market is open is told by the clock, everything else by the symbol. */
+/** `GET /symbols`: whether a market is open depends on the time, everything else is stored with the symbol. */
 export const handler = await list(listSymbols, async ({ caller, place, query }) => {
   const now = nowIso();
   const states = listParameter(query, "market_status");

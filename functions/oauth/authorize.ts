@@ -7,7 +7,7 @@ import { env } from "../../shared/runtime/env.ts";
 
 /**
  * Lambda authorizer of the API. Its answer is cached, so it allows the whole stage; scopes are checked per endpoint.
- * When it cannot read what a token names within its budget it fails: API Gateway answers with 503 and caches nothing.
+ * If it cannot read the application of a token within its budget it fails: API Gateway answers 503 and caches nothing.
  */
 export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> {
   const headers = Object.entries(event.multiValueHeaders ?? {});
@@ -15,7 +15,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
     .filter(([name]) => name.toLowerCase() === "authorization")
     .flatMap(([, values]) => values ?? []);
   const authorized = await withinBudget(limits.request.read_budget_ms * env.budgetFactor, () => authorizeBearer(given));
-  // API Gateway takes exactly this text for "answer 401".
+  // API Gateway answers 401 for exactly this text.
   if (authorized === undefined) throw new Error("Unauthorized");
   const { application } = authorized;
   const stage = event.methodArn.split("/").slice(0, 2).join("/");

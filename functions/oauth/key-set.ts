@@ -9,5 +9,5 @@ const answered = open(getKeySet, async () => ({
   body: JSON.stringify(await keySet()),
 }));
 
-/** `GET /.well-known/jwks.json`. A cache may keep it for half the time that a new key is published before it signs. */
+/** `GET /.well-known/jwks.json`. Cached for half the time from the publication of a key to its first use. */
 export const handler = await warmedUp(getKeySet, answered);

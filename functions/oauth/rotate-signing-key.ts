@@ -1,6 +1,6 @@
 import { type RotationStep, rotate } from "../../shared/oauth/rotation.ts";
 
-/** Rotation of the signing key, asked by Secrets Manager step by step. */
+/** Rotation of the signing key. Secrets Manager invokes it for every step. */
 export async function handler(event: RotationStep): Promise<void> {
   await rotate(event);
 }

@@ -7,7 +7,7 @@ import { resets } from "../../shared/table/entities.ts";
 import type { Ref } from "../../shared/table/store.ts";
 import { putNew, updateItem } from "../../shared/table/write.ts";
 
-/** `POST /sandbox/reset`: while one runs, that one is shown. */
+/** `POST /sandbox/reset`: returns the running reset, if there is one. */
 export const handler = await command(
   resetSandbox,
   async ({ load, context }) => {

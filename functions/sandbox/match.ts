@@ -3,7 +3,7 @@ import { matchQuotes } from "../../shared/sandbox/matching.ts";
 import type { StoredQuote } from "../../shared/table/entities.ts";
 import { readRawItem } from "../../shared/table/table.ts";
 
-/** Stream of the volatile table, quotes only, in the sandbox alone: fills orders and closes positions at stops. */
+/** Consumes quotes of the stream of the volatile table, in the sandbox only: fills orders and closes at stops. */
 export async function handler(event: DynamoDBStreamEvent, context: Context): Promise<DynamoDBBatchResponse> {
   const records = event.Records.flatMap(({ eventName, dynamodb }) =>
     eventName === "REMOVE" || dynamodb?.NewImage === undefined

@@ -3,7 +3,7 @@ import { limits } from "../../shared/limits.ts";
 import { stepWalks } from "../../shared/sandbox/walks.ts";
 import type { Swept } from "../../shared/table/due.ts";
 
-/** On a schedule, in the sandbox alone: prices that walk take their next step. */
+/** Runs on a schedule, in the sandbox only: moves prices in `walk` mode by their next step. */
 export function handler(_event: unknown, context: Context): Promise<Swept> {
   return stepWalks(() => context.getRemainingTimeInMillis() > limits.events.sweep_reserve_ms);
 }

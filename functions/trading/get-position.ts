@@ -9,7 +9,7 @@ import { accounts, positions, positionTrade } from "../../shared/table/entities.
 import { tradingRef } from "../../shared/trading/items.ts";
 import { readMarketWith } from "../../shared/trading/market.ts";
 
-/** `GET /positions/{id}`: its trade tells the account that it is kept with and the prices that value it. */
+/** `GET /positions/{id}`: its trade names the account whose partition holds it, and the prices that value it. */
 export const handler = await read(getPosition, async ({ path, caller: { tenant_id: tenant }, load }) => {
   const { id } = path;
   const { trade } = await load({ trade: tradingRef.trade(positionTrade(id)) });

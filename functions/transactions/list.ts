@@ -7,7 +7,7 @@ import { TransactionKind } from "../../shared/schema/transaction.ts";
 import { transactions } from "../../shared/table/entities.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
 
-/** `GET /transactions`: over the narrowest partitions that hold what is asked for. */
+/** `GET /transactions`: reads the narrowest partitions that contain the result. */
 export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { account_id: account, client_id: client } = query;
   const kinds = listParameter(query, "kind") ?? TransactionKind.options;

@@ -10,7 +10,7 @@ import { ref } from "../../shared/table/store.ts";
 
 const all = ["pending", "retrying", "succeeded", "exhausted", "cancelled"];
 
-/** `GET /webhook_endpoints/{id}/deliveries`: over its partitions by status. */
+/** `GET /webhook_endpoints/{id}/deliveries`: reads a partition for each status. */
 export const handler = await list(listDeliveries, async ({ path, caller, place, query, load }) => {
   const { id } = path;
   const partitions = deliveries.ofEndpoint(caller.tenant_id, id, listParameter(query, "status") ?? all);

@@ -7,7 +7,7 @@ import { listWebhookEndpoints } from "../../shared/routes/webhooks.ts";
 import { webhooks } from "../../shared/table/entities.ts";
 import { pageOfPartition, pageWith } from "../../shared/table/list.ts";
 
-/** `GET /webhook_endpoints`: filtered by what is shown, to which the health of each has its say. */
+/** `GET /webhook_endpoints`: filtered by the published status, which depends on the health of the endpoint. */
 export const handler = await list(listWebhookEndpoints, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const all = await endpointsWithHealth(tenant);
   const { keep } = matching(query, ["status"]);

@@ -8,7 +8,7 @@ import { delayMs } from "../../shared/runtime/clock.ts";
 import { ref } from "../../shared/table/store.ts";
 import { eventsToReplay, runReplay } from "../../shared/webhooks/replay.ts";
 
-/** `POST /webhook_endpoints/{id}/replay`: what there is no time for is left to the sweep. */
+/** `POST /webhook_endpoints/{id}/replay`: the sweep sends the events for which there is no time. */
 export const handler = await command(
   replayEvents,
   async ({ path, body, load, context }) => {

@@ -6,7 +6,7 @@ import { HttpProblem } from "./problem.ts";
 import { requireRate } from "./rate.ts";
 
 /**
- * Lets the caller in: the token's scope must cover the row, and the address must be one that the application allows.
+ * Admits the caller: the token must have the scope of the row, and the application must allow the address.
  * @throws HttpProblem `unauthenticated`, `insufficient_scope`, `address_not_allowed`
  */
 export function admitCaller(exchange: Exchange): void {
@@ -25,8 +25,8 @@ export function admitCaller(exchange: Exchange): void {
 }
 
 /**
- * Counts the request. A GET goes on beside the counter and is judged when its own read is done; anything that changes
- * state waits, so that a refused request has no effect.
+ * Counts the request against its rate limit. A GET runs concurrently with the counter and is checked when its own read
+ * is done; any other method waits for the counter, so that a refused request has no effect.
  * @throws HttpProblem `rate_limit_exceeded` for anything but a GET
  */
 export async function countRate(exchange: Exchange): Promise<void> {

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { HttpProblem } from "./problem.ts";
 import { scanJson } from "./strict-json.ts";
 
-/** A header of the request, whatever its case; undefined when it is not there. */
+/** A header of the request, case-insensitive; undefined if absent. */
 export function headerOf(event: APIGatewayProxyEvent, name: string): string | undefined {
   const headers = event.headers ?? {};
   if (headers[name] !== undefined) return headers[name];
@@ -12,7 +12,7 @@ export function headerOf(event: APIGatewayProxyEvent, name: string): string | un
   return undefined;
 }
 
-/** Every value of a header of the request, whatever the case of each; empty when it is not there. */
+/** Every value of a header of the request, case-insensitive; empty if absent. */
 export function headerValues(event: APIGatewayProxyEvent, name: string): string[] {
   const wanted = name.toLowerCase();
   const given = Object.entries(event.multiValueHeaders ?? {});
@@ -25,9 +25,9 @@ const mediaTypes = {
 } as const;
 
 /**
- * Checks that the body is JSON of the row's media type, within bounds, and strictly well formed, before anything parses
- * it. `halves`: lone surrogates are let through.
- * @returns the exact text of the body, and the source text of the numbers at its top
+ * Checks that the body is JSON of the row's media type, within its size limit and strictly well formed, before it is
+ * parsed. With `halves`, lone surrogates are accepted.
+ * @returns the exact text of the body, and the source text of the numbers of its top level
  * @throws HttpProblem `unsupported_media_type`, `payload_too_large`, `malformed_json`, `duplicate_key`
  */
 export function readBody(

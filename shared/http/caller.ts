@@ -2,19 +2,20 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Scope } from "../schema/scope.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** Who calls: what the authorizer found in the token and in the application it belongs to. */
+/** The caller: what the authorizer read from the token and from its application. */
 export interface Caller {
   readonly tenant_id: string;
   readonly application_id: string;
   readonly client_id: string;
   readonly scopes: readonly Scope[];
-  /** Address ranges that the application may call from; empty when from anywhere. */
+  /** Address ranges (CIDR) that the application may call from; empty if any address is allowed. */
   readonly allowed_ips: readonly string[];
 }
 
 /**
- * The caller from the authorizer's context (strings only, as API Gateway passes them). A function that runs without an
- * authorizer in front refuses: a mistake in the stacks must not open the data.
+ * The caller from the authorizer's context (strings only, as API Gateway passes them). A function that is deployed
+ * without its authorizer refuses every request: a mistake in the stacks must not expose data.
+ * @throws HttpProblem `unauthenticated`
  */
 export function callerOf(event: APIGatewayProxyEvent): Caller {
   const context = event.requestContext.authorizer as Record<string, string> | null | undefined;

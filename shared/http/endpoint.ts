@@ -21,15 +21,15 @@ import { validBody, validQuery } from "./validate.ts";
 /** A function behind API Gateway. */
 export type Handler = (event: APIGatewayProxyEvent, context: LambdaContext) => Promise<APIGatewayProxyResult>;
 
-/** Each stage of the pipeline gets the exchange of its request and fills in what it finds. */
+/** A stage of the pipeline: reads the exchange of its request and adds its result to it. */
 export type Stage = (exchange: Exchange) => void | Promise<void>;
 
 /**
- * The one pipeline around every endpoint, in this order: request id, caller, scope, address, rate, headers, query,
- * body, schema, idempotency, handler, reply. Every answer of it, a failure included, has the common headers and is JSON
- * or a problem document. All of it shares one budget of time, beyond which the answer is 503. A row that shows a secret
- * needs `sealingOf`, so that none is ever stored in clear.
- * @throws Error when such a row is given none
+ * The pipeline of every endpoint, in this order: request id, caller, scope, address, rate, headers, query, body,
+ * schema, idempotency, handler, reply. Every answer, including failures, has the common headers and is JSON or a
+ * problem document. The whole pipeline shares one time budget; when it is exceeded, the answer is 503. A row that
+ * shows a secret requires `sealingOf`, so that no secret is stored in clear text.
+ * @throws Error when such a row has no `sealingOf`
  */
 export function endpoint(
   row: ShippedRoute,
@@ -38,11 +38,11 @@ export function endpoint(
   sealingOf?: SealingOf,
 ): Handler {
   if (row.secret === true && sealingOf === undefined) throw new Error(`The row ${row.id} shows a secret: seal it.`);
-  // Middy hands the same context to every hook and to the handler, so the exchange of a request hangs on it.
+  // Middy passes the same context to every hook and to the handler, so it identifies the exchange of a request.
   const exchanges = new WeakMap<object, Exchange>();
   const exchangeOf = (context: object) => {
     const exchange = exchanges.get(context);
-    if (exchange === undefined) throw new Error("The request was not begun.");
+    if (exchange === undefined) throw new Error("The request has no exchange.");
     return exchange;
   };
   const chain = middy<APIGatewayProxyEvent, APIGatewayProxyResult>({ timeoutEarlyInMillis: 0 });
@@ -52,9 +52,9 @@ export function endpoint(
   });
   for (const step of admission) stage(step);
   stage(function checkAddress(exchange) {
-    // The gateway finds a method without the slashes at the end of a path: `/clients/` would be the list of them all.
+    // API Gateway ignores trailing slashes when it matches a path: `/clients/` would be the list of clients.
     if (exchange.event.path.endsWith("/")) throw new HttpProblem("not_found", "The path is not known.");
-    // The token endpoint looks at its own parameters: its errors have a shape of their own (RFC 6749 5.2).
+    // The OAuth endpoints check their own parameters, because their errors have another format (RFC 6749 5.2).
     if (row.media === "form_or_json") return;
     checkHeaders(exchange.event);
     exchange.query = validQuery(
@@ -70,7 +70,7 @@ export function endpoint(
       const { text, numbers } = readBody(exchange.event, media, row.cleaned);
       exchange.body_text = text;
       exchange.body_numbers = numbers;
-      // The parser looks for this header in two spellings only; the type itself has just been checked.
+      // The parser knows only two spellings of this header; the type itself was checked above.
       exchange.event.headers["content-type"] = "application/json";
     });
     chain.use(httpJsonBodyParser() as middy.MiddlewareObj);
@@ -99,19 +99,19 @@ export function endpoint(
   return (event, context) => withinBudget(budgetMs(row, context), () => handle(event, context));
 }
 
-/** Milliseconds that a request has: those of its kind, and never more than leave time to answer. */
+/** Time budget of a request in milliseconds: that of its method, reduced to leave time for the answer. */
 function budgetMs({ method }: ShippedRoute, context: LambdaContext): number {
   const { read_budget_ms, write_budget_ms } = limits.request;
   const budget_ms = method === "GET" ? read_budget_ms : write_budget_ms;
   return Math.min(budget_ms * env.budgetFactor, wholeTimeMs(context));
 }
 
-/** Milliseconds until an answer must be there, whatever the request takes. */
+/** Milliseconds that remain for work before the answer must be sent. */
 export function wholeTimeMs(context: Pick<LambdaContext, "getRemainingTimeInMillis">): number {
   return Math.max(0, context.getRemainingTimeInMillis() - limits.request.answer_reserve_ms);
 }
 
-/** A refused request is told so, whatever its own work came to meanwhile: else unknown ids could be tried for free. */
+/** The error to answer with: a rate refusal comes before the error of the work, or ids could be probed for free. */
 async function prioritizedError(exchange: Exchange, error: unknown): Promise<unknown> {
   try {
     await requireRate(exchange);
@@ -136,14 +136,14 @@ function newExchange(row: ShippedRoute, event: APIGatewayProxyEvent, lambda: Lam
   };
 }
 
-/** A body that is left out, which the gateway shows as null, is an object without members, whatever its headers say. */
+/** Replaces an omitted body, which API Gateway passes as null, by an empty object. Ignores its content type. */
 function fillBody(event: APIGatewayProxyEvent): void {
   if (event.body !== null) return;
   event.body = "{}";
   event.headers = { ...event.headers, "Content-Type": "application/json" };
 }
 
-/** The body against the schema of its row; money keeps the digits of its source text. */
+/** Checks the body against the schema of its row; money keeps the digits of its source text. */
 function checkedBody(row: ShippedRoute): Stage {
   const moneyMembers = moneyMembersOf(row.body);
   const shown = row.media === "merge_patch" ? replyOrder(row.reply) : null;
@@ -156,7 +156,7 @@ function checkedBody(row: ShippedRoute): Stage {
   };
 }
 
-/** An identifier of the wrong form belongs to nobody: the same answer as for one that does not exist. */
+/** An identifier of the wrong format gets the same answer as one that does not exist. */
 function checkPath(parameters: APIGatewayProxyEvent["pathParameters"]): void {
   const id = parameters?.["id"];
   if (id !== undefined && !/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/.test(id)) throw refused(notFound().refusal);

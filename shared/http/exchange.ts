@@ -7,22 +7,22 @@ import type { IdempotencyScope, Load, Reply } from "../table/store.ts";
 import type { Caller } from "./caller.ts";
 import type { ListPlace } from "./page.ts";
 
-/** One request on its way through the pipeline: each stage fills in what it finds. */
+/** One request in the pipeline: each stage adds its result. */
 export interface Exchange {
   readonly row: ShippedRoute;
   readonly event: APIGatewayProxyEvent;
   readonly lambda: LambdaContext;
   readonly request_id: string;
   readonly started_ms: number;
-  /** When its budget is used up, epoch milliseconds. */
+  /** End of the time budget, epoch milliseconds. */
   readonly ends_ms: number;
   caller?: Caller;
-  /** The answer of the rate counter; beside the handler's own read for a GET. */
+  /** The verdict of the rate counter; for a GET it is pending while the handler reads. */
   verdict?: Promise<RateVerdict>;
   query: Record<string, string>;
   body: unknown;
   body_text: string;
-  /** Source text of the numbers at the top of the body. */
+  /** Source text of the numbers of the top level of the body. */
   body_numbers: ReadonlyMap<string, string>;
   idempotency?: IdempotencyScope | undefined;
 }
@@ -38,21 +38,21 @@ type PathOf<R extends Pick<ShippedRoute, "path">> = { readonly [Name in Paramete
 /** The validated body of a row. */
 type BodyOf<R extends ShippedRoute> = R extends { readonly body: infer S } ? Output<S> : undefined;
 
-/** What a handler sees of a request: validated input, and no way to reach another tenant. */
+/** What a handler receives: validated input, and no access to other tenants. */
 export interface Request<R extends ShippedRoute> {
   readonly path: PathOf<R>;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly body: BodyOf<R>;
   readonly caller: Caller;
-  /** Where a list is asked for, for its links. */
+  /** Path and query of a list, for its links. */
   readonly place: ListPlace;
   readonly load: Load;
 }
 
-/** What the handler of a command sees besides: the context of this decision and the caller's precondition. */
+/** What the handler of a command receives in addition: the context of the decision and the caller's precondition. */
 export interface CommandRequest<R extends ShippedRoute> extends Request<R> {
   readonly context: Context;
-  /** Ends the request with 412 when the caller's If-Match does not name this version. */
+  /** Ends the request with 412 if If-Match is present and does not match this version. */
   readonly expectVersion: (version: number) => void;
 }
 

@@ -5,7 +5,7 @@ import { type ListPlace, pageRequest } from "./page.ts";
 /** Filters of the list of clients. */
 export const clientFilters = ["status", "verification_status", "country", "email", "external_id", "tag"];
 
-/** Filters of every list of accounts that look at the account itself; the state of its margin follows from prices. */
+/** Filters of every list of accounts, on stored attributes; the margin state is computed from prices. */
 export const accountFilters = ["status", "type", "currency", "group_id", "number", "platform_login"];
 
 /** Filters of every list of transactions. */
@@ -25,7 +25,7 @@ export const tradeFilters = ["status", "symbol", "side", "close_reason"];
 /** Filters of every list of positions. */
 export const positionFilters = ["symbol", "side"];
 
-/** Filters of every list of orders; their status chooses the partitions. */
+/** Filters of every list of orders; the status selects the partitions. */
 export const orderFilters = ["symbol", "side", "type", "account_id"];
 
 /** Filters of the list of applications. */
@@ -33,16 +33,16 @@ export const applicationFilters = ["status"];
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** The words of a set filter such as `status=pending,approved`; undefined without the filter. */
+/** The distinct values of a list parameter such as `status=pending,approved`; undefined if it is absent. */
 export function listParameter(query: Query, name: string): readonly string[] | undefined {
   const value = query[name];
   return value === undefined ? undefined : [...new Set(value.split(","))];
 }
 
-/** Moments that lists have ranges over: `created_from` (inclusive) and `created_to` (exclusive). */
+/** Timestamps that lists filter by range: `created_from` (inclusive) and `created_to` (exclusive). */
 type Moment = "created" | "open" | "close";
 
-/** Bounds of a list that is sorted by a moment, as the beginning of a ULID. */
+/** Bounds of a list that is sorted by a timestamp, as the first characters of a ULID. */
 export function boundsBy(query: Query, moment: Moment): Pick<PageRequest, "floor" | "ceiling"> {
   const [from, to] = [query[`${moment}_from`], query[`${moment}_to`]];
   return {
@@ -51,14 +51,14 @@ export function boundsBy(query: Query, moment: Moment): Pick<PageRequest, "floor
   };
 }
 
-// A ULID counts from 1970 and has 48 bits; a moment outside is as good as the end of that range.
+// The time of a ULID has 48 bits from 1970 on; a time outside that range is clamped to it.
 function timeOf(moment: string): number {
   return Math.min(Math.max(Date.parse(moment), 0), 2 ** 48 - 1);
 }
 
 /**
- * A filter over what the indexes carry: each of these parameters that the query has must be met by the attribute of its
- * name. `tag` is met by one of the tags, `created_from` and `created_to` by the text of `created_at`.
+ * A filter on the attributes of an index: each of these parameters that the query has must match the attribute of its
+ * name. `tag` matches if one of the tags does.
  */
 export function matching(query: Query, names: readonly string[]): Pick<PageRequest, "keep"> {
   const wanted = names.flatMap((name) => {
@@ -71,17 +71,17 @@ export function matching(query: Query, names: readonly string[]): Pick<PageReque
       wanted.every(({ attribute, words }) => {
         const value = entry[attribute];
         if (Array.isArray(value)) return value.some((each) => words.includes(String(each).normalize("NFC")));
-        // What is not there is no text: the word "null" finds nothing but itself. The words are normalised; what was
-        // stored before that rule need not be.
+        // A missing attribute is not a string, so the value "null" matches only itself. Parameters are normalised;
+        // values that were stored before that rule may not be.
         return typeof value === "string" && words.includes(value.normalize("NFC"));
       }),
   };
 }
 
-/** Parameters that indexes carry under another name. */
+/** Parameters whose attribute has another name. */
 const otherNames: Readonly<Record<string, string>> = { tag: "tags", event_type: "type" };
 
-/** Free texts may hold commas themselves: they are one word. */
+/** Free text may contain commas, so these parameters are a single value. */
 const free = new Set(["external_id", "provider_reference", "group_id", "platform_login", "tag", "email"]);
 
 function literal(name: string, words: readonly string[], query: Query): readonly string[] {
@@ -89,8 +89,8 @@ function literal(name: string, words: readonly string[], query: Query): readonly
 }
 
 /**
- * A filter over a moment that an item carries as text, for lists that are not sorted by it. What has no such moment is
- * in no range.
+ * A filter on a timestamp that an item stores as text, for lists that are not sorted by it. An item without the
+ * timestamp is outside every range.
  */
 export function inRange(query: Query, moment: Moment): Pick<PageRequest, "keep"> {
   const [from, to] = [query[`${moment}_from`], query[`${moment}_to`]];
@@ -111,8 +111,8 @@ const momentFields: Readonly<Record<Moment, string>> = {
 };
 
 /**
- * What page a list of resources asks for: newest first unless `sort` says otherwise, within `created_from` and
- * `created_to`, filtered by these parameters.
+ * The page that a list request asks for: newest first unless `sort` is set, within `created_from` and `created_to`,
+ * filtered by these parameters.
  * @throws HttpProblem `invalid_cursor`
  */
 export function resourcePage(place: ListPlace, filters: readonly string[]): PageRequest {
@@ -120,7 +120,7 @@ export function resourcePage(place: ListPlace, filters: readonly string[]): Page
   return { ...pageRequest(place, "-created_at"), ...boundsBy(query, "created"), ...matching(query, filters) };
 }
 
-/** Both filters at once. */
+/** A filter that passes what both filters pass. */
 export function and(a: Pick<PageRequest, "keep">, b: Pick<PageRequest, "keep">): Pick<PageRequest, "keep"> {
   const [first, second] = [a.keep, b.keep];
   if (first === undefined || second === undefined) return first === undefined ? b : a;

@@ -3,18 +3,18 @@ import type { ProblemCode } from "../schema/problem.ts";
 import { headerValues } from "./body.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** Headers with one value (RFC 9110 5.3): of two, the service would act on one and a proxy before it on the other. */
+/** Headers with one value (RFC 9110 5.3): of two values, a proxy might act on one and the service on the other. */
 const single = ["Authorization", "Content-Type"] as const;
 
 /**
- * Headers that name another method than the request line. A gateway that honours one carries out another request than
- * the one that a firewall in front of it judged; no client needs any of them.
+ * Headers that override the method of the request line. A gateway that honours one executes another request than the
+ * one that a firewall checked; no client needs them.
  */
 const overrides = ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"] as const;
 
 /**
- * Checks the headers of any request, before they are read.
- * @throws HttpProblem `invalid_parameter`, naming the header that is not accepted
+ * Checks the headers of a request before they are used.
+ * @throws HttpProblem `invalid_parameter`, naming the header
  */
 export function checkHeaders(event: APIGatewayProxyEvent): void {
   for (const name of single) if (headerValues(event, name).length > 1) throw repeatedHeader("invalid_parameter", name);
@@ -25,7 +25,7 @@ export function checkHeaders(event: APIGatewayProxyEvent): void {
   }
 }
 
-/** The problem of a header that has one value and was sent with several. */
+/** The problem for a single-value header that was sent more than once. */
 export function repeatedHeader(code: "invalid_parameter" | "idempotency_key_invalid", header: string): HttpProblem {
   return headerProblem(code, header, "repeated", "is given more than once");
 }

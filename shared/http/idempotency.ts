@@ -6,13 +6,13 @@ import { headerOf, headerValues } from "./body.ts";
 import { repeatedHeader } from "./headers.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** How the stored answer of an endpoint that shows a secret is sealed, by the key that the caller sent. */
+/** How the stored answer of an endpoint that shows a secret is encrypted, derived from the caller's Idempotency-Key. */
 export type SealingOf = (key: string, scope: IdempotencyScope) => Sealing;
 
 /**
- * The idempotency scope of a request, or undefined without the header. The key is taken quoted
- * (draft-ietf-httpapi-idempotency-key) or bare, and only its hash is kept. The fingerprint is over method, path and the
- * bytes of the body: any difference is another request. With `sealingOf` the stored answer is sealed.
+ * The idempotency scope of a request, or undefined without the header. The key may be quoted
+ * (draft-ietf-httpapi-idempotency-key) or bare; only its hash is stored. The fingerprint covers method, path and the
+ * bytes of the body: any difference makes it another request. With `sealingOf`, the stored answer is encrypted.
  * @throws HttpProblem `idempotency_key_invalid`
  */
 export function idempotencyScope(
@@ -23,7 +23,7 @@ export function idempotencyScope(
 ): IdempotencyScope | undefined {
   const given = headerOf(event, "Idempotency-Key");
   if (given === undefined) return undefined;
-  // With two keys a retry that meets another order of them would be another request.
+  // With two keys, a retry that sends them in another order would be another request.
   if (headerValues(event, "Idempotency-Key").length > 1) {
     throw repeatedHeader("idempotency_key_invalid", "Idempotency-Key");
   }

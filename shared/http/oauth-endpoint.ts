@@ -7,7 +7,7 @@ import type { Handler } from "./endpoint.ts";
 import { type OAuthParameters, readOAuthParameters } from "./oauth-parameters.ts";
 import { open } from "./open.ts";
 
-/** What an OAuth endpoint reads of a request: it knows its own forms of parameters, credentials and errors. */
+/** What an OAuth endpoint reads of a request: it has its own format of parameters, credentials and errors. */
 export interface RawOAuthRequest {
   readonly authorization: string | undefined;
   readonly parameters: OAuthParameters["parameters"];
@@ -18,7 +18,7 @@ export interface RawOAuthRequest {
   readonly request_id: string;
 }
 
-/** What it answers: JSON, or an empty body. */
+/** The answer of an OAuth endpoint: JSON, or an empty body. */
 export interface RawOAuthAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,8 +26,8 @@ export interface RawOAuthAnswer {
 }
 
 /**
- * An endpoint that clients call with their own credentials (RFC 6749 2.3). What cannot be answered now is answered by
- * `unavailable`, in the endpoint's own form.
+ * An endpoint that clients call with their own credentials (RFC 6749 2.3). `unavailable` makes the answer to a
+ * temporary failure, in the format of the endpoint.
  */
 export async function oauthEndpoint(
   row: ShippedRoute,

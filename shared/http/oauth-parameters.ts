@@ -6,16 +6,16 @@ import { checkHeaders } from "./headers.ts";
 import { HttpProblem } from "./problem.ts";
 import { scanJson } from "./strict-json.ts";
 
-/** The parameters of a request to an OAuth endpoint, and why they cannot be read; without a fault they are complete. */
+/** The parameters of a request to an OAuth endpoint, or the fault that prevents reading them. */
 export interface OAuthParameters {
   readonly parameters: ReadonlyMap<string, string>;
-  /** 413 for a body above the bound, 400 for any other fault: RFC 6749 5.2 has no 415. */
+  /** 413 for a body above its size limit, 400 for any other fault: RFC 6749 5.2 has no 415. */
   readonly fault: { readonly status: 400 | 413; readonly detail: string } | undefined;
 }
 
 /**
- * Reads the parameters of a request to an OAuth endpoint. A form is the way of the standard (RFC 6749 4.4.2), JSON is
- * our extension. The client is not authenticated yet, so the size is checked before anything is decoded or parsed.
+ * Reads the parameters of a request to an OAuth endpoint. A form is the standard (RFC 6749 4.4.2), JSON is an
+ * extension. The client is not authenticated yet, so the size is checked before the body is decoded or parsed.
  */
 export function readOAuthParameters(event: APIGatewayProxyEvent): OAuthParameters {
   try {
@@ -52,7 +52,7 @@ function formParameters(body: string): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** The scanner finds a repeated member, of which the parser would keep the last. */
+/** Parameters of a JSON body. The scanner refuses a repeated member, of which the parser would keep the last. */
 function jsonParameters(body: string): ReadonlyMap<string, string> {
   scanJson(body);
   const parameters = new Map<string, string>();

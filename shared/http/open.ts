@@ -3,7 +3,7 @@ import { endpoint, type Handler } from "./endpoint.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { notModified } from "./reply.ts";
 
-/** An endpoint without a caller: health, the published documents and the token endpoint. */
+/** An endpoint without an authorizer: health, published documents and the OAuth endpoints. */
 export function open(row: ShippedRoute, work: (exchange: Exchange) => Promise<Answer>): Handler {
   return endpoint(row, [], async (exchange) => notModified(exchange.event, await work(exchange)));
 }

@@ -19,7 +19,7 @@ import { matchesVersion, notModified, type ResourceBody, resourceReply } from ".
 import { refusalAnswer } from "./response.ts";
 import { warmedUp } from "./warm-up.ts";
 
-/** An endpoint that reads one resource: `work` returns what to show, or undefined when there is nothing (404). */
+/** An endpoint that reads one resource: `work` returns its representation, or undefined if it does not exist (404). */
 export function read<R extends ShippedRoute>(
   row: R,
   work: (request: Request<R>) => Promise<object | undefined>,
@@ -34,8 +34,8 @@ export function read<R extends ShippedRoute>(
 }
 
 /**
- * An endpoint that reads a page: `work` returns the ready answer, or undefined when what the list belongs to is not
- * there (404).
+ * An endpoint that reads a page: `work` returns the answer, or undefined if the owner of the list does not exist
+ * (404).
  */
 export function list<R extends ShippedRoute>(
   row: R,
@@ -51,10 +51,10 @@ export function list<R extends ShippedRoute>(
 }
 
 /**
- * An endpoint that changes something: `decide` loads and decides, and may run several times; its changes, events and
- * stored answer are committed in one transaction. `show` is what the caller sees of the result. An endpoint that shows
- * a secret is made by `secretCommand`, which names `sealingOf`. `afterCommit` wakes who waits for the change, in all
- * the time that the function has; it may be cut off, so what it does must be found undone by a sweep.
+ * An endpoint that changes state: `decide` loads and decides, and may run several times; its changes, events and stored
+ * answer are committed in one transaction. `show` makes the representation of the result. For an endpoint that shows a
+ * secret use `secretCommand`, which passes `sealingOf`. `afterCommit` runs follow-up work in the remaining time of the
+ * function; it may be cut off, so a sweep must be able to complete its work.
  */
 export function command<R extends ShippedRoute, T>(
   row: R,
@@ -105,7 +105,7 @@ export function command<R extends ShippedRoute, T>(
 
 type AfterCommit<T> = (result: T, remainingMs: () => number) => Promise<void>;
 
-/** The change is made, so its answer is given whatever comes of what follows it. */
+/** Runs the work after a commit. Its failure does not change the answer, because the change is committed. */
 async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: AfterCommit<T>): Promise<void> {
   if (afterCommit === undefined) return;
   const work = () => afterCommit(result, () => lambda.getRemainingTimeInMillis());
@@ -114,22 +114,22 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
   });
 }
 
-/** What the handler of an ingestion sees besides: for whom it decides, and how long it may. */
+/** What the handler of an ingestion receives in addition: contexts for its decisions, and its time limits. */
 export interface IngestRequest<R extends ShippedRoute> extends Request<R> {
   readonly newContext: () => Context;
   /**
-   * Does what is made of many parts in all the time that the function has, beyond the budget of other requests. The
-   * answer tells which parts there was no time for.
+   * Runs work that consists of many parts in the whole time of the function, beyond the budget of other requests. The
+   * answer names the parts for which there was no time.
    */
   readonly inFullTime: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Milliseconds left until the function is ended. */
+  /** Milliseconds until Lambda ends the function. */
   readonly remainingMs: () => number;
 }
 
 /**
- * An endpoint that takes in what names its own parts: each of them is applied once however often it is sent, in a
- * transaction of its own, and the answer tells what became of each. So it takes no Idempotency-Key. `work` returns what
- * to show, or undefined when what the path names is not there (404).
+ * An endpoint that ingests numbered or named parts: each part is applied once, however often it is sent, in its own
+ * transaction, and the answer has the result of each. So it takes no Idempotency-Key. `work` returns the
+ * representation of the result, or undefined if the resource of the path does not exist (404).
  */
 export function ingest<R extends ShippedRoute>(
   row: R,

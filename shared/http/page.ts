@@ -8,7 +8,7 @@ import { HttpProblem } from "./problem.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** Where a list is asked for: its path with the version, its query, and the order of the page's members. */
+/** The address of a list: its path with the version, its query, and the order of the page's members. */
 export interface ListPlace {
   readonly path: string;
   readonly query: Query;
@@ -16,7 +16,7 @@ export interface ListPlace {
 }
 
 /**
- * What page a request asks for. `sort` begins with a hyphen for descending; without it the list's own default counts.
+ * The page that a request asks for. `sort` starts with a hyphen for descending order; its default depends on the list.
  * @throws HttpProblem `invalid_cursor`
  */
 export function pageRequest({ path, query }: Omit<ListPlace, "order">, defaultSort: string): PageRequest {
@@ -37,13 +37,13 @@ function knownCursor(text: string, fingerprint: string): Cursor {
 }
 
 /**
- * A page as the API shows it: the items, links that carry every filter, and the same links in a Link header (RFC 8288).
- * One that is larger than an answer may be ends earlier, and its link goes on from there.
+ * The answer for a page: the items, links that include every filter, and the same links in a Link header (RFC 8288).
+ * A page that exceeds the maximum size of an answer is shortened, and its link continues from there.
  */
 export function pageReply<T>(place: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
   const reply = wholeReply(place, page, show);
   const { max_bytes } = limits.page;
-  // A unit of text is at most three bytes, escaped or in UTF-8: nearly every page is known to fit without a look.
+  // A UTF-16 unit takes at most three bytes, escaped or in UTF-8, so nearly every page is known to fit unmeasured.
   if (reply.body.length * 3 <= max_bytes || payloadBytes(reply.body) <= max_bytes) return reply;
   const { data } = JSON.parse(reply.body) as { readonly data: readonly unknown[] };
   const sizes = data.map((each) => payloadBytes(JSON.stringify(each)));
@@ -55,7 +55,7 @@ function payloadBytes(body: string): number {
   return Buffer.byteLength(JSON.stringify(body));
 }
 
-/** How many of the first items fit, at least one: no item of the table is larger than an answer may be. */
+/** How many of the first items fit, at least one: no item of the table exceeds the maximum size of an answer. */
 function fitting(sizes: readonly number[]): number {
   let bytes = 0;
   const tooMany = sizes.findIndex((size) => {

@@ -7,7 +7,7 @@ export type ProblemEntry =
   | { readonly parameter: string; readonly code: string; readonly detail: string }
   | { readonly header: string; readonly code: string; readonly detail: string };
 
-/** What a problem says beside its code. `extra` are extension members, `headers` go on the reply. */
+/** What a problem has in addition to its code. `extra` are extension members, `headers` are headers of the reply. */
 export interface ProblemDetails {
   readonly errors?: readonly ProblemEntry[];
   readonly extra?: Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface ProblemDetails {
   readonly status?: number;
 }
 
-/** A request that ends in a problem document (RFC 9457). Its text is for the caller; internals never go in here. */
+/** An error that is answered with a problem document (RFC 9457). Its text is for the caller: no internals. */
 export class HttpProblem extends Error {
   readonly code: ProblemCode;
   readonly details: ProblemDetails;
@@ -28,7 +28,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** The problem that a refused decision is. */
+/** The problem for a refused decision. */
 export function refused({ code, detail, errors, extra, status }: Refusal): HttpProblem {
   return new HttpProblem(code, detail, {
     ...(errors === undefined ? {} : { errors }),
@@ -37,7 +37,7 @@ export function refused({ code, detail, errors, extra, status }: Refusal): HttpP
   });
 }
 
-/** The problem document of a code, as an object in the order that it is shown. */
+/** The problem document of a code, with its members in published order. */
 export function problemDocument(
   code: ProblemCode,
   detail: string,

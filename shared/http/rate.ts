@@ -1,7 +1,7 @@
 import type { Exchange } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** @throws HttpProblem `rate_limit_exceeded` when the counter refused this request */
+/** @throws HttpProblem `rate_limit_exceeded` when the rate counter refuses the request */
 export async function requireRate(exchange: Exchange): Promise<void> {
   const verdict = await exchange.verdict;
   if (verdict === undefined || verdict.allowed) return;
@@ -11,7 +11,7 @@ export async function requireRate(exchange: Exchange): Promise<void> {
   });
 }
 
-/** The three rate headers of an answer; none when the request was not counted. */
+/** The three rate headers of an answer; empty if the request was not counted. */
 export async function rateHeaders(exchange: Exchange): Promise<Record<string, string>> {
   const verdict = await exchange.verdict;
   if (verdict === undefined) return {};

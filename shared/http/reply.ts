@@ -3,24 +3,24 @@ import { sha256 } from "../runtime/digest.ts";
 import type { Reply } from "../table/store.ts";
 import { headerOf } from "./body.ts";
 
-/** A resource as it is shown: its links are absolute. */
+/** The representation of a resource; its links are absolute. */
 export interface ResourceBody {
   readonly object?: string;
   readonly version?: number;
   readonly _links?: Readonly<Record<string, { readonly href: string }>>;
 }
 
-/** Resources with fields that move without a write of the resource itself, so that the version alone would lie. */
+/** Types of resources with computed fields, which can change without a new version of the resource. */
 const computed = new Set(["application", "client", "account", "feed_source", "position", "symbol", "webhook_endpoint"]);
 
-/** Strong entity tag (RFC 9110 8.8.3): the version, and a hash of the body where the body can change without it. */
+/** Strong entity tag (RFC 9110 8.8.3): the version, and for computed fields also a hash of the body. */
 export function entityTag(body: ResourceBody, text: string): string | undefined {
   if (body.version === undefined) return undefined;
   if (!computed.has(body.object ?? "")) return `"${body.version}"`;
   return `"${body.version}-${sha256(text).slice(0, 8)}"`;
 }
 
-/** The reply that shows a resource, with its entity tag and, when it was just made, its address. */
+/** The reply with a resource: its entity tag and, if it was created, its Location. */
 export function resourceReply(status: number, body: ResourceBody): Reply {
   const text = JSON.stringify(body);
   const tag = entityTag(body, text);
@@ -36,10 +36,10 @@ export function resourceReply(status: number, body: ResourceBody): Reply {
   };
 }
 
-/** Headers that a 304 has from the answer whose place it takes (RFC 9110 15.4.5). */
+/** Headers that a 304 keeps of the answer that it replaces (RFC 9110 15.4.5). */
 const keptWithoutBody = new Set(["Cache-Control", "Content-Location", "ETag", "Expires", "Vary"]);
 
-/** The answer, or 304 without a body when the caller has it already (RFC 9110 13.1.2). */
+/** The answer, or 304 without a body if If-None-Match matches its entity tag (RFC 9110 13.1.2). */
 export function notModified(event: APIGatewayProxyEvent, answer: Reply): Reply {
   const wanted = headerOf(event, "If-None-Match");
   const tag = answer.headers["ETag"];
@@ -48,14 +48,14 @@ export function notModified(event: APIGatewayProxyEvent, answer: Reply): Reply {
   return { status: 304, headers: Object.fromEntries(kept), body: "" };
 }
 
-/** Whether an If-None-Match names this tag; weak comparison (RFC 9110 13.1.2). */
+/** Whether an If-None-Match matches this tag; weak comparison (RFC 9110 13.1.2). */
 export function noneMatch(header: string, tag: string): boolean {
   const opaque = (each: string) => each.replace(/^W\//, "");
   return header.trim() === "*" || tags(header).some((each) => opaque(each) === opaque(tag));
 }
 
 /**
- * Whether an If-Match allows this version; strong comparison (RFC 9110 13.1.1), the version part of the tag decides.
+ * Whether an If-Match matches this version; strong comparison (RFC 9110 13.1.1) of the version part of the tag.
  */
 export function matchesVersion(header: string, version: number): boolean {
   return (

@@ -11,8 +11,8 @@ import { HttpProblem, type ProblemDetails, problemDocument } from "./problem.ts"
 import { rateHeaders } from "./rate.ts";
 
 /**
- * The answer of a failed request. An unexpected error is logged by name and answered as a plain 500, or as a
- * 503 if it is temporary. Neither says whether the request was carried out: its answer may have been lost.
+ * The answer to a failed request. An unexpected error is logged by name and answered with a plain 500, or with 503 if
+ * it is temporary. Neither says whether the request was carried out, because the answer of the table may be lost.
  */
 export function problemAnswer(exchange: Exchange, error: unknown): Answer {
   if (error instanceof HttpProblem) return problem(exchange, error.code, error.message, error.details);
@@ -26,8 +26,8 @@ export function problemAnswer(exchange: Exchange, error: unknown): Answer {
 
 const unknownOutcome = "The request may or may not have been carried out. Retry it with the same Idempotency-Key.";
 
-/** Refusals that pass by themselves, with the seconds after which the same request may be sent again. */
-const passing: Readonly<Partial<Record<Refusal["code"], number>>> = {
+/** Temporary refusals, with the seconds after which to retry. */
+const temporary: Readonly<Partial<Record<Refusal["code"], number>>> = {
   leverage_change_in_progress: 1,
   liquidation_in_progress: 1,
   metrics_stale: 5,
@@ -35,8 +35,8 @@ const passing: Readonly<Partial<Record<Refusal["code"], number>>> = {
 };
 
 /**
- * The answer of a refused decision; a business refusal is stored under the caller's key, a fault of the request is not,
- * nor what passes by itself: the same key may come again then.
+ * The answer to a refused decision. A business refusal is stored under the caller's Idempotency-Key. An invalid request
+ * and a temporary refusal are not, so that the caller can retry with the same key.
  */
 export function refusalAnswer(
   exchange: Exchange,
@@ -44,7 +44,7 @@ export function refusalAnswer(
 ): { readonly reply: Answer; readonly stored: boolean } {
   const status = refusal.status ?? problemKind(refusal.code).status;
   const fault = refusal.code === "validation_failed" || refusal.code === "immutable_field";
-  const seconds = passing[refusal.code];
+  const seconds = temporary[refusal.code];
   const again = seconds === undefined ? {} : { headers: { "Retry-After": String(seconds) } };
   return {
     reply: problem(exchange, refusal.code, refusal.detail, { ...refusal, ...again }),
@@ -72,7 +72,7 @@ function problem(
 }
 
 /**
- * The reply of the function: the answer with the headers that every answer has. Writes the one log line of the request.
+ * The reply of the function: the answer with the common headers. Writes the log line of the request.
  */
 export async function finish(exchange: Exchange, answer: Answer): Promise<APIGatewayProxyResult> {
   const correlation = headerOf(exchange.event, "X-Correlation-Id");

@@ -9,8 +9,9 @@ import { command } from "./operations.ts";
 const purpose = "stored-reply";
 
 /**
- * A command whose answer shows a secret once. Its record under an Idempotency-Key is sealed with a key derived from the
- * service key and the raw Idempotency-Key, of which only the hash is stored: whoever reads the table cannot open it.
+ * A command whose answer shows a secret once. Its record under an Idempotency-Key is encrypted with a key derived from
+ * the service key and the raw Idempotency-Key. Only the hash of the latter is stored, so a reader of the table cannot
+ * decrypt the record.
  */
 export function secretCommand<R extends ShippedRoute & { readonly secret: true }, T>(
   row: R,

@@ -3,11 +3,11 @@ import { clipped } from "../text.ts";
 import { HttpProblem } from "./problem.ts";
 
 /**
- * Reads a JSON text strictly before it is parsed: no duplicate member (RFC 8259 4 leaves them open and parsers differ),
- * no `__proto__`, no lone surrogate, at most 32 levels, an object at the top. Returns the source text of every number
- * that is a member of the top object, because a parsed number has lost its digits. With `halves` a lone surrogate is
- * let through: RFC 8259 8.2 allows it, and text of a feed is cleaned where it is read.
- * @throws HttpProblem `malformed_json` or `duplicate_key`, naming the place
+ * Checks a JSON text strictly before it is parsed: no duplicate members (RFC 8259 4 leaves their meaning open and
+ * parsers differ), no `__proto__`, no lone surrogates, at most 32 levels, an object at the top. Returns the source text
+ * of every number that is a member of the top object, because parsing loses digits. With `halves`, lone surrogates are
+ * accepted: RFC 8259 8.2 allows them, and text of a feed is cleaned where it is read.
+ * @throws HttpProblem `malformed_json` or `duplicate_key`, naming the position
  */
 export function scanJson(text: string, { halves = false } = {}): ReadonlyMap<string, string> {
   const scanner: Scanner = { text, at: 0, numbers: new Map(), halves };

@@ -6,12 +6,13 @@ import { clipped } from "../text.ts";
 import { HttpProblem, type ProblemEntry } from "./problem.ts";
 import { escapePointer } from "./strict-json.ts";
 
-/** Issues keep what they are about: without it a wrong type cannot be told from a missing value. */
+/** Issues include their input, to distinguish a wrong type from a missing value. */
 const withInput = { reportInput: true } as const;
 
 /**
- * A value checked against the schema of its row; every fault is reported at once.
- * @throws HttpProblem `validation_failed`, or `immutable_field` when that is all that is wrong
+ * Checks a body against the schema of its row and reports every fault at once.
+ * @returns the parsed value
+ * @throws HttpProblem `validation_failed`, or `immutable_field` if every fault is one
  */
 export function validBody(schema: $ZodType, body: unknown, immutable: ReadonlySet<string>): unknown {
   const result = safeParse(schema, body, withInput);
@@ -21,12 +22,12 @@ export function validBody(schema: $ZodType, body: unknown, immutable: ReadonlySe
   throw new HttpProblem(code, failedFields(errors.length), { errors: errors.slice(0, limits.body.max_errors) });
 }
 
-/** A value that is what its schema asks for, or everything that is wrong with it, each fault below `pointer`. */
+/** A value that conforms to its schema, or its faults with JSON Pointers. */
 export type CheckedValue =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly errors: readonly FieldError[] };
 
-/** Checks a part of a body by itself. */
+/** Checks a part of a body; the pointers of its faults start with `pointer`. */
 export function checkedValue(schema: $ZodType, value: unknown, pointer: string): CheckedValue {
   const result = safeParse(schema, value, withInput);
   if (result.success) return { ok: true, value: result.data };
@@ -47,14 +48,18 @@ function bodyErrors(issue: $ZodIssue, immutable: ReadonlySet<string>, root = "#"
   return [{ pointer: base, ...explain(issue) }];
 }
 
-/** The query of a request checked against the schema of its row. A typo must not silently return everything. */
+/**
+ * Checks the query of a request against the schema of its row. Unknown parameters are refused: a typo in a filter must
+ * not return everything.
+ * @throws HttpProblem `unknown_parameter`, `invalid_parameter`
+ */
 export function validQuery(
   schema: $ZodType | undefined,
   query: Readonly<Record<string, readonly string[] | undefined>> | null,
 ): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, values] of Object.entries(query ?? {})) {
-    // Set as a member it would vanish, and what is not known would be passed over.
+    // Assigned as a member, this name would vanish and the unknown parameter would be ignored.
     if (name === "__proto__") throw unknownParameters([name]);
     if ((values?.length ?? 0) > 1) throw badParameters([parameterError(name, "repeated", "is given more than once")]);
     given[name] = values?.[0] ?? "";
@@ -110,7 +115,7 @@ function explain(issue: $ZodIssue): { code: string; detail: string } {
   }
 }
 
-/** Each rule of a schema says what it asks for; what the library says where none does is for nobody. */
+/** The message of a rule of our schemas, which starts with "must"; messages of the library are not shown. */
 function ruleText(message = ""): string {
   return message.startsWith("must ") ? message : "is not valid";
 }

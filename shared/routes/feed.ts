@@ -13,7 +13,7 @@ import {
 import { page } from "../schema/fields.ts";
 import { route } from "./route.ts";
 
-/** What applying an item may announce. */
+/** Events that applying an item may write. */
 const itemEvents = [
   "trade.opened",
   "trade.closed",

@@ -9,8 +9,8 @@ export const stages = ["sandbox", "production"] as const;
 export type Stage = (typeof stages)[number];
 
 /**
- * What the function of a row may do in the main table. The stacks turn each into exactly one IAM action, so a row
- * names what its handler uses and nothing more: `read` BatchGetItem, `query` Query on the base table, `query:<index>`
+ * Permissions of the function of a row on the main table. The stacks turn each into exactly one IAM action, so a row
+ * lists what its handler uses and nothing more: `read` BatchGetItem, `query` Query on the base table, `query:<index>`
  * Query on one index, `put`, `update`, `delete` and `check` the four members of a transaction. `read:quotes` and
  * `put:quotes` are BatchGetItem and PutItem on quotes and on the pulses of their sources, in the volatile table.
  */
@@ -28,7 +28,7 @@ export type Grant =
   | "read:quotes"
   | "put:quotes";
 
-/** Secrets that functions can be let read: the key pair of the tokens, and the key that others are derived from. */
+/** Secrets that a row can grant: the key pair that signs tokens, and the key that others are derived from. */
 export type SecretName = "signing_key" | "service_key";
 
 /** Partitions that belong to no tenant: applications by client id, and public keys. */
@@ -54,53 +54,53 @@ export interface Route {
   readonly file: string;
   /** `token`: behind the authorizer. `none`: open. */
   readonly auth: "token" | "none";
-  /** Scope that the token must hold; null when any token will do. */
+  /** Scope that the token must hold; null if any token is accepted. */
   readonly scope: Scope | null;
-  /** Scopes that the handler asks for besides, each for some of what can be asked of it. */
+  /** Further scopes that the handler requires for some requests. */
   readonly further_scopes?: readonly Scope[];
   /**
-   * Which limit a request counts against; `none` counts nothing. `token`: counted by the endpoint itself, per client
-   * and address, because the caller is known only then.
+   * Rate limit that a request counts against; `none`: not counted. `token`: counted by the endpoint itself, per client
+   * and address, because the caller is not known before.
    */
   readonly rate: "standard" | "quotes" | "feed" | "feed_quotes" | "token" | "none";
   readonly grants: readonly Grant[];
-  /** Partitions without a tenant that a grant reaches as well. */
+  /** Partitions without a tenant that a grant includes. */
   readonly globals?: Readonly<Partial<Record<"read" | "query" | "put", readonly GlobalPartition[]>>>;
-  /** Of the partitions of tenants the grants reach those of these kinds only; without it, all. */
+  /** Kinds of tenant partitions that the grants include; all if undefined. */
   readonly within?: readonly ("applications" | "families")[];
-  /** The grants reach no partition of a tenant, only the global ones. */
+  /** The grants include no partition of a tenant, only global ones. */
   readonly tenantless?: true;
   /** Secrets that the function may read. */
   readonly secrets?: readonly SecretName[];
   /**
-   * The answer shows a secret that nobody can read again. Its record under an Idempotency-Key is sealed, so the row
-   * also names `service_key` in `secrets` and its handler is a `secretCommand`.
+   * The answer shows a secret that cannot be read again. Its record under an Idempotency-Key is encrypted, so the row
+   * also lists `service_key` in `secrets` and its handler is a `secretCommand`.
    */
   readonly secret?: true;
   /**
-   * What is sent names its own parts, each of which is applied once: a repetition changes nothing, and an
-   * Idempotency-Key is neither taken nor needed.
+   * The request identifies its own parts, each of which is applied once: repeating it changes nothing, and an
+   * Idempotency-Key is neither accepted nor needed.
    */
   readonly named?: true;
-  /** Text in the body is another system's and cleaned where it is read: nothing in it may hold up the rest. */
+  /** Text of the body comes from another system and is cleaned where it is read, so that it cannot block the rest. */
   readonly cleaned?: true;
-  /** It computes for seconds and gets a whole processor for it. */
+  /** The function computes for seconds and gets memory for a whole processor. */
   readonly computes?: true;
   /** Queues of deliveries that the function sends to. */
   readonly queues?: readonly "deliver"[];
   readonly query?: $ZodType;
   readonly body?: $ZodType;
-  /** The body may be left out; then it is read as an object without members. */
+  /** The body may be omitted; it is then read as an empty object. */
   readonly body_optional?: true;
   /** How the body travels, `json` if undefined. A merge patch (RFC 7396) is also accepted as application/json. */
   readonly media?: "json" | "merge_patch" | "form_or_json";
   readonly reply: $ZodType;
   readonly status: 200 | 201 | 202;
-  /** Example of the body, tried by the tests and shown in the OpenAPI document. */
+  /** Example of the body, sent by the tests and shown in the OpenAPI document. */
   readonly example?: unknown;
-  /** Codes that the handler itself may refuse with, beside those every row has. */
+  /** Codes that the handler may refuse with, in addition to those of every row. */
   readonly refusals: readonly ProblemCode[];
-  /** Codes that it refuses with as 409 although their own status is another: the state is wrong, not the request. */
+  /** Codes that the handler refuses with as 409 instead of their own status, because a state causes the refusal. */
   readonly conflicts?: readonly ProblemCode[];
   /** Events that a commit of this endpoint may write. */
   readonly emits: readonly EventType[];
@@ -108,8 +108,8 @@ export interface Route {
 }
 
 /**
- * What a function has of its row at run time; the rest is for the stacks and the description of the API and is not
- * shipped. The pipeline reads a row by this type, so it cannot read what is not there.
+ * The members of a row that its function has at run time; the others are for the stacks and the description of the API
+ * and are not shipped. The pipeline reads a row by this type, so it cannot read a member that is not shipped.
  */
 export type ShippedRoute = Pick<
   Route,
@@ -129,7 +129,7 @@ export type ShippedRoute = Pick<
   | "status"
 >;
 
-/** What most rows have in common. */
+/** Defaults of the members that most rows have in common. */
 const defaults = {
   auth: "token",
   rate: "standard",

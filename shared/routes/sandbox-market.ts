@@ -11,7 +11,7 @@ import {
 import { Trade } from "../schema/trade.ts";
 import { route } from "./route.ts";
 
-/** What an opening or a close may announce, with what follows for the margin of the account. */
+/** Events that opening or closing a trade may write, including effects on the margin of the account. */
 const tradeEvents = [
   "trade.opened",
   "trade.closed",
@@ -22,10 +22,10 @@ const tradeEvents = [
   "transaction.updated",
 ] as const;
 
-/** What a price may announce. */
+/** Events that a price may write. */
 const priceEvents = [...tradeEvents, "stop.out"] as const;
 
-/** What a price needs to act on all that waits for it. */
+/** Grants for applying a price to orders, positions and margins. */
 const actingGrants = [
   "read",
   "query",

@@ -9,7 +9,7 @@ import {
 } from "../schema/transaction.ts";
 import { route } from "./route.ts";
 
-/** What a new transaction of either kind may be refused for. */
+/** Refusals of a new transaction of either kind. */
 const entryRefusals = [
   "account_not_found",
   "account_disabled",
