@@ -30,7 +30,7 @@ function signed(more: object): string {
 }
 
 describe("an access token", () => {
-  it("is taken without critical extensions", () => {
+  it("is accepted without critical extensions", () => {
     expect(peekToken(signed({}))).toMatchObject({ kid: "key_1", tenant: claims.tenant });
     expect(verifyAccessToken(signed({}), pem, expected)).toEqual(claims);
   });

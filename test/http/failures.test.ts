@@ -62,7 +62,7 @@ describe("the pipeline", async () => {
     },
   );
 
-  it.each(named(onTable))("of %s answers 500 and tells nothing of the table when the table fails", async (_, row) => {
+  it.each(named(onTable))("of %s answers 500 without details of the table when the table fails", async (_, row) => {
     api.watched.interfere = ({ operation, tables }) =>
       operation === "UpdateItem" && tables.some((name) => name.endsWith("-volatile"))
         ? undefined
@@ -73,7 +73,7 @@ describe("the pipeline", async () => {
     expect(answer.text).not.toContain("canary");
   });
 
-  it("of every row answers 503 with Retry-After when the table cannot be asked", async () => {
+  it("of every row answers 503 with Retry-After when the table is unavailable", async () => {
     api.watched.interfere = () => ({ ...failure("InternalServerError", "canary of the table"), status: 500 });
     const answers = onTable.map((row) => api.call(caller, row.method, addressOf(row), parts(row)));
     for (const { status, headers, body, text } of await Promise.all(answers)) {
@@ -189,7 +189,7 @@ describe("the gateway of the template", () => {
       expect(await ask(row)).toMatchObject({ status, code });
     });
 
-    it("answers 500 when it fails itself", async () => {
+    it("answers 500 when the gateway itself fails", async () => {
       freshly(() => {
         host.clockReads = 1;
       });
@@ -206,7 +206,7 @@ describe("the gateway of the template", () => {
       expect(refused.headers.get("retry-after")).toBe("1");
     });
 
-    it("answers 503 with Retry-After while it cannot tell who asks, where that is asked", async () => {
+    it("answers 503 with Retry-After while it cannot authorize, if its row requires a token", async () => {
       freshly(() => {
         host.plans = [];
       });

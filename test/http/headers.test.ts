@@ -50,12 +50,12 @@ describe("a header that has one value", () => {
     expect(problemOf(headers)).toEqual({ code: "invalid_parameter", errors });
   });
 
-  it.each(twice)("is refused by the OAuth endpoints in their own form: %s in %o", (header, headers) => {
+  it.each(twice)("is refused by the OAuth endpoints in their own format: %s in %o", (header, headers) => {
     const { fault } = readOAuthParameters(eventWith(headers, "/oauth/token"));
     expect(fault).toEqual({ status: 400, detail: `The header ${header} is given more than once.` });
   });
 
-  it("is accepted once, beside lists that come in several lines", () => {
+  it("is accepted once, while a list header may be sent on several lines", () => {
     const lists = { Accept: ["text/html", "*/*"], "If-Match": ['"1"', '"2"'], "X-Forwarded-For": ["a", "b"] };
     expect(problemOf({ Authorization: "Bearer a", ...lists })).toBeUndefined();
   });

@@ -18,7 +18,7 @@ function scopeOf(key: string | undefined, body = "{}", application = "app_1") {
 const visible = fc.stringMatching(/^[\x21\x23-\x7e]{1,255}$/);
 
 describe("an Idempotency-Key", () => {
-  it("is not needed", () => {
+  it("is optional", () => {
     expect(scopeOf(undefined)).toBeUndefined();
   });
 

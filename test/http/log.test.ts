@@ -39,7 +39,7 @@ afterEach(() => {
 });
 
 describe("the log", () => {
-  it("lets nothing that is passed take the place of its own fields", () => {
+  it("does not let details replace its own fields", () => {
     const [entry] = written(() => log.info("true", { level: "ERROR", message: "false", service: "other", id: "a" }));
     expect(entry).toMatchObject({ level: "INFO", message: "true", service: "brokerage", id: "a" });
   });
@@ -50,7 +50,7 @@ describe("the log", () => {
     ["INFO", ["INFO", "WARN", "ERROR"]],
     ["SILENT", []],
     ["nonsense", ["INFO", "WARN", "ERROR"]],
-  ])("writes at the level %s what is at least as grave", (level, expected) => {
+  ])("writes at the level %s entries of that level and above", (level, expected) => {
     vi.stubEnv("LOG_LEVEL", level);
     const entries = written(() => {
       log.info("a");

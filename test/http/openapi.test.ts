@@ -66,7 +66,7 @@ describe("the OpenAPI document", () => {
     expect(committed).toBe(printOpenApi(buildOpenApi()));
   });
 
-  it("is a valid OpenAPI 3.0 document in the eyes of an outside validator, whole and for each stage", async () => {
+  it("is a valid OpenAPI 3.0 document according to an independent validator, whole and for each stage", async () => {
     for (const one of [document, ...stages.map((stage) => narrow(document, { stage }))]) {
       const validator = new Validator();
       const result = await validator.validate(asData(one));
@@ -82,7 +82,7 @@ describe("the OpenAPI document", () => {
     expect((await new Validator().validate(asData(broken))).valid).toBe(false);
   });
 
-  it("has only references that lead somewhere", () => {
+  it("has only references that resolve", () => {
     const dangling = referencesIn(document).filter((reference) => resolve(reference) === undefined);
     expect(dangling).toEqual([]);
   });
@@ -100,19 +100,19 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("tells of the refusals that come before any operation is known", () => {
+  it("describes the refusals that precede any operation", () => {
     for (const status of ["404", "405", "414"])
       expect(document.info["description"]).toMatch(RegExp(`answers? ${status}|${status} with`));
   });
 
-  it("offers every scope that an operation asks for, and no other", () => {
+  it("offers every scope that an operation requires, and no other", () => {
     const described = document.components.securitySchemes.oauth2.flows.clientCredentials.scopes;
     const asked = routes.flatMap(({ scope, further_scopes = [] }) => [scope, ...further_scopes]);
     expect(Object.keys(described)).toEqual(scopes.filter((scope) => asked.includes(scope)));
     expect(scopes.filter((scope) => !asked.includes(scope))).toEqual(["reports:read", "audit:read"]);
   });
 
-  it("shows every scope that a decision asks for beside that of the row", () => {
+  it("shows every scope that a decision requires in addition to that of the row", () => {
     const folder = new URL("../../shared/domain/", import.meta.url);
     const files = readdirSync(folder).filter((name) => name.endsWith(".ts"));
     const sources = files.map((name) => readFileSync(new URL(name, folder), "utf8")).join("\n");
@@ -123,7 +123,7 @@ describe("the OpenAPI document", () => {
     expect(scopes.filter((scope) => further.has(scope))).toEqual(named);
   });
 
-  it("speaks of currencies where it describes a conversion", () => {
+  it("describes a conversion in terms of currencies", () => {
     const { Conversion, ConversionRate, Position, Trade } = document.components.schemas as Record<string, JsonObject>;
     const held = [Position, Trade].map(
       (schema) => ((schema?.["properties"] ?? {}) as Record<string, JsonObject>)["conversion"],
@@ -200,7 +200,7 @@ describe.each(replies)("the example of an answer with %s", (name) => {
 describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))("%s in the document", (_, row) => {
   const operation = operationOf(row);
 
-  it("stands there with its id and its security", () => {
+  it("has its id and its security", () => {
     expect(operation?.operationId).toBe(operationIdOf(row));
     const open = row.path.startsWith("/oauth/") ? [{ client: [] }, {}] : [];
     const own = row.scope === null ? [] : [row.scope];

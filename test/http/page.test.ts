@@ -66,7 +66,7 @@ describe("a page", () => {
     }
   });
 
-  it("says the same in its Link header", () => {
+  it("has the same links in its Link header", () => {
     const { headers, links } = shown({ limit: "2" }, { next: onward, prev: back });
     expect(linkHeader(headers["Link"])).toEqual({
       first: links["first"]?.href,
@@ -75,7 +75,7 @@ describe("a page", () => {
     });
   });
 
-  it("leads by next and prev to where it says, and by self to itself", () => {
+  it("leads by next and prev to the pages around it, and by self to itself", () => {
     const { links } = shown({ limit: "2" }, { next: onward, prev: back });
     const follow = (relation: string) =>
       pageRequest(place(Object.fromEntries(new URL(links[relation]?.href ?? "").searchParams)), "-created_at");
@@ -98,7 +98,7 @@ describe("a page", () => {
 });
 
 describe("a request for a page", () => {
-  it("has 25 items in the list's own order unless it says otherwise", () => {
+  it("has 25 items in the list's default order", () => {
     expect(pageRequest(place(), "-created_at")).toEqual({ limit: 25, descending: true, cursor: undefined });
     expect(pageRequest(place({ sort: "created_at", limit: "7" }), "-created_at")).toMatchObject({
       limit: 7,

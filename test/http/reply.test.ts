@@ -10,7 +10,7 @@ import { inOrder, memberOrder } from "../../shared/schema/member-order.ts";
 process.env["PUBLIC_BASE_URL"] = "https://api.test.example/v2";
 
 describe("an entity tag", () => {
-  it("is the version, and for what is computed also a hash of the body", () => {
+  it("is the version, and for computed fields also a hash of the body", () => {
     expect(entityTag({ object: "transaction", version: 3 }, "{}")).toBe('"3"');
     expect(entityTag({ object: "account", version: 3 }, "{}")).toMatch(/^"3-[0-9a-f]{8}"$/);
     expect(entityTag({ object: "account", version: 3 }, "{}")).not.toBe(
@@ -63,7 +63,7 @@ describe("the reply of a resource", () => {
     _links: { self: { href: "https://api.test.example/v2/clients/cli_1" } },
   };
 
-  it("has its address when it was just made, and only then", () => {
+  it("has a Location if the resource was created, and only then", () => {
     expect(resourceReply(201, body).headers["Location"]).toBe("https://api.test.example/v2/clients/cli_1");
     expect(resourceReply(200, body).headers).not.toHaveProperty("Location");
   });
@@ -85,7 +85,7 @@ describe("the order of members", () => {
     any: { z: 1, m: { k: 1 } },
   };
 
-  it("is that of the schema, whatever order the members came in, also further inside", () => {
+  it("is that of the schema, at every depth, whatever order the members have", () => {
     const shuffled = (given: unknown): fc.Arbitrary<unknown> => {
       if (Array.isArray(given)) return fc.tuple(...given.map(shuffled));
       if (typeof given !== "object" || given === null) return fc.constant(given);
@@ -105,11 +105,11 @@ describe("the order of members", () => {
     );
   });
 
-  it("of what holds anything is left as it came", () => {
+  it("of a value of any type is kept", () => {
     expect(JSON.stringify(inOrder(memberOrder(schema), value, absolute))).toBe(JSON.stringify(value));
   });
 
-  it("shows nothing that the schema does not name, and leaves out what is not there", () => {
+  it("shows no member that the schema does not have, and omits missing ones", () => {
     const stored = { a: null, b: "1", tenant_id: "brk_1", map: { p: "1" }, list: [{ x: 1, y: 2, secret: 3 }] };
     expect(inOrder(memberOrder(schema), stored, absolute)).toEqual({
       a: null,
@@ -132,7 +132,7 @@ describe("the links of an answer", () => {
 });
 
 describe("a 304", () => {
-  it("has the headers for caches of the answer whose place it takes, and no other", () => {
+  it("has the caching headers of the answer that it replaces, and no other", () => {
     const kept = { ETag: '"3"', "Cache-Control": "public, max-age=300", Vary: "Accept-Encoding" };
     const answer = { status: 200, headers: { ...kept, "Content-Type": "application/json" }, body: "{}" };
     const event = { headers: { "If-None-Match": '"3"' }, multiValueHeaders: {} } as unknown as APIGatewayProxyEvent;

@@ -32,7 +32,7 @@ describe("a sealed text", () => {
     }
   });
 
-  it("looks different every time, also of an empty text", async () => {
+  it("is different every time, even for an empty text", async () => {
     const texts = await Promise.all(Array.from({ length: 50 }, () => seal("a", "", "item 1")));
     expect(new Set(texts).size).toBe(50);
     for (const text of texts) expect(await open("a", text, "item 1")).toBe("");

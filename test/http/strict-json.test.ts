@@ -179,7 +179,7 @@ describe("the strict reader", () => {
     expect(performance.now() - started).toBeLessThan(1000);
   });
 
-  it("says where the text goes wrong, and repeats nothing of it", () => {
+  it("names the position of the fault, and repeats nothing of the text", () => {
     const secret = "s3cret-value";
     try {
       scanJson(`{"a":"${secret}","a":2}`);

@@ -74,7 +74,7 @@ describe("text of a request", () => {
   );
   const looked = places.filter(([path]) => !elsewhere.test(path) && !ofFeed.test(path));
 
-  it("holds no control character and no half of a surrogate pair, wherever a row takes a string", () => {
+  it("holds no control character and no lone surrogate, wherever a row takes a string", () => {
     expect(looked.length).toBeGreaterThan(150);
     const accepting = looked.flatMap(([path, schema]) =>
       [...control, ...halves].flatMap((character) =>
@@ -141,7 +141,7 @@ describe("text that identifies", () => {
     ]);
   });
 
-  it("says which rule it broke", () => {
+  it("names the rule that it breaks", () => {
     expect(clientFaults({ external_id: "crm\u202e1" })).toEqual([
       {
         pointer: "#/external_id",
@@ -247,20 +247,20 @@ describe("text of a feed", () => {
     });
   });
 
-  it("is put aside item by item when nothing of a name is left", () => {
+  it("is set aside item by item when nothing of a name is left", () => {
     expect(read({ deal_id: "\u0000" })).toMatchObject({
       ok: false,
       refusal: { errors: [{ pointer: "#/data/deal_id", code: "too_small" }] },
     });
   });
 
-  it("may hold half a surrogate pair, which a request of people may not", () => {
+  it("may hold a lone surrogate, which other requests may not", () => {
     const text = '{"items":[{"data":{"deal_id":"\\ud800"}}]}';
     expect(() => scanJson(text)).toThrow(/surrogate/);
     expect(() => scanJson(text, { halves: true })).not.toThrow();
   });
 
-  it("is well formed in what is kept of an item that is put aside", () => {
+  it("is well formed in the record of an item that is set aside", () => {
     const { raw } = readFeedItem({ seq: "1", type: "ex\ud800", data: { "\udc00": ["\ud800x", 1, null] } });
     expect(raw).toEqual({ seq: "1", type: "ex\ufffd", data: { "\ufffd": ["\ufffdx", 1, null] } });
   });

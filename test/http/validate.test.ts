@@ -37,7 +37,7 @@ function bodyProblem(schema: $ZodType, body: unknown, immutable: ReadonlySet<str
 const smallest = { email: "ana@example.com", first_name: "Ana", last_name: "Silva" };
 
 describe("a body", () => {
-  it("is told all that is wrong with it at once, each with its place", () => {
+  it("gets all of its faults at once, each with its pointer", () => {
     const body = {
       email: "nobody",
       first_name: "",
@@ -125,7 +125,7 @@ describe("a body", () => {
     expect(JSON.stringify(bodyProblem(createClient.body, body))).not.toContain("5ecret");
   });
 
-  it("has its email trimmed and in lower case before it is looked at", () => {
+  it("has its email trimmed and lowercased before it is checked", () => {
     const { email } = validBody(createClient.body, { ...smallest, email: "  Ana@Example.COM " }, new Set()) as {
       email: string;
     };
@@ -167,7 +167,7 @@ describe("a body", () => {
 describe("a patch", () => {
   const immutable = new Set(["id", "created_at", "version", "type"]);
 
-  it("that changes what cannot be changed is told so when nothing else is wrong", () => {
+  it("that changes an immutable member gets immutable_field if that is its only fault", () => {
     const { code, errors } = bodyProblem(updateClient.body, { id: "x", version: 3 }, immutable);
     expect(code).toBe("immutable_field");
     expect(errors.map(({ pointer, code: each }) => [pointer, each])).toEqual([
@@ -176,7 +176,7 @@ describe("a patch", () => {
     ]);
   });
 
-  it("with that and another fault is a failed validation with both", () => {
+  it("that changes an immutable member and has another fault gets validation_failed with both", () => {
     const { code, errors } = bodyProblem(updateClient.body, { id: "x", nonsense: 1, first_name: null }, immutable);
     expect(code).toBe("validation_failed");
     expect(new Set(errors.map((error) => error.code))).toEqual(
@@ -215,12 +215,12 @@ describe("a query", () => {
     expect(problem.errors.map((error) => error.parameter)).toEqual([parameter]);
   });
 
-  it("is told of all its faults at once", () => {
+  it("gets all of its faults at once", () => {
     const { errors } = problemOf(() => validQuery(listClients.query, { limit: ["x"], sort: ["y"] }));
     expect(errors.map(({ parameter }) => parameter)).toEqual(["limit", "sort"]);
   });
 
-  it("is what was given when it is right, and empty when there is none", () => {
+  it("is returned as sent when it is valid, and empty when it is absent", () => {
     expect(validQuery(listClients.query, { limit: ["100"], sort: ["created_at"] })).toEqual({
       limit: "100",
       sort: "created_at",

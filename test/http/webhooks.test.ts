@@ -45,7 +45,7 @@ describe("creating an endpoint", () => {
     expect(answer.body.errors.map((each: { pointer: string }) => each.pointer)).toEqual([pointer]);
   });
 
-  it("shows the secret this once, and stores it sealed for this endpoint alone", async () => {
+  it("shows the secret once, and stores it encrypted for this endpoint only", async () => {
     const caller = newCaller();
     const { status, body, headers } = await create(caller, { description: "CRM", metadata: { team: "a" } });
     expect(status).toBe(201);
@@ -72,7 +72,7 @@ describe("creating an endpoint", () => {
     expect(JSON.stringify(await stored(caller, "IDEM"))).not.toContain("whsec_");
   });
 
-  it("of thirty at once makes twenty and no more, and a deleted one makes room for one", async () => {
+  it("thirty times at once creates twenty and no more, and a deleted one makes room for another", async () => {
     const caller = newCaller();
     const answers = await atOnce(30, () => create(caller));
     expect(statusCounts(answers)).toEqual({ 201: 20, 409: 10 });
@@ -85,7 +85,7 @@ describe("creating an endpoint", () => {
 });
 
 describe("an endpoint of another tenant", () => {
-  it("is found by nobody", async () => {
+  it("does not exist for this tenant", async () => {
     const { body } = await create(newCaller());
     const stranger = newCaller();
     const answers = await Promise.all([
@@ -101,7 +101,7 @@ describe("an endpoint of another tenant", () => {
 });
 
 describe("changing an endpoint", () => {
-  it("switches it off and on, and forgets its failures then", async () => {
+  it("disables and enables it, which resets its failures", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const [health] = await stored(caller, "HEALTH");
@@ -115,7 +115,7 @@ describe("changing an endpoint", () => {
     expect((await stored(caller, "WEBHOOK"))[0]?.["epoch"]).toEqual({ number: "2" });
   });
 
-  it("does not let an endpoint that the service switched off be disabled, only enabled", async () => {
+  it("does not let an endpoint that the service disabled be disabled, only enabled", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const [item] = await stored(caller, "WEBHOOK");
@@ -134,7 +134,7 @@ describe("changing an endpoint", () => {
     expect((await patch(caller, made.id, { secret: "whsec_x" })).status).toBe(422);
   });
 
-  it("ends when it is deleted: nobody finds it, and what is on its way is left to the sweep", async () => {
+  it("ends with its deletion: it is not found, and its unfinished deliveries are left to the sweep", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const gone = await api.call(caller, "DELETE", `/webhook_endpoints/${made.id}`);
@@ -150,7 +150,7 @@ describe("rotating a secret", () => {
   const rotate = (caller: TestCaller, id: string, body: object = {}) =>
     api.call(caller, "POST", `/webhook_endpoints/${id}/rotate_secret`, { body });
 
-  it("shows a new one, keeps the one before for a day, and refuses a second rotation until then", async () => {
+  it("shows a new one, keeps the previous one for a day, and refuses a second rotation until then", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const { status, body } = await rotate(caller, made.id);
@@ -167,7 +167,7 @@ describe("rotating a secret", () => {
     expect([again.status, again.body.code]).toEqual([409, "secret_rotation_in_progress"]);
   });
 
-  it("with no grace ends the one before at once; more than a day is refused", async () => {
+  it("without a grace period ends the previous one at once; more than a day is refused", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     expect((await rotate(caller, made.id, { grace_seconds: 86_401 })).status).toBe(422);
@@ -186,7 +186,7 @@ const ways = {
 };
 
 describe("a trigger of the sandbox", () => {
-  it("names the endpoint that it does not know", async () => {
+  it("names the unknown endpoint", async () => {
     const { body: foreign } = await create(newCaller());
     const caller = newCaller();
     for (const id of [foreign.id, newId("whe")]) {
@@ -199,7 +199,7 @@ describe("a trigger of the sandbox", () => {
 });
 
 describe.each(Object.entries(ways))("%s", (_, trigger) => {
-  it("of every kind is a delivery of a marked sample that is in no list of events", async () => {
+  it("of every type is a delivery of a marked sample that is not in the list of events", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     for (const type of [...eventTypes, ...optInEventTypes]) {
@@ -220,7 +220,7 @@ describe.each(Object.entries(ways))("%s", (_, trigger) => {
     expect((await brokerage(api, caller).get("/events")).data).toEqual([]);
   });
 
-  it("of an endpoint that is off, or of no kind, is refused and sends nothing", async () => {
+  it("of a disabled endpoint, or of an unknown type, is refused and sends nothing", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     await patch(caller, made.id, { status: "disabled" });
@@ -246,7 +246,7 @@ describe("deliveries", () => {
     return made.id as string;
   }
 
-  it("are listed newest first, by status and kind, and one alone shows its attempts in order", async () => {
+  it("are listed newest first, by status and type, and a single one shows its attempts in order", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const [first, second] = [
@@ -288,7 +288,7 @@ describe("deliveries", () => {
     expect((await api.call(newCaller(), "GET", `/deliveries/${first}`)).status).toBe(404);
   });
 
-  it("are made once more when they have ended, but neither on their way nor to an endpoint that is off", async () => {
+  it("are retried when they have ended, but neither unfinished nor to a disabled endpoint", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const retry = (id: string) => api.call(caller, "POST", `/deliveries/${id}/retry`);
@@ -308,7 +308,7 @@ describe("deliveries", () => {
     expect(api.queues.takeMessages()).toEqual([]);
   });
 
-  it("of which the same key asks one more are made once more once", async () => {
+  it("are retried once for the same Idempotency-Key", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const ended = await delivered(caller, made.id, "succeeded");
@@ -320,7 +320,7 @@ describe("deliveries", () => {
 });
 
 describe("the catalogue of events", () => {
-  it("shows every kind with a sample that fits its schema, and says which come by name only", async () => {
+  it("shows every type with a sample that fits its schema, and says which are opt-in", async () => {
     const { data } = await brokerage(api, newCaller()).get("/event_types");
     expect(data.map(({ type }: { type: string }) => type)).toEqual([...eventTypes, ...optInEventTypes]);
     const row = routes.find(({ id }) => id === "get_event");
