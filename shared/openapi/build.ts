@@ -4,24 +4,16 @@ import { routes } from "../routes/index.ts";
 import type { Route } from "../routes/route.ts";
 import { Nothing, TokenError } from "../schema/oauth.ts";
 import { scopes } from "../schema/scope.ts";
-import { symbolPattern } from "../schema/symbol.ts";
-import { callbacksOf, eventReplies, eventSchemas, subscribes } from "./callbacks.ts";
+import { callbackResponses, callbacksOf, eventReplies, eventSchemas, subscribes } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
-import { collectionOf, exampleIds, exampleNames, examplePage, replyExamples } from "./examples.ts";
+import { examplePage, replyExamples } from "./examples.ts";
+import { headerComponents } from "./headers.ts";
 import { operationIdOf } from "./links.ts";
-import {
-  hasEntityTag,
-  headerComponents,
-  isConditional,
-  isOAuth,
-  isRepeatable,
-  problemExamples,
-  problemSchema,
-  responseComponents,
-  responsesOf,
-} from "./responses.ts";
-import { componentName, componentSchemas, itemOf, membersOf, parameterSchema, referenceTo } from "./schemas.ts";
-import { memberText, scopeTexts, tagTexts, withTexts } from "./texts.ts";
+import { keptHours, parameterComponents, parametersOf, type SharedParameters } from "./parameters.ts";
+import { problemExamples, problemSchema } from "./problems.ts";
+import { isOAuth, responseComponents, responsesOf } from "./responses.ts";
+import { componentName, componentSchemas, itemOf, referenceTo } from "./schemas.ts";
+import { scopeTexts, tagTexts, withTexts } from "./texts.ts";
 
 /** Placeholders for the two addresses; a deployed stage puts its own in when it serves the document. */
 const servers = [
@@ -30,7 +22,6 @@ const servers = [
 ];
 
 const { per_minute, burst_per_second, quotes_per_second } = limits.rate;
-const keptHours = limits.idempotency.kept_seconds / 3600;
 
 const description = `Back office of a brokerage: clients, accounts, deposits and withdrawals, and the events they cause.
 
@@ -83,37 +74,6 @@ so its body is no problem document: its \`message\` says what is wrong. Name \`X
 ## Versions
 Within a version members, operations, codes and kinds of events are only added. Ignore what you do not know.`;
 
-const parameters: Record<string, JsonObject> = {
-  "X-Correlation-Id": {
-    name: "X-Correlation-Id",
-    in: "header",
-    description: "Your own identifier of the request; it is echoed and logged.",
-    schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,64}$" },
-    example: "order-4711",
-  },
-  "Idempotency-Key": {
-    name: "Idempotency-Key",
-    in: "header",
-    description: `Makes repeating the request safe for ${keptHours} hours. A random UUID does well.`,
-    schema: { type: "string", pattern: `^[!-~]{1,${limits.idempotency.max_key_characters + 2}}$` },
-    example: "6f1c2a52-8a1b-4a4e-9f0e-2f4f3f5a9c10",
-  },
-  "If-Match": {
-    name: "If-Match",
-    in: "header",
-    description: "Change the resource only while it has one of these entity tags (RFC 9110 13.1.1).",
-    schema: { type: "string" },
-    example: '"2"',
-  },
-  "If-None-Match": {
-    name: "If-None-Match",
-    in: "header",
-    description: "Answer 304 while the resource has one of these entity tags (RFC 9110 13.1.2).",
-    schema: { type: "string" },
-    example: '"2"',
-  },
-};
-
 const mediaTypes: Readonly<Record<NonNullable<Route["media"]>, readonly string[]>> = {
   json: ["application/json"],
   merge_patch: ["application/merge-patch+json", "application/json"],
@@ -125,6 +85,7 @@ const mediaTypes: Readonly<Record<NonNullable<Route["media"]>, readonly string[]
  * document of both stages, which is committed; `narrow` makes that of one stage from it.
  */
 export function buildOpenApi({ rows = routes, ...narrowing }: Narrowing & { rows?: readonly Route[] } = {}): OpenApi {
+  const shared = parameterComponents(rows);
   const document: OpenApi = {
     openapi: "3.0.3",
     info: {
@@ -136,12 +97,12 @@ export function buildOpenApi({ rows = routes, ...narrowing }: Narrowing & { rows
     },
     servers,
     tags: [...new Set(rows.map((row) => row.tag))].map((name) => ({ name, description: tagTexts[name] ?? name })),
-    paths: pathsOf(rows),
+    paths: pathsOf(rows, shared),
     components: {
       securitySchemes: securitySchemes(rows),
-      parameters: used(parameters, rows.flatMap(headerParametersOf)),
+      parameters: shared,
       headers: headerComponents,
-      responses: responseComponents(rows),
+      responses: { ...responseComponents(rows), ...(rows.some(subscribes) ? callbackResponses : {}) },
       examples: { ...repliesOf(rows), ...problemExamples() },
       schemas: schemasOf(rows),
     },
@@ -224,15 +185,15 @@ function securityOf(row: Route): JsonObject[] {
   return isOAuth(row) ? [{ client: [] }, {}] : [];
 }
 
-function pathsOf(rows: readonly Route[]): OpenApi["paths"] {
+function pathsOf(rows: readonly Route[], shared: SharedParameters): OpenApi["paths"] {
   const paths: OpenApi["paths"] = {};
   for (const row of rows) {
-    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationOf(row, rows) };
+    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationOf(row, rows, shared) };
   }
   return paths;
 }
 
-function operationOf(row: Route, rows: readonly Route[]): Operation {
+function operationOf(row: Route, rows: readonly Route[], shared: SharedParameters): Operation {
   return {
     operationId: operationIdOf(row),
     tags: [row.tag],
@@ -240,7 +201,7 @@ function operationOf(row: Route, rows: readonly Route[]): Operation {
     description: descriptionOf(row),
     ...(row.stages.length === 2 ? {} : { "x-stages": row.stages }),
     security: securityOf(row),
-    parameters: parametersOf(row),
+    parameters: parametersOf(row, shared),
     ...(row.body === undefined ? {} : { requestBody: requestBodyOf(row, row.body) }),
     responses: responsesOf(row, rows),
     ...callbacksOf(row, rows),
@@ -258,51 +219,6 @@ function descriptionOf(row: Route): string {
     ...(events === "" ? [] : [`May emit ${events}.`]),
     ...(row.stages.length === 2 ? [] : [`Exists in ${row.stages.join(" and ")} only.`]),
   ].join("\n\n");
-}
-
-function parametersOf(row: Route): JsonObject[] {
-  const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(row, name));
-  const inQuery = Object.entries(membersOf(row.query)).map(([name, schema]) => {
-    const json = parameterSchema(schema);
-    const text = memberText(row.id, [name]);
-    return {
-      name,
-      in: "query",
-      required: schema._zod.optin !== "optional",
-      ...(text === undefined ? {} : { description: text }),
-      ...(json["type"] === "array" ? { style: "form", explode: false } : {}),
-      schema: json,
-    };
-  });
-  const references = headerParametersOf(row).map((name) => ({ $ref: `#/components/parameters/${name}` }));
-  return [...inPath, ...inQuery, ...references];
-}
-
-function headerParametersOf(row: Route): string[] {
-  return [
-    "X-Correlation-Id",
-    ...(isRepeatable(row) ? ["Idempotency-Key"] : []),
-    ...(isConditional(row) ? ["If-Match"] : []),
-    ...(row.method === "GET" && hasEntityTag(row) ? ["If-None-Match"] : []),
-  ];
-}
-
-const namePatterns: Readonly<Record<string, string>> = { symbol: `^${symbolPattern}$`, seq: "^[1-9][0-9]{0,14}$" };
-
-/** Identifiers have a prefix of three letters; one of another form answers 404. */
-function pathParameter(row: Route, name: string): JsonObject {
-  const before = row.path.slice(0, row.path.indexOf(`/{${name}}`));
-  const collection = before.slice(before.lastIndexOf("/") + 1);
-  const example = name === "id" ? exampleIds[collectionOf(row.path)] : exampleNames[name];
-  const pattern = name === "id" ? `^${example?.slice(0, 3) ?? "[a-z]{3}"}_[0-9A-HJKMNP-TV-Z]{26}$` : namePatterns[name];
-  return {
-    name,
-    in: "path",
-    required: true,
-    description: `Which of the ${collection.replaceAll("_", " ")}.`,
-    schema: { type: "string", ...(pattern === undefined ? {} : { pattern }) },
-    ...(example === undefined ? {} : { example }),
-  };
 }
 
 function requestBodyOf(row: Route, body: $ZodType): JsonObject {

@@ -35,6 +35,21 @@ const deliveryHeaders: Readonly<Record<string, { description: string; example: s
   "X-Service-Attempt": { description: "Number of the attempt; 1 is the first one.", example: "1" },
 };
 
+/** The headers as parameters, by the names of their components. */
+export const deliveryParameters: Readonly<Record<string, JsonObject>> = Object.fromEntries(
+  Object.entries(deliveryHeaders).map(([name, text]) => [
+    name,
+    { name, in: "header", required: true, schema: { type: "string" }, ...text },
+  ]),
+);
+
+/** What a receiver may answer, by the names of the components. */
+export const callbackResponses: Readonly<Record<string, JsonObject>> = {
+  EventAccepted: { description: "The event is accepted and not sent again." },
+  ReceiverGone: { description: "The receiver no longer exists: the endpoint is disabled." },
+  DeliveryFailed: { description: "The attempt failed; it is retried on schedule." },
+};
+
 /** The row whose endpoints receive events. */
 export function subscribes(row: Route): boolean {
   return row.method === "POST" && row.path === "/webhook_endpoints";
@@ -128,18 +143,12 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
       "older news by `resource.version`. A failed attempt is repeated after 1 minute, 5 minutes, 30 minutes, 2 hours " +
       "and 24 hours.",
     security: [],
-    parameters: Object.entries(deliveryHeaders).map(([name, text]) => ({
-      name,
-      in: "header",
-      required: true,
-      schema: { type: "string" },
-      ...text,
-    })),
+    parameters: Object.keys(deliveryParameters).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: { required: true, content: { "application/json": { schema, ...example } } },
     responses: {
-      "2XX": { description: "The event is taken; it is not sent again." },
-      "410": { description: "Nobody is there any more: the endpoint is disabled." },
-      default: { description: "The attempt failed; it is repeated on schedule." },
+      "2XX": { $ref: "#/components/responses/EventAccepted" },
+      "410": { $ref: "#/components/responses/ReceiverGone" },
+      default: { $ref: "#/components/responses/DeliveryFailed" },
     },
   };
 }

@@ -41,7 +41,8 @@ const breaks: Record<string, (document: OpenApi) => void> = {
   "a word of an answer that is gone": (document) =>
     (at(document, ...schemas, "TransactionStatus")["enum"] as string[]).pop(),
   "a parameter that is gone": (document) => parameters(document).shift(),
-  "a parameter that must be sent": (document) => Object.assign(parameters(document)[0] ?? {}, { required: true }),
+  "a parameter that must be sent": (document) =>
+    Object.assign(at(document, "components", "parameters", "limit"), { required: true }),
   "a media type that is gone": (document) =>
     delete at(document, "paths", "/clients/{id}", "patch", "requestBody", "content")["application/json"],
   "another status of success": (document) => {
