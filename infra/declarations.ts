@@ -68,6 +68,30 @@ export function marked(source: string): string {
 }
 
 /**
+ * A file of schemas without the descriptions of their members: `described(schema, "…")` becomes `schema`. Only the
+ * description of the API reads them, and `described.ts` itself is then no longer used.
+ */
+export function undescribed(source: string): string {
+  if (!source.includes("/described.ts")) return source;
+  const removed: Replacement[] = [];
+  const visit = (node: SyntaxNode): void => {
+    const schema = describedSchema(node);
+    if (schema !== undefined) {
+      removed.push({ start: node.start, end: schema.start, text: "" }, { start: schema.end, end: node.end, text: "" });
+    }
+    for (const part of partsOf(node)) visit(part);
+  };
+  for (const node of parsed(source)) visit(node);
+  return replaced(source, removed);
+}
+
+/** The first argument of a call of `described`. */
+function describedSchema({ type, callee, arguments: given }: SyntaxNode): SyntaxNode | undefined {
+  const named = type === "CallExpression" && isNode(callee) && callee["name"] === "described";
+  return named ? (given as SyntaxNode[])[0] : undefined;
+}
+
+/**
  * A file with each limit that it names by its path in place of the path: else every function carries all of them.
  * @throws Error when it gives the name `limits` to another value as well
  */
@@ -136,7 +160,7 @@ export function declarations(): Plugin {
       context.onLoad({ filter: ours }, async ({ path }) => {
         if (rows.test(path)) return { contents: await shippedRows(path), loader: "ts" };
         const source = inlined(readFileSync(path, "utf8"));
-        return { contents: declaring.test(path) ? marked(source) : source, loader: "ts" };
+        return { contents: declaring.test(path) ? marked(undescribed(source)) : source, loader: "ts" };
       });
     },
   };

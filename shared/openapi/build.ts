@@ -13,9 +13,9 @@ import { keptHours, parameterComponents, parametersOf, type SharedParameters } f
 import { problemExamples, problemSchema } from "./problems.ts";
 import { isOAuth, responseComponents, responsesOf } from "./responses.ts";
 import { componentName, componentSchemas, itemOf, referenceTo } from "./schemas.ts";
-import { scopeTexts, tagTexts, withTexts } from "./texts.ts";
+import { scopeTexts, tagTexts, withText } from "./texts.ts";
 
-/** Placeholders for the two addresses; a deployed stage puts its own in when it serves the document. */
+/** Placeholder URLs; a deployed stage replaces them by its own when it serves the document. */
 const servers = [
   { url: "https://api.brokerage.example/v2", description: "Production" },
   { url: "https://sandbox.brokerage.example/v2", description: "Sandbox" },
@@ -23,56 +23,56 @@ const servers = [
 
 const { per_minute, burst_per_second, quotes_per_second } = limits.rate;
 
-const description = `Back office of a brokerage: clients, accounts, deposits and withdrawals, and the events they cause.
+const description = `Back office of a brokerage: clients, accounts, deposits and withdrawals, trading and events.
 
 ## Getting started
-Get a token with your client id and secret (\`POST /oauth/token\`), send it as \`Authorization: Bearer <token>\`,
-and get a new one before it expires after ${limits.token.access_lifetime_seconds / 60} minutes. Sandbox and
-production have addresses, applications and data of their own.
+Request a token with your client id and secret (\`POST /oauth/token\`) and send it as \`Authorization: Bearer <token>\`.
+A token expires after ${limits.token.access_lifetime_seconds / 60} minutes; request a new one before that. Sandbox and
+production have separate URLs, applications and data.
 
 ## Values
-Amounts are decimal strings with exactly the digits of their currency: \`"1250.00"\` USD, \`"15000"\` JPY. Never
-read them into a floating point number. Times are RFC 3339 in UTC with milliseconds. Identifiers begin with a
-prefix that tells their kind, and are opaque beyond that.
+Amounts are decimal strings with exactly the decimals of their currency: \`"1250.00"\` USD, \`"15000"\` JPY. Do not
+parse them into floating-point numbers. Times are RFC 3339 in UTC with milliseconds. Identifiers start with a prefix
+that names their type and are otherwise opaque.
 
-Text is Unicode without control characters, tabs and line breaks included, and without halves of surrogate pairs; it
-is normalised to NFC before it is measured, compared and stored, and lengths count code points. Identifiers of your
-own, references, logins and email addresses hold no invisible characters and no marks of direction; names may hold
-U+200C, U+200D and variation selectors, but not only those. What breaks a rule answers 422 \`validation_failed\` with
-the field and the rule; in a query 400 \`invalid_parameter\`; half a surrogate pair is no JSON that all readers take
-and answers 400 \`malformed_json\`. Metadata has at most
-${limits.metadata.max_bytes / 1024} KiB, the bytes of its keys and values in UTF-8 (\`too_many_bytes\`).
+Text is Unicode without control characters (tabs and line breaks included) and without unpaired surrogates. It is
+normalised to NFC before it is measured, compared and stored; lengths count code points. Your own identifiers,
+references, logins and email addresses must not contain invisible or bidirectional formatting characters; names may
+contain U+200C, U+200D and variation selectors, but not only those. A violation answers 422 \`validation_failed\` with
+the field and the rule, in a query 400 \`invalid_parameter\`; an unpaired surrogate answers 400 \`malformed_json\`.
+Metadata has at most ${limits.metadata.max_bytes / 1024} KiB, counted as UTF-8 bytes of keys and values
+(\`too_many_bytes\`).
 
 ## Lists
-A list comes in pages of at most ${limits.page.max_items}. A page holds fewer than you asked for when the whole would be
-larger than ${limits.page.max_bytes / 1024 / 1024} MB, or when a filter had to look at many items. Follow
-\`_links.next\`, or the \`Link\` header, until it is absent; the links carry your filters. A parameter that is not
-known answers 400. Lists may lag behind a write for a moment, a read by identifier never does.
+Lists are paginated, with at most ${limits.page.max_items} resources per page. A page may hold fewer than
+requested if it would exceed ${limits.page.max_bytes / 1024 / 1024} MB or if a filter has to examine many items. Follow
+\`_links.next\`, or the \`Link\` header, until it is absent; the links include your filters. An unknown parameter
+answers 400. Lists may lag briefly behind a write; reads by identifier do not.
 
-## Repeating a request safely
-Send an \`Idempotency-Key\` of your own with everything that changes something, above all with money. Within
-${keptHours} hours the same request under the same key gets the first answer again, with \`Idempotent-Replayed:
-true\`, and nothing happens twice. A timeout or a 5xx does not tell whether the request was carried out: repeat it
-with the same key. A 503 says in \`Retry-After\` after how many seconds.
+## Idempotency
+Send an \`Idempotency-Key\` with every request that changes something, above all with money. For ${keptHours} hours the
+same request with the same key returns the stored response, with \`Idempotent-Replayed: true\`, and is not executed
+again. After a timeout or a 5xx response it is unknown whether the request was executed: retry it with the same key. A
+503 response states in \`Retry-After\` how many seconds to wait.
 
-## Changing what others change too
-Every resource has an \`ETag\`. With \`If-Match\` a change is made only while the resource has it still; else the
-answer is 412 and you read again. With \`If-None-Match\` a read answers 304 while nothing changed. PATCH takes a
-merge patch (RFC 7396): what is absent stays, null removes.
+## Concurrent changes
+Every resource has an \`ETag\`. With \`If-Match\` a change is applied only if the resource still has that tag;
+otherwise the answer is 412: read the resource again. With \`If-None-Match\` a read answers 304 if nothing has changed.
+PATCH takes a merge patch (RFC 7396): absent members stay unchanged, null removes a member.
 
-## Limits
-An application may make ${per_minute} requests in a minute and ${burst_per_second} in a second; quotes count apart,
-${quotes_per_second} in a second. \`X-RateLimit-Remaining\` tells what is left. Beyond that the answer is 429: wait
-as many seconds as \`Retry-After\` says.
+## Rate limits
+An application may send ${per_minute} requests per minute and ${burst_per_second} per second; quotes are counted
+separately, ${quotes_per_second} per second. \`X-RateLimit-Remaining\` states what is left. Above the limit the answer
+is 429: wait for the number of seconds in \`Retry-After\`.
 
 ## Errors
-Errors are problem documents (RFC 9457). Act on the status and \`code\`; \`errors\` lists every field that is wrong
-at once. The OAuth endpoints answer as RFC 6749 says instead. An unknown path answers 404, a method that a path
-does not have 405 with \`Allow\`. An address with more than 10,240 characters answers 414 before any operation is known,
-so its body is no problem document: its \`message\` says what is wrong. Name \`X-Request-Id\` when you ask for help.
+Errors are problem documents (RFC 9457). Handle them by status and \`code\`; \`errors\` lists all invalid fields at
+once. The OAuth endpoints answer as RFC 6749 defines instead. An unknown path answers 404, an unsupported method
+answers 405 with \`Allow\`. A URL with more than 10,240 characters answers 414 before it is matched to an operation, so
+the body is not a problem document: its \`message\` describes the error. Include \`X-Request-Id\` in support requests.
 
 ## Versions
-Within a version members, operations, codes and kinds of events are only added. Ignore what you do not know.`;
+Within a version, members, operations, codes and event types are only added. Ignore those that you do not know.`;
 
 const mediaTypes: Readonly<Record<NonNullable<Route["media"]>, readonly string[]>> = {
   json: ["application/json"],
@@ -81,8 +81,8 @@ const mediaTypes: Readonly<Record<NonNullable<Route["media"]>, readonly string[]
 };
 
 /**
- * The OpenAPI 3.0.3 document of the route table: equal rows and schemas give equal bytes. Without options it is the
- * document of both stages, which is committed; `narrow` makes that of one stage from it.
+ * The OpenAPI 3.0.3 document of the route table: equal rows and schemas give equal bytes. Without options it covers
+ * both stages, as it is committed; `narrow` derives the document of one stage.
  */
 export function buildOpenApi({ rows = routes, ...narrowing }: Narrowing & { rows?: readonly Route[] } = {}): OpenApi {
   const shared = parameterComponents(rows);
@@ -123,10 +123,10 @@ function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {
     ...(rows.some(subscribes) ? Object.values(eventReplies) : []),
   ]);
   const all = { ...plain, ...eventSchemas(rows), Problem: problemSchema };
-  return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, withTexts(name, schema)]));
+  return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, withText(name, schema)]));
 }
 
-/** The example of every answer that succeeds, by the name of its schema. */
+/** An example of every successful response, by the name of its schema. */
 function repliesOf(rows: readonly Route[]): Record<string, JsonObject> {
   const examples: Record<string, JsonObject> = {};
   for (const row of rows.filter(({ reply }) => reply !== Nothing)) {
@@ -145,7 +145,7 @@ function used(all: Record<string, JsonObject>, names: readonly string[]): Record
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 }
 
-/** Headers and examples that nothing in the document refers to are left out. */
+/** The document without headers and examples that it does not refer to. */
 function withoutUnused(document: OpenApi): OpenApi {
   const text = JSON.stringify(document);
   const referred = (kind: string) =>
@@ -165,13 +165,13 @@ function securitySchemes(rows: readonly Route[]): OpenApi["components"]["securit
   return {
     oauth2: {
       type: "oauth2",
-      description: "OAuth 2.0 client credentials (RFC 6749 4.4); the token goes into the `Authorization` header.",
+      description: "OAuth 2.0 client credentials (RFC 6749 4.4); send the token in the `Authorization` header.",
       flows: { clientCredentials: { tokenUrl: `${servers[0]?.url}/oauth/token`, scopes: texts } },
     },
     client: {
       type: "http",
       scheme: "basic",
-      description: "Client id and client secret (RFC 6749 2.3.1); they may also stand in the body.",
+      description: "Client id and client secret (RFC 6749 2.3.1); the body may contain them instead.",
     },
   };
 }
@@ -208,16 +208,16 @@ function operationOf(row: Route, rows: readonly Route[], shared: SharedParameter
   };
 }
 
-/** What the row says of itself, and what follows from its other fields. */
+/** Description of the row, and sentences derived from its other members. */
 function descriptionOf(row: Route): string {
   const events = row.emits.map((event) => `\`${event}\``).join(", ");
   const needs = row.scope === null ? "any token" : `a token with the scope \`${row.scope}\``;
   const more = (row.further_scopes ?? []).map((scope) => `\`${scope}\``).join(" or ");
   return [
     ...(row.description === undefined ? [] : [row.description]),
-    ...(row.auth === "token" ? [`Needs ${needs}${more === "" ? "" : `, and for some of it ${more}`}.`] : []),
+    ...(row.auth === "token" ? [`Requires ${needs}${more === "" ? "" : `; some requests also require ${more}`}.`] : []),
     ...(events === "" ? [] : [`May emit ${events}.`]),
-    ...(row.stages.length === 2 ? [] : [`Exists in ${row.stages.join(" and ")} only.`]),
+    ...(row.stages.length === 2 ? [] : [`Available in the ${row.stages.join(" and the ")} only.`]),
   ].join("\n\n");
 }
 

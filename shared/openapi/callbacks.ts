@@ -11,28 +11,28 @@ import { componentName, referenceTo } from "./schemas.ts";
 /** Headers of every delivery, by the name they have on the wire. */
 const deliveryHeaders: Readonly<Record<string, { description: string; example: string }>> = {
   "webhook-id": {
-    description: "Id of the event, the same for every attempt: drop what you have seen.",
+    description: "Event identifier, the same for every attempt; use it to detect duplicates.",
     example: "evt_01JD0000000000000000000004",
   },
-  "webhook-timestamp": { description: "Unix time in seconds of this attempt.", example: "1795241500" },
+  "webhook-timestamp": { description: "Time of this attempt, in Unix seconds.", example: "1795241500" },
   "webhook-signature": {
     description:
       "Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 with the decoded secret over " +
-      "`<id>.<timestamp>.<body>`. While a rotated secret is still good, one for each secret, separated by a space.",
+      "`<id>.<timestamp>.<body>`. While two secrets are valid after a rotation, one per secret, separated by a space.",
     example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   },
   "X-Service-Signature": {
     description:
       "`t=<timestamp>,v1=<hex>`: HMAC-SHA256 with the whole secret as text over `<timestamp>.<body>`, the scheme of " +
-      "Stripe. While a rotated secret is still good, one `v1` for each secret.",
+      "Stripe. After a rotation, while both secrets are valid, one `v1` per secret.",
     example: "t=1795241500,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
   },
-  "X-Service-Event": { description: "Kind of the event.", example: "transaction.completed" },
+  "X-Service-Event": { description: "Event type.", example: "transaction.completed" },
   "X-Service-Delivery": {
-    description: "Id of the delivery, the same for every attempt.",
+    description: "Delivery identifier, the same for every attempt.",
     example: "dlv_01JD0000000000000000000009",
   },
-  "X-Service-Attempt": { description: "Number of the attempt; 1 is the first one.", example: "1" },
+  "X-Service-Attempt": { description: "Number of the attempt; the first is 1.", example: "1" },
 };
 
 /** The headers as parameters, by the names of their components. */
@@ -43,7 +43,7 @@ export const deliveryParameters: Readonly<Record<string, JsonObject>> = Object.f
   ]),
 );
 
-/** What a receiver may answer, by the names of the components. */
+/** Responses of a receiver, by the names of the components. */
 export const callbackResponses: Readonly<Record<string, JsonObject>> = {
   EventAccepted: { description: "The event is accepted and not sent again." },
   ReceiverGone: { description: "The receiver no longer exists: the endpoint is disabled." },
@@ -55,7 +55,7 @@ export function subscribes(row: Route): boolean {
   return row.method === "POST" && row.path === "/webhook_endpoints";
 }
 
-/** Event kinds as the schema lists them. */
+/** Event types in the order of the schema. */
 function eventKinds(): readonly EventType[] {
   return EventTypeSchema.options;
 }
@@ -66,18 +66,18 @@ function eventComponent(kind: EventType): string {
   return `${words.join("")}Event`;
 }
 
-/** What an event is about: the first word of its kind, but calls and stop-outs are about an account. */
+/** Resource type of an event: the first word of its type; margin calls and stop-outs concern an account. */
 function resourceOf(kind: EventType): string {
   const [word = ""] = kind.split(".");
   return word === "margin" || word === "stop" ? "account" : word;
 }
 
-/** Schemas of what events show where no `GET` answers the same. */
+/** Schemas of the resources in events that no `GET` returns. */
 export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "stop.out": LiquidatedAccount,
 };
 
-/** The component that shows the resource an event is about: what `GET` at the resource's own path answers. */
+/** The component of the resource in an event: the reply of `GET` at the resource's own path. */
 function resourceComponent(kind: EventType, rows: readonly Route[]): string | undefined {
   const own = eventReplies[kind];
   if (own !== undefined) return componentName(own, "shared/openapi/callbacks.ts");
@@ -86,17 +86,21 @@ function resourceComponent(kind: EventType, rows: readonly Route[]): string | un
   return row === undefined ? undefined : componentName(row.reply, row.id);
 }
 
-/** What an event carries: the resource as it is, and what of it was otherwise before. */
+/** Content of an event: the resource after the change, and the previous values of the changed members. */
 function dataOf(component: string): JsonObject {
   return {
     object: { $ref: referenceTo(component) },
-    previous: { type: "object", additionalProperties: true, description: "Members with their values before." },
+    previous: {
+      type: "object",
+      additionalProperties: true,
+      description: "The members that changed, with their previous values.",
+    },
   };
 }
 
 /**
- * One component for every event kind: the event with the resource that it is about. They stand in the document as soon
- * as a row subscribes to events.
+ * One component for every event type: the event with its resource. The document contains them if a row subscribes to
+ * events.
  */
 export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject> {
   if (!rows.some(subscribes)) return {};
@@ -109,7 +113,11 @@ export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject>
       type: "object",
       properties: {
         type: { type: "string", enum: [kind] },
-        synthetic: { type: "boolean", enum: [true], description: "Only with a sample that was asked for." },
+        synthetic: {
+          type: "boolean",
+          enum: [true],
+          description: "Present, and true, only in a sample event that was requested.",
+        },
         ...data,
       },
       required: ["type"],
@@ -120,8 +128,8 @@ export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject>
 }
 
 /**
- * The requests that the service makes to the endpoint which a row creates (OpenAPI 3.0.3, Callback Object; 3.0 has no
- * `webhooks`): one for every event kind. None when the row subscribes to nothing.
+ * The requests that the service sends to the endpoint that a row creates (OpenAPI 3.0.3, Callback Object; 3.0 has no
+ * `webhooks`): one for every event type. None if the row does not subscribe.
  */
 export function callbacksOf(row: Route, rows: readonly Route[]): { callbacks?: JsonObject } {
   if (!subscribes(row)) return {};
@@ -137,11 +145,10 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
     tags: ["Webhooks"],
     summary: `\`${kind}\``,
     description:
-      `Answer with any 2xx within ${limits.webhooks.attempt_timeout_ms / 1000} seconds and work on it afterwards. ` +
-      "Verify one of the two signatures before you trust the content. Deliveries may come more than once and in any " +
-      "order: drop repetitions by `webhook-id`, " +
-      "older news by `resource.version`. A failed attempt is repeated after 1 minute, 5 minutes, 30 minutes, 2 hours " +
-      "and 24 hours.",
+      `Respond with any 2xx status within ${limits.webhooks.attempt_timeout_ms / 1000} seconds and process the event ` +
+      "afterwards. Verify one of the two signatures before you trust the content. Deliveries may arrive more than " +
+      "once and in any order: detect duplicates by `webhook-id` and outdated events by `resource.version`. A failed " +
+      "attempt is retried after 1 minute, 5 minutes, 30 minutes, 2 hours and 24 hours.",
     security: [],
     parameters: Object.keys(deliveryParameters).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: { required: true, content: { "application/json": { schema, ...example } } },
@@ -153,7 +160,7 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
   };
 }
 
-/** The event as an example when there is one of its resource. */
+/** The event as an example, if its resource has one. */
 function exampleOf(kind: EventType, rows: readonly Route[]): { example?: unknown } {
   const component = resourceComponent(kind, rows);
   const object = replyExamples[component ?? ""] as JsonObject | undefined;

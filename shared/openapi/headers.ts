@@ -8,12 +8,12 @@ const text = { type: "string" };
 /** Response headers, by the name they have on the wire. */
 export const headerComponents: Record<string, JsonObject> = {
   "X-Request-Id": {
-    description: "Identifies this request in the logs of the service.",
+    description: "Request identifier, as in the logs of the service.",
     required: true,
     schema: text,
     example: exampleRequestId,
   },
-  "X-Correlation-Id": { description: "The caller's own identifier, echoed when it was sent.", schema: text },
+  "X-Correlation-Id": { description: "The caller's own request identifier, echoed if it was sent.", schema: text },
   ETag: {
     description: "Strong entity tag of the resource (RFC 9110 8.8.3).",
     required: true,
@@ -21,18 +21,18 @@ export const headerComponents: Record<string, JsonObject> = {
     example: '"2"',
   },
   "ETag-Weak": {
-    description: "Weak entity tag (RFC 9110 8.8.3): the same for every coding of the content.",
+    description: "Weak entity tag (RFC 9110 8.8.3), the same for every content coding.",
     required: true,
     schema: { type: "string", pattern: '^W/"[^"]+"$' },
     example: 'W/"9f2c1a"',
   },
   Vary: {
-    description: "What the answer depends on beside the address: its coding is one that the caller accepts.",
+    description: "Request headers that the response depends on; the content coding is negotiated.",
     required: true,
     schema: { type: "string", enum: ["Accept-Encoding"] },
     example: "Accept-Encoding",
   },
-  Location: { description: "Address of the new resource.", required: true, schema: { type: "string", format: "uri" } },
+  Location: { description: "URL of the new resource.", required: true, schema: { type: "string", format: "uri" } },
   Link: {
     description: "`first`, `next` and `prev` page, as in `_links` of the body (RFC 8288).",
     required: true,
@@ -40,39 +40,39 @@ export const headerComponents: Record<string, JsonObject> = {
     example: `<${exampleBaseUrl}/clients?cursor=eyJ2IjoxfQ>; rel="next"`,
   },
   "Cache-Control": {
-    description: "How the answer may be cached (RFC 9111).",
+    description: "Caching directives (RFC 9111).",
     required: true,
     schema: text,
     example: "private, no-store",
   },
   "X-RateLimit-Limit": {
-    description: "Requests in one window: a minute, or a second for quotes.",
+    description: "Requests allowed per window: a minute, or a second for quotes.",
     schema: integer,
     example: limits.rate.per_minute,
   },
-  "X-RateLimit-Remaining": { description: "Requests left in this window.", schema: integer, example: 997 },
+  "X-RateLimit-Remaining": { description: "Requests left in the current window.", schema: integer, example: 997 },
   "X-RateLimit-Reset": {
-    description: "Unix time in seconds at which the next window starts.",
+    description: "Start of the next window, in Unix seconds.",
     schema: integer,
     example: 1795241640,
   },
   "Idempotent-Replayed": {
-    description: "`true` when this is the stored answer to an earlier request with the same Idempotency-Key.",
+    description: "`true` if this is the stored response to an earlier request with the same Idempotency-Key.",
     schema: { type: "string", enum: ["true"] },
   },
   "Retry-After": {
-    description: "Whole seconds to wait before the next try (RFC 9110 10.2.3).",
+    description: "Seconds to wait before retrying (RFC 9110 10.2.3).",
     required: true,
     schema: { type: "integer", minimum: 1 },
     example: 1,
   },
   "Retry-After-Passing": {
-    description: "With a refusal that passes by itself: whole seconds to wait before the same request is sent again.",
+    description: "If the condition is temporary: seconds to wait before retrying the same request.",
     schema: { type: "integer", minimum: 1 },
     example: 1,
   },
-  "WWW-Authenticate": { description: "How to authenticate (RFC 9110 11.6.1).", schema: text },
-  "Accept-Patch": { description: "On PATCH: media types it takes (RFC 5789 3.1).", schema: text },
+  "WWW-Authenticate": { description: "Required authentication scheme (RFC 9110 11.6.1).", schema: text },
+  "Accept-Patch": { description: "On PATCH: accepted media types (RFC 5789 3.1).", schema: text },
 };
 
 /** Headers of every answer to a request that counts against a limit. */

@@ -6,7 +6,6 @@ import type { JsonObject } from "./document.ts";
 import { collectionOf, exampleIds, exampleNames } from "./examples.ts";
 import { hasEntityTag, isConditional, isRepeatable } from "./responses.ts";
 import { membersOf, parameterSchema } from "./schemas.ts";
-import { memberText } from "./texts.ts";
 
 /** Hours for which the answer under an idempotency key is kept. */
 export const keptHours = limits.idempotency.kept_seconds / 3600;
@@ -15,28 +14,28 @@ const headerParameters: Record<string, JsonObject> = {
   "X-Correlation-Id": {
     name: "X-Correlation-Id",
     in: "header",
-    description: "Your own identifier of the request; it is echoed and logged.",
+    description: "Your own request identifier; it is echoed and logged.",
     schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,64}$" },
     example: "order-4711",
   },
   "Idempotency-Key": {
     name: "Idempotency-Key",
     in: "header",
-    description: `Makes repeating the request safe for ${keptHours} hours. A random UUID does well.`,
+    description: `Makes the request safe to retry for ${keptHours} hours. Use a random UUID.`,
     schema: { type: "string", pattern: `^[!-~]{1,${limits.idempotency.max_key_characters + 2}}$` },
     example: "6f1c2a52-8a1b-4a4e-9f0e-2f4f3f5a9c10",
   },
   "If-Match": {
     name: "If-Match",
     in: "header",
-    description: "Change the resource only while it has one of these entity tags (RFC 9110 13.1.1).",
+    description: "Change the resource only if it has one of these entity tags (RFC 9110 13.1.1).",
     schema: { type: "string" },
     example: '"2"',
   },
   "If-None-Match": {
     name: "If-None-Match",
     in: "header",
-    description: "Answer 304 while the resource has one of these entity tags (RFC 9110 13.1.2).",
+    description: "Respond with 304 if the resource has one of these entity tags (RFC 9110 13.1.2).",
     schema: { type: "string" },
     example: '"2"',
   },
@@ -86,13 +85,12 @@ export function parametersOf(row: Route, shared: SharedParameters): JsonObject[]
 function ownParametersOf(row: Route): JsonObject[] {
   const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(row, name));
   const inQuery = Object.entries(membersOf(row.query)).map(([name, schema]) => {
-    const json = parameterSchema(schema);
-    const text = memberText(row.id, [name]);
+    const { description, ...json } = parameterSchema(schema);
     return {
       name,
       in: "query",
       required: schema._zod.optin !== "optional",
-      ...(text === undefined ? {} : { description: text }),
+      description,
       ...(json["type"] === "array" ? { style: "form", explode: false } : {}),
       schema: json,
     };

@@ -8,61 +8,76 @@ const text = { type: "string" };
 
 const fieldError: JsonObject = {
   type: "object",
-  properties: { pointer: text, parameter: text, header: text, code: text, detail: text },
+  properties: {
+    pointer: { ...text, description: "JSON Pointer into the body, as a URI fragment: `#/email` (RFC 6901)." },
+    parameter: { ...text, description: "Name of the query parameter." },
+    header: { ...text, description: "Name of the header." },
+    code: { ...text, description: "Machine-readable code of the violated rule." },
+    detail: { ...text, description: "Human-readable explanation." },
+  },
   required: ["code", "detail"],
+};
+
+/** Members that every problem has (RFC 9457), with the code and the request id of this service. */
+const standardMembers: JsonObject = {
+  type: { type: "string", format: "uri", description: "URL of the documentation of this problem type." },
+  title: { ...text, description: "Short summary, the same for every problem of this type." },
+  status: { ...integer, description: "HTTP status." },
+  detail: { ...text, description: "Explanation of this occurrence." },
+  instance: { ...text, description: "Path of the request." },
+  code: {
+    type: "string",
+    "x-extensible-enum": problemCodes,
+    description: "Stable error code. New codes may be added within a version; handle an unknown code by its status.",
+  },
+  request_id: { ...text, description: "Same as the `X-Request-Id` header; include it in support requests." },
+};
+
+/** Members that only problems with certain codes have. */
+const furtherMembers: JsonObject = {
+  errors: { type: "array", items: fieldError, description: "Validation errors, one entry per field." },
+  from: {
+    type: "string",
+    description: "With `illegal_transition`: the current state. With `no_conversion_path`: the source currency.",
+  },
+  to: {
+    type: "string",
+    description: "With `illegal_transition`: the requested state. With `no_conversion_path`: the target currency.",
+  },
+  symbol: { ...text, description: "With `no_conversion_path`: the symbol whose profit cannot be converted." },
+  allowed: { type: "array", items: text, description: "With `illegal_transition`: the allowed target states." },
+  previous_secret_expires_at: {
+    type: "string",
+    format: "date-time",
+    description: "With `secret_rotation_in_progress`: the time from which the secret can be rotated again.",
+  },
+  expected_seq: { ...text, description: "With `sequence_gap`: the expected sequence number." },
+  left: { type: "array", items: text, description: "With `account_not_empty`: what the account still holds." },
+  max: { ...integer, description: "With `leverage_not_allowed`: the maximum leverage." },
+  scope: { ...text, description: "With `insufficient_scope`: the missing scope." },
+  available_balance: { ...text, description: "With `insufficient_funds`: the available balance." },
+  withdrawable: { ...text, description: "With `insufficient_free_margin`: the amount that can be withdrawn now." },
+  free_margin: { ...text, description: "With `insufficient_margin`: the free margin at that time." },
+  required_margin: { ...text, description: "With `insufficient_margin`: the margin that the trade requires." },
+  margin_level: {
+    ...text,
+    nullable: true,
+    description: "With `leverage_change_breaches_margin`: the resulting margin level, in percent.",
+  },
+  currency: { ...text, description: "Currency of the amount in the same problem." },
+  "violated-policies": {
+    type: "array",
+    items: { type: "string", enum: ["minute", "burst", "quotes", "feed", "feed_quotes"] },
+    description: "With `rate_limit_exceeded`: the limits that were exceeded.",
+  },
 };
 
 /** Schema of every refusal outside the OAuth endpoints (RFC 9457). */
 export const problemSchema: JsonObject = {
   type: "object",
-  description: "A problem document (RFC 9457). Act on `code`; the texts are for people.",
-  properties: {
-    type: { type: "string", format: "uri" },
-    title: text,
-    status: integer,
-    detail: text,
-    instance: text,
-    code: { type: "string", "x-extensible-enum": problemCodes },
-    request_id: text,
-    errors: { type: "array", items: fieldError },
-    from: {
-      type: "string",
-      description:
-        "With `illegal_transition`: the state as it is. With `no_conversion_path`: the currency to convert from.",
-    },
-    to: {
-      type: "string",
-      description:
-        "With `illegal_transition`: the state that was asked for. " +
-        "With `no_conversion_path`: the currency to convert to.",
-    },
-    symbol: { type: "string", description: "With `no_conversion_path`: the symbol whose profit cannot be converted." },
-    allowed: { type: "array", items: text },
-    previous_secret_expires_at: {
-      type: "string",
-      format: "date-time",
-      description: "With `secret_rotation_in_progress`: from when on a new secret can be had.",
-    },
-    expected_seq: { type: "string", description: "With `sequence_gap`: the number that comes next." },
-    left: { type: "array", items: text, description: "With `account_not_empty`: what the account still has." },
-    max: { type: "integer", description: "With `leverage_not_allowed`: the highest that is allowed." },
-    scope: { type: "string", description: "With `insufficient_scope`: the scope that is missing." },
-    available_balance: { type: "string", description: "With `insufficient_funds`: what is available." },
-    withdrawable: { type: "string", description: "With `insufficient_free_margin`: what can be withdrawn now." },
-    free_margin: { type: "string", description: "With `insufficient_margin`: what was free." },
-    required_margin: { type: "string", description: "With `insufficient_margin`: what the trade would take." },
-    margin_level: {
-      ...text,
-      nullable: true,
-      description: "With `leverage_change_breaches_margin`: the level, in percent, that the account would have.",
-    },
-    currency: { type: "string", description: "Currency of the amount beside it." },
-    "violated-policies": {
-      type: "array",
-      items: { type: "string", enum: ["minute", "burst", "quotes", "feed", "feed_quotes"] },
-    },
-  },
-  required: ["type", "title", "status", "detail", "instance", "code", "request_id"],
+  description: "A problem document (RFC 9457). Handle errors by `code`; the texts are for people.",
+  properties: { ...standardMembers, ...furtherMembers },
+  required: Object.keys(standardMembers),
 };
 
 /** Content of an answer that is a problem of one of these codes. */
@@ -73,7 +88,7 @@ export function problemContent(codes: readonly ProblemCode[]): JsonObject {
 
 const invalidField = { code: "required", detail: "is required" };
 
-/** What a problem of this code says beside the members that every problem has. */
+/** Further members of the examples, by code. */
 const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
   validation_failed: { errors: [{ pointer: "#/email", ...invalidField }] },
   immutable_field: { errors: [{ pointer: "#/client_id", code: "immutable_field", detail: "cannot be changed" }] },

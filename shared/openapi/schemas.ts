@@ -5,6 +5,7 @@ import * as account from "../schema/account.ts";
 import * as application from "../schema/application.ts";
 import * as client from "../schema/client.ts";
 import { Email } from "../schema/client.ts";
+import { descriptionOf } from "../schema/described.ts";
 import * as event from "../schema/event.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
@@ -190,14 +191,18 @@ const listPattern = /^\^(.+)\(\?:,\1\)\{0,(\d+)\}\$$/;
 /** Where OpenAPI has a word of its own for what a schema says by a pattern or by code. */
 function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: JsonObject }): void {
   const json = jsonSchema;
-  if (zodSchema === fields.Timestamp || zodSchema === fields.TimestampInput) json["format"] = "date-time";
-  if (zodSchema === fields.CalendarDate) json["format"] = "date";
-  if (zodSchema === fields.Address || zodSchema === Url) json["format"] = "uri";
+  const description = descriptionOf(zodSchema);
+  if (description !== undefined) json["description"] = description;
+  // A described copy shares the definition of its schema.
+  const is = (...schemas: readonly $ZodType[]) => schemas.some((one) => one._zod.def === zodSchema._zod.def);
+  if (is(fields.Timestamp, fields.TimestampInput)) json["format"] = "date-time";
+  if (is(fields.CalendarDate)) json["format"] = "date";
+  if (is(fields.Address, Url)) json["format"] = "uri";
   // The part before the @ may hold letters of any script (RFC 6531).
-  if (zodSchema === fields.EmailText || zodSchema === Email) json["format"] = "idn-email";
+  if (is(fields.EmailText, Email)) json["format"] = "idn-email";
   if (json["format"] === "date" || json["format"] === "date-time") delete json["pattern"];
-  if (zodSchema === fields.Metadata) json["maxProperties"] = limits.metadata.max_keys;
-  if (zodSchema === innermost(fields.pageParameters.limit)) {
+  if (is(fields.Metadata)) json["maxProperties"] = limits.metadata.max_keys;
+  if (innermost(zodSchema) === innermost(fields.pageParameters.limit)) {
     const { min_items: minimum, max_items: maximum, default_items } = limits.page;
     delete json["pattern"];
     Object.assign(json, { type: "integer", minimum, maximum, default: default_items });

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
+import { described } from "./described.ts";
 import {
   Currency,
   createdRange,
@@ -30,170 +31,268 @@ const MarginCalculation = z.enum(["max", "sum", "net"]);
 
 /** `POST /accounts`: the client is enough. */
 export const CreateAccountRequest = z.strictObject({
-  client_id: id("cli"),
-  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "must be 8 to 10 digits"))),
-  type: z.optional(AccountType),
-  currency: z.optional(Currency),
-  group_id: z.optional(identifier(64)),
-  name: z.optional(z.nullable(name(100))),
-  leverage: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
-  position_mode: z.optional(PositionMode),
-  margin_calculation: z.optional(MarginCalculation),
-  platform: z.optional(Platform),
-  platform_login: z.optional(z.nullable(identifier(64))),
-  swap_free: z.optional(z.boolean()),
-  negative_balance_protection: z.optional(z.boolean()),
-  margin_call_level: z.optional(Percent),
-  stop_out_level: z.optional(Percent),
-  margin_rearm_level: z.optional(Percent),
-  stop_out_order: z.optional(StopOutOrder),
-  stop_out_mode: z.optional(StopOutMode),
-  metadata: z.optional(Metadata),
+  client_id: described(id("cli"), "Client identifier."),
+  number: described(
+    z.optional(z.string().check(z.regex(/^\d{8,10}$/, "must be 8 to 10 digits"))),
+    "Account number of 8 to 10 digits, unique in the brokerage; assigned by the service if omitted.",
+  ),
+  type: described(z.optional(AccountType), "Account type: `live` or `demo`."),
+  currency: described(z.optional(Currency), "Currency code (ISO 4217)."),
+  group_id: described(z.optional(identifier(64)), "Group that the account belongs to."),
+  name: described(z.optional(z.nullable(name(100))), "Display name."),
+  leverage: described(
+    z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+    "Leverage: 100 means 1:100. Retail clients are capped.",
+  ),
+  position_mode: described(
+    z.optional(PositionMode),
+    "Whether trades in one symbol are kept separate (`hedging`) or merged (`netting`).",
+  ),
+  margin_calculation: described(
+    z.optional(MarginCalculation),
+    "How opposite positions in one symbol share their margin.",
+  ),
+  platform: described(z.optional(Platform), "Trading platform that the account is kept on."),
+  platform_login: described(
+    z.optional(z.nullable(identifier(64))),
+    "Login on the trading platform; unique per platform.",
+  ),
+  swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
+  negative_balance_protection: described(
+    z.optional(z.boolean()),
+    "Whether the brokerage covers a negative balance caused by trading.",
+  ),
+  margin_call_level: described(
+    z.optional(Percent),
+    "Margin level that triggers a margin call. A percentage with up to two decimals, such as `100.00`.",
+  ),
+  stop_out_level: described(
+    z.optional(Percent),
+    "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
+      "such as `100.00`.",
+  ),
+  margin_rearm_level: described(
+    z.optional(Percent),
+    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
+      "as `100.00`.",
+  ),
+  stop_out_order: described(z.optional(StopOutOrder), "Order in which a stop-out closes positions."),
+  stop_out_mode: described(
+    z.optional(StopOutMode),
+    "Whether a stop-out closes positions in full or only as much as needed.",
+  ),
+  metadata: described(
+    z.optional(Metadata),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
 });
 
 /** `PATCH /accounts/{id}`, a merge patch (RFC 7396). */
 export const UpdateAccountRequest = z.strictObject({
-  name: z.optional(z.nullable(name(100))),
-  leverage: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
-  group_id: z.optional(identifier(64)),
-  platform_login: z.optional(z.nullable(identifier(64))),
-  swap_free: z.optional(z.boolean()),
-  trading_mode: z.optional(z.enum(["full", "close_only", "none"])),
-  margin_call_level: z.optional(Percent),
-  stop_out_level: z.optional(Percent),
-  margin_rearm_level: z.optional(Percent),
-  status: z.optional(AccountStatus),
-  disabled_reason: z.optional(z.nullable(text(500))),
-  force: z.optional(z.boolean()),
-  metadata: z.optional(MetadataPatch),
+  name: described(z.optional(z.nullable(name(100))), "Display name."),
+  leverage: described(
+    z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+    "Leverage: 100 means 1:100. Retail clients are capped.",
+  ),
+  group_id: described(z.optional(identifier(64)), "Group that the account belongs to."),
+  platform_login: described(
+    z.optional(z.nullable(identifier(64))),
+    "Login on the trading platform; unique per platform.",
+  ),
+  swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
+  trading_mode: described(
+    z.optional(z.enum(["full", "close_only", "none"])),
+    "Allowed trading: `full`, `close_only` or `none`.",
+  ),
+  margin_call_level: described(
+    z.optional(Percent),
+    "Margin level that triggers a margin call. A percentage with up to two decimals, such as `100.00`.",
+  ),
+  stop_out_level: described(
+    z.optional(Percent),
+    "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
+      "such as `100.00`.",
+  ),
+  margin_rearm_level: described(
+    z.optional(Percent),
+    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
+      "as `100.00`.",
+  ),
+  status: described(z.optional(AccountStatus), "Account status."),
+  disabled_reason: described(z.optional(z.nullable(text(500))), "Reason for disabling; null if it is not disabled."),
+  force: described(
+    z.optional(z.boolean()),
+    "With `leverage`: apply it even if it takes the account to its margin call level.",
+  ),
+  metadata: described(
+    z.optional(MetadataPatch),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
 });
 
 /** Amounts of an account, each computed from its balance item. */
 const money = {
-  balance: Money,
-  credit: Money,
-  held: Money,
-  available_balance: Money,
-  floating_pnl: Money,
-  equity: Money,
-  used_margin: Money,
-  free_margin: Money,
-  margin_level: z.nullable(z.string()),
-  withdrawable: Money,
+  balance: described(Money, "Sum of all ledger entries."),
+  credit: described(Money, "Credit granted by the brokerage; it supports trades and cannot be withdrawn."),
+  held: described(Money, "Amount reserved for undecided withdrawals."),
+  available_balance: described(
+    Money,
+    "Balance minus held amounts: the upper limit of a withdrawal, subject to open positions.",
+  ),
+  floating_pnl: described(Money, "Unrealised profit or loss of the open positions at the latest prices."),
+  equity: described(Money, "Balance plus credit plus floating profit or loss."),
+  used_margin: described(Money, "Margin required by the open positions."),
+  free_margin: described(Money, "Equity that is neither used as margin nor held."),
+  margin_level: described(
+    z.nullable(z.string()),
+    "Equity as a percentage of the used margin, truncated to two decimals; null without open positions.",
+  ),
+  withdrawable: described(Money, "Maximum amount that can be withdrawn now."),
 };
 
 /** `GET /accounts/{id}/balance`: the money of an account alone. */
 export const AccountBalance = z.object({
-  object: z.literal("account_balance"),
-  account_id: z.string(),
-  currency: Currency,
+  object: described(z.literal("account_balance"), "Resource type; always this value."),
+  account_id: described(z.string(), "Account identifier."),
+  currency: described(Currency, "Currency code (ISO 4217)."),
   ...money,
-  margin_status: MarginStatus,
-  metrics_as_of: Timestamp,
-  metrics_stale: z.boolean(),
-  balance_version: z.int(),
+  margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
+  metrics_as_of: described(Timestamp, "Time of the oldest price that the amounts are based on."),
+  metrics_stale: described(z.boolean(), "Whether a price that the amounts are based on is too old."),
+  balance_version: described(z.int(), "Number of the account's last ledger entry, counted from 1 without gaps."),
   _links: resourceFields._links,
 });
 
 /** Query of `GET /accounts/metrics`. */
 export const AccountMetricsQuery = z.strictObject({
-  account_ids: listOf(`acc_${ulid}`, limits.page.max_items, `up to ${limits.page.max_items} account ids`),
+  account_ids: described(
+    listOf(`acc_${ulid}`, limits.page.max_items, `up to ${limits.page.max_items} account ids`),
+    "Account identifiers, separated by commas; at most 100.",
+  ),
 });
 
 /** `GET /accounts/metrics`: the money of several accounts at the newest prices. */
 export const AccountMetrics = z.object({
-  object: z.literal("account_metrics"),
-  data: z.array(AccountBalance),
-  missing: z.array(z.string()),
+  object: described(z.literal("account_metrics"), "Resource type; always this value."),
+  data: described(z.array(AccountBalance), "The accounts, in the requested order."),
+  missing: described(z.array(z.string()), "Requested identifiers that match no account."),
   _links: resourceFields._links,
 });
 
 /** Query of `GET /accounts/margin_watch`. */
 export const ListMarginWatchQuery = z.strictObject({
   ...pageParameters,
-  margin_status: z.optional(setOf(MarginStatus.options)),
-  sort: z.optional(z.enum(["margin_level"])),
+  margin_status: described(z.optional(setOf(MarginStatus.options)), "Margin statuses, separated by commas."),
+  sort: described(z.optional(z.enum(["margin_level"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** An account with open positions on the list of margin levels: how it stands now, and at its last evaluation. */
 export const WatchedAccount = z.object({
   ...AccountBalance.shape,
-  object: z.literal("watched_account"),
-  client_id: z.string(),
-  evaluated_at: Timestamp,
-  evaluated_margin_level: z.nullable(z.string()),
-  liquidating: z.boolean(),
+  object: described(z.literal("watched_account"), "Resource type; always this value."),
+  client_id: described(z.string(), "Client identifier."),
+  evaluated_at: described(Timestamp, "Time of the last margin evaluation."),
+  evaluated_margin_level: described(
+    z.nullable(z.string()),
+    "Margin level at the last evaluation; the list is sorted by it.",
+  ),
+  liquidating: described(z.boolean(), "Whether a stop-out is closing the account's positions."),
 });
 
 /** Query of `GET /accounts`. */
 export const ListAccountsQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
-  status: z.optional(setOf(AccountStatus.options)),
-  type: z.optional(setOf(AccountType.options)),
-  currency: z.optional(setOf(Currency.options)),
-  group_id: z.optional(identifier(64)),
-  number: z.optional(z.string().check(z.regex(/^\d{8,10}$/, "must be 8 to 10 digits"))),
-  platform_login: z.optional(identifier(64)),
-  margin_status: z.optional(setOf(MarginStatus.options)),
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  status: described(z.optional(setOf(AccountStatus.options)), "Account statuses, separated by commas."),
+  type: described(z.optional(setOf(AccountType.options)), "Account types, separated by commas."),
+  currency: described(z.optional(setOf(Currency.options)), "Currency codes (ISO 4217), separated by commas."),
+  group_id: described(z.optional(identifier(64)), "Group of accounts."),
+  number: described(z.optional(z.string().check(z.regex(/^\d{8,10}$/, "must be 8 to 10 digits"))), "Account number."),
+  platform_login: described(z.optional(identifier(64)), "Login on the trading platform."),
+  margin_status: described(z.optional(setOf(MarginStatus.options)), "Margin statuses, separated by commas."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** An account as the API shows it; the money fields are computed from its balance item. */
 export const TradingAccount = z.object({
-  id: z.string(),
-  object: z.literal("account"),
-  number: z.string(),
-  client_id: z.string(),
-  type: AccountType,
-  group_id: z.string(),
-  name: z.nullable(z.string()),
-  currency: Currency,
-  leverage: z.int(),
-  position_mode: PositionMode,
-  margin_calculation: MarginCalculation,
-  platform: Platform,
-  platform_login: z.nullable(z.string()),
-  swap_free: z.boolean(),
-  negative_balance_protection: z.boolean(),
-  status: AccountStatus,
-  trading_mode: z.enum(["full", "close_only", "none"]),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("account"), "Resource type; always this value."),
+  number: described(
+    z.string(),
+    "Account number of 8 to 10 digits, unique in the brokerage; assigned by the service if omitted.",
+  ),
+  client_id: described(z.string(), "Client identifier."),
+  type: described(AccountType, "Account type: `live` or `demo`."),
+  group_id: described(z.string(), "Group that the account belongs to."),
+  name: described(z.nullable(z.string()), "Display name; null if there is none."),
+  currency: described(Currency, "Currency code (ISO 4217)."),
+  leverage: described(z.int(), "Leverage: 100 means 1:100. Retail clients are capped."),
+  position_mode: described(
+    PositionMode,
+    "Whether trades in one symbol are kept separate (`hedging`) or merged (`netting`).",
+  ),
+  margin_calculation: described(MarginCalculation, "How opposite positions in one symbol share their margin."),
+  platform: described(Platform, "Trading platform that the account is kept on."),
+  platform_login: described(z.nullable(z.string()), "Login on the trading platform; unique per platform."),
+  swap_free: described(z.boolean(), "Whether positions are exempt from swap."),
+  negative_balance_protection: described(
+    z.boolean(),
+    "Whether the brokerage covers a negative balance caused by trading.",
+  ),
+  status: described(AccountStatus, "Account status."),
+  trading_mode: described(z.enum(["full", "close_only", "none"]), "Allowed trading: `full`, `close_only` or `none`."),
   ...money,
-  margin_status: MarginStatus,
-  margin_call_level: Percent,
-  stop_out_level: Percent,
-  margin_rearm_level: Percent,
-  stop_out_order: StopOutOrder,
-  stop_out_mode: StopOutMode,
-  metrics_as_of: Timestamp,
-  metrics_stale: z.boolean(),
-  balance_version: z.int(),
-  disabled_at: z.nullable(Timestamp),
-  disabled_reason: z.nullable(z.string()),
-  closed_at: z.nullable(Timestamp),
+  margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
+  margin_call_level: described(
+    Percent,
+    "Margin level that triggers a margin call. A percentage with up to two decimals, such as `100.00`.",
+  ),
+  stop_out_level: described(
+    Percent,
+    "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
+      "such as `100.00`.",
+  ),
+  margin_rearm_level: described(
+    Percent,
+    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
+      "as `100.00`.",
+  ),
+  stop_out_order: described(StopOutOrder, "Order in which a stop-out closes positions."),
+  stop_out_mode: described(StopOutMode, "Whether a stop-out closes positions in full or only as much as needed."),
+  metrics_as_of: described(Timestamp, "Time of the oldest price that the amounts are based on."),
+  metrics_stale: described(z.boolean(), "Whether a price that the amounts are based on is too old."),
+  balance_version: described(z.int(), "Number of the account's last ledger entry, counted from 1 without gaps."),
+  disabled_at: described(z.nullable(Timestamp), "Time of disabling; null while the account is not disabled."),
+  disabled_reason: described(z.nullable(z.string()), "Reason for disabling; null if it is not disabled."),
+  closed_at: described(z.nullable(Timestamp), "Time of closing; null while the account is not closed."),
   ...resourceFields,
 });
 
 /** The money of an account at one moment of a liquidation. */
 export const MarginMoney = z.object({
   ...money,
-  margin_status: MarginStatus,
-  metrics_as_of: Timestamp,
-  metrics_stale: z.boolean(),
+  margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
+  metrics_as_of: described(Timestamp, "Time of the oldest price that the amounts are based on."),
+  metrics_stale: described(z.boolean(), "Whether a price that the amounts are based on is too old."),
 });
 
 /** What a liquidation came to, in all its steps. */
 export const Liquidation = z.object({
-  order: StopOutOrder,
-  mode: StopOutMode,
-  started_at: Timestamp,
-  before: MarginMoney,
-  after: MarginMoney,
-  closed_trade_ids: z.array(z.string()),
+  order: described(StopOutOrder, "Order in which positions were closed."),
+  mode: described(StopOutMode, "Whether positions were closed in full or only as much as needed."),
+  started_at: described(Timestamp, "Time of the first step."),
+  before: described(MarginMoney, "Margin figures of the account before the first step."),
+  after: described(MarginMoney, "Margin figures of the account after the last step."),
+  closed_trade_ids: described(z.array(z.string()), "Closed trades, in order; each has its own `trade.closed` event."),
 });
 
 /** An account as the event `stop.out` shows it. */
-export const LiquidatedAccount = z.object({ ...TradingAccount.shape, stop_out: Liquidation });
+export const LiquidatedAccount = z.object({
+  ...TradingAccount.shape,
+  stop_out: described(Liquidation, "Result of the liquidation, over all its steps."),
+});
 
 /** Kinds of a ledger entry. */
 export const LedgerKind = z.enum([
@@ -218,24 +317,30 @@ export const LedgerKind = z.enum([
 export const ListLedgerQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
-  kind: z.optional(setOf(LedgerKind.options)),
-  sort: z.optional(z.enum(["-balance_version", "balance_version"])),
+  kind: described(z.optional(setOf(LedgerKind.options)), "Types of ledger entries, separated by commas."),
+  sort: described(
+    z.optional(z.enum(["-balance_version", "balance_version"])),
+    "Sort order; a leading hyphen means descending.",
+  ),
 });
 
 /** One posting on an account. `balance_version` counts the postings of the account from 1 without a gap. */
 export const LedgerEntry = z.object({
-  id: z.string(),
-  object: z.literal("ledger_entry"),
-  account_id: z.string(),
-  kind: LedgerKind,
-  amount: Money,
-  currency: Currency,
-  balance_before: Money,
-  balance_after: Money,
-  balance_version: z.int(),
-  transaction_id: z.nullable(z.string()),
-  trade_id: z.nullable(z.string()),
-  created_at: Timestamp,
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("ledger_entry"), "Resource type; always this value."),
+  account_id: described(z.string(), "Account identifier."),
+  kind: described(LedgerKind, "Type of the entry."),
+  amount: described(Money, "Amount of the entry; negative if it reduced the balance."),
+  currency: described(Currency, "Currency code (ISO 4217)."),
+  balance_before: described(Money, "Balance before the entry."),
+  balance_after: described(Money, "Balance after the entry."),
+  balance_version: described(z.int(), "Number of the entry on the account, counted from 1 without gaps."),
+  transaction_id: described(z.nullable(z.string()), "The transaction that was booked; null for other entries."),
+  trade_id: described(
+    z.nullable(z.string()),
+    "The trade whose profit, swap or commission was booked; null for other entries.",
+  ),
+  created_at: described(Timestamp, "Time of creation."),
   _links: resourceFields._links,
 });
 

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
+import { described } from "./described.ts";
 import { Links, name, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
@@ -22,57 +23,91 @@ function isAddressRange(value: string): boolean {
 
 /** `POST /applications`. Without `allowed_ips` it may call from anywhere. */
 export const CreateApplicationRequest = z.strictObject({
-  name: name(100),
-  scopes: Scopes,
-  allowed_ips: z.optional(AddressRanges),
+  name: described(name(100), "Display name."),
+  scopes: described(Scopes, "Scopes of the application."),
+  allowed_ips: described(
+    z.optional(AddressRanges),
+    "IP addresses and CIDR ranges that the application may call from; empty for any address.",
+  ),
 });
 
 /** `PATCH /applications/{id}`, a merge patch: null lets it call from anywhere again. */
 export const UpdateApplicationRequest = z.strictObject({
-  name: z.optional(name(100)),
-  scopes: z.optional(Scopes),
-  allowed_ips: z.optional(z.nullable(AddressRanges)),
+  name: described(z.optional(name(100)), "Display name."),
+  scopes: described(z.optional(Scopes), "Scopes of the application."),
+  allowed_ips: described(
+    z.optional(z.nullable(AddressRanges)),
+    "IP addresses and CIDR ranges that the application may call from; empty for any address.",
+  ),
 });
 
 /** `POST /applications/{id}/rotate_secret`: how long the secret before works beside the new one; 0 ends it at once. */
 export const RotateApplicationSecretRequest = z.strictObject({
-  grace_seconds: z.optional(z.int().check(z.minimum(0), z.maximum(limits.applications.max_grace_seconds))),
+  grace_seconds: described(
+    z.optional(z.int().check(z.minimum(0), z.maximum(limits.applications.max_grace_seconds))),
+    "Seconds for which the previous secret remains valid; 0 revokes it immediately.",
+  ),
 });
 
 /** Query of `GET /applications`. */
 export const ListApplicationsQuery = z.strictObject({
   ...pageParameters,
-  status: z.optional(setOf(Status.options)),
-  sort: z.optional(z.enum(["-created_at"])),
+  status: described(z.optional(setOf(Status.options)), "Application statuses, separated by commas."),
+  sort: described(z.optional(z.enum(["-created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 const shown = {
-  id: z.string(),
-  object: z.literal("application"),
-  name: z.string(),
-  environment: z.enum(["sandbox", "production"]),
-  client_id: z.string(),
-  scopes: z.array(z.enum(scopes)),
-  allowed_ips: z.array(z.string()),
-  status: Status,
-  revoked_at: z.nullable(Timestamp),
-  access_token_ttl: z.int(),
-  refresh_token_ttl: z.int(),
-  secret_rotated_at: z.nullable(Timestamp),
-  previous_secret_expires_at: z.nullable(Timestamp),
-  last_used_at: z.nullable(Timestamp),
-  rate: z.object({ per_minute: z.int(), burst: z.int(), quotes_per_second: z.int() }),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int().check(z.minimum(1)),
-  _links: Links,
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("application"), "Resource type; always this value."),
+  name: described(z.string(), "Display name."),
+  environment: described(z.enum(["sandbox", "production"]), "Environment that the application belongs to."),
+  client_id: described(z.string(), "Client id for the token endpoint."),
+  scopes: described(z.array(z.enum(scopes)), "Scopes of the application."),
+  allowed_ips: described(
+    z.array(z.string()),
+    "IP addresses and CIDR ranges that the application may call from; empty for any address.",
+  ),
+  status: described(Status, "Application status."),
+  revoked_at: described(z.nullable(Timestamp), "Time of revocation; null if the application is not revoked."),
+  access_token_ttl: described(z.int(), "Lifetime of an access token in seconds."),
+  refresh_token_ttl: described(z.int(), "Lifetime of a refresh token in seconds; each can be used once."),
+  secret_rotated_at: described(
+    z.nullable(Timestamp),
+    "Time of the last rotation of the secret; null if there is none.",
+  ),
+  previous_secret_expires_at: described(
+    z.nullable(Timestamp),
+    "Time at which the previous secret expires; null if there is none.",
+  ),
+  last_used_at: described(
+    z.nullable(Timestamp),
+    "Time at which the application last obtained a token, accurate to five minutes; null if never.",
+  ),
+  rate: described(
+    z.object({
+      per_minute: described(z.int(), "Requests per minute."),
+      burst: described(z.int(), "Requests per second."),
+      quotes_per_second: described(z.int(), "Quote requests per second, counted separately."),
+    }),
+    "Rate limits of the application.",
+  ),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(
+    z.int().check(z.minimum(1)),
+    "Version number, incremented on every change; the entity tag is derived from it.",
+  ),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 };
 
 /** An API application as the API shows it. `last_used_at` is when it last got a token, to five minutes. */
 export const ApiApplication = z.object(shown);
 
 /** An API application with its new secret, which is shown this once. */
-export const IssuedApiApplication = z.object({ ...shown, client_secret: z.string() });
+export const IssuedApiApplication = z.object({
+  ...shown,
+  client_secret: described(z.string(), "Client secret; returned only once."),
+});
 
 /** Body of `POST /applications` after validation. */
 export type CreateApplication = z.infer<typeof CreateApplicationRequest>;

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import {
   CalendarDate,
   Country,
@@ -37,12 +38,12 @@ export const RejectionReason = z.enum([
 ]);
 
 const Address = z.strictObject({
-  line1: text(200),
-  line2: z.optional(z.nullable(text(200))),
-  city: text(100),
-  region: z.optional(z.nullable(text(100))),
-  postal_code: z.optional(z.nullable(identifier(20))),
-  country: Country,
+  line1: described(text(200), "Street and number."),
+  line2: described(z.optional(z.nullable(text(200))), "Second address line."),
+  city: described(text(100), "City."),
+  region: described(z.optional(z.nullable(text(100))), "State or region."),
+  postal_code: described(z.optional(z.nullable(identifier(20))), "Postal code."),
+  country: described(Country, "Country code (ISO 3166-1 alpha-2)."),
 });
 
 /**
@@ -78,14 +79,17 @@ const TimeZone = z
 const Tags = z.array(name(50)).check(z.maxLength(20));
 
 const profile = {
-  external_id: z.nullable(identifier(64)),
-  middle_name: z.nullable(name(100)),
-  phone: z.nullable(Phone),
-  date_of_birth: z.nullable(CalendarDate),
-  nationality: z.nullable(Country),
-  country: z.nullable(Country),
-  address: z.nullable(Address),
-  registration_number: z.nullable(identifier(200)),
+  external_id: described(
+    z.nullable(identifier(64)),
+    "Your own identifier, without invisible characters; unique per resource type.",
+  ),
+  middle_name: described(z.nullable(name(100)), "Middle names."),
+  phone: described(z.nullable(Phone), "Phone number in E.164 format."),
+  date_of_birth: described(z.nullable(CalendarDate), "Date of birth; the client must be of legal age."),
+  nationality: described(z.nullable(Country), "Nationality (ISO 3166-1 alpha-2)."),
+  country: described(z.nullable(Country), "Country of residence (ISO 3166-1 alpha-2)."),
+  address: described(z.nullable(Address), "Postal address."),
+  registration_number: described(z.nullable(identifier(200)), "Number in the company register."),
 };
 
 const optionalProfile = {
@@ -97,89 +101,127 @@ const optionalProfile = {
   country: z.optional(profile.country),
   address: z.optional(profile.address),
   registration_number: z.optional(profile.registration_number),
-  language: z.optional(Language),
-  time_zone: z.optional(TimeZone),
-  classification: z.optional(Classification),
-  risk_level: z.optional(RiskLevel),
-  tags: z.optional(Tags),
-  metadata: z.optional(Metadata),
+  language: described(z.optional(Language), "Language tag (BCP 47)."),
+  time_zone: described(z.optional(TimeZone), "Time zone name (IANA)."),
+  classification: described(z.optional(Classification), "Client category under investor protection rules."),
+  risk_level: described(z.optional(RiskLevel), "Your own risk rating of the client."),
+  tags: described(z.optional(Tags), "Your own labels."),
+  metadata: described(
+    z.optional(Metadata),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
 };
 
 /** `POST /clients`: email and names are enough; a corporate client names its company instead. */
 export const CreateClientRequest = z.strictObject({
-  type: z.optional(ClientType),
-  email: Email,
-  first_name: z.optional(name(100)),
-  last_name: z.optional(name(100)),
-  company_name: z.optional(name(200)),
+  type: described(z.optional(ClientType), "Client type: `individual` or `corporate`."),
+  email: described(
+    Email,
+    "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
+  ),
+  first_name: described(z.optional(name(100)), "Given name; required for individual clients."),
+  last_name: described(z.optional(name(100)), "Family name; required for individual clients."),
+  company_name: described(z.optional(name(200)), "Company name; required for corporate clients."),
   ...optionalProfile,
 });
 
 const VerificationPatch = z.strictObject({
-  level: z.optional(z.enum(["none", "basic", "full"])),
-  provider: z.optional(z.nullable(name(64))),
-  reference: z.optional(z.nullable(identifier(128))),
-  expires_at: z.optional(z.nullable(TimestampInput)),
-  rejection_reasons: z.optional(z.array(RejectionReason).check(z.maxLength(10))),
+  level: described(z.optional(z.enum(["none", "basic", "full"])), "Level of the verification."),
+  provider: described(z.optional(z.nullable(name(64))), "Identity verification provider."),
+  reference: described(z.optional(z.nullable(identifier(128))), "The provider's reference."),
+  expires_at: described(
+    z.optional(z.nullable(TimestampInput)),
+    "Expiry of the verification; null if it does not expire.",
+  ),
+  rejection_reasons: described(
+    z.optional(z.array(RejectionReason).check(z.maxLength(10))),
+    "Reasons why the verification was rejected.",
+  ),
 });
 
 /** `PATCH /clients/{id}`, a merge patch (RFC 7396). */
 export const UpdateClientRequest = z.strictObject({
-  email: z.optional(Email),
-  first_name: z.optional(name(100)),
-  last_name: z.optional(name(100)),
-  company_name: z.optional(name(200)),
+  email: described(
+    z.optional(Email),
+    "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
+  ),
+  first_name: described(z.optional(name(100)), "Given name; required for individual clients."),
+  last_name: described(z.optional(name(100)), "Family name; required for individual clients."),
+  company_name: described(z.optional(name(200)), "Company name; required for corporate clients."),
   ...optionalProfile,
-  metadata: z.optional(MetadataPatch),
-  status: z.optional(Status),
-  suspended_reason: z.optional(z.nullable(text(500))),
-  verification_status: z.optional(VerificationStatus),
-  verification: z.optional(VerificationPatch),
+  metadata: described(
+    z.optional(MetadataPatch),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
+  status: described(z.optional(Status), "Client status."),
+  suspended_reason: described(
+    z.optional(z.nullable(text(500))),
+    "Reason for the suspension; null if the client is not suspended.",
+  ),
+  verification_status: described(z.optional(VerificationStatus), "Verification status of the client."),
+  verification: described(z.optional(VerificationPatch), "Result of the verification."),
 });
 
 /** Query of `GET /clients`. */
 export const ListClientsQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
-  status: z.optional(setOf(Status.options)),
-  verification_status: z.optional(setOf(VerificationStatus.options)),
-  country: z.optional(Country),
-  email: z.optional(Email),
-  external_id: z.optional(identifier(64)),
-  tag: z.optional(name(50)),
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  status: described(z.optional(setOf(Status.options)), "Client statuses, separated by commas."),
+  verification_status: described(
+    z.optional(setOf(VerificationStatus.options)),
+    "Verification statuses, separated by commas.",
+  ),
+  country: described(z.optional(Country), "Country of residence (ISO 3166-1 alpha-2)."),
+  email: described(z.optional(Email), "Email address, compared after trimming, lower-casing and normalisation (NFC)."),
+  external_id: described(
+    z.optional(identifier(64)),
+    "Your own identifier, without invisible characters; unique per resource type.",
+  ),
+  tag: described(z.optional(name(50)), "Clients with this tag."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** A client as the API shows it. */
 export const BrokerageClient = z.object({
-  id: z.string(),
-  object: z.literal("client"),
-  type: ClientType,
-  email: EmailText,
-  first_name: z.nullable(z.string()),
-  last_name: z.nullable(z.string()),
-  company_name: z.nullable(z.string()),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("client"), "Resource type; always this value."),
+  type: described(ClientType, "Client type: `individual` or `corporate`."),
+  email: described(
+    EmailText,
+    "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
+  ),
+  first_name: described(z.nullable(z.string()), "Given name; required for individual clients."),
+  last_name: described(z.nullable(z.string()), "Family name; required for individual clients."),
+  company_name: described(z.nullable(z.string()), "Company name; required for corporate clients."),
   ...profile,
-  language: z.string(),
-  time_zone: z.string(),
-  classification: Classification,
-  risk_level: RiskLevel,
-  tags: z.array(z.string()),
-  status: Status,
-  suspended_reason: z.nullable(z.string()),
-  closed_at: z.nullable(Timestamp),
-  verification_status: VerificationStatus,
-  verification: z.object({
-    level: z.enum(["none", "basic", "full"]),
-    provider: z.nullable(z.string()),
-    reference: z.nullable(z.string()),
-    submitted_at: z.nullable(Timestamp),
-    verified_at: z.nullable(Timestamp),
-    verified_by: z.nullable(z.string()),
-    expires_at: z.nullable(Timestamp),
-    rejection_reasons: z.array(RejectionReason),
-  }),
-  account_count: z.int(),
+  language: described(z.string(), "Language tag (BCP 47)."),
+  time_zone: described(z.string(), "Time zone name (IANA)."),
+  classification: described(Classification, "Client category under investor protection rules."),
+  risk_level: described(RiskLevel, "Your own risk rating of the client."),
+  tags: described(z.array(z.string()), "Your own labels."),
+  status: described(Status, "Client status."),
+  suspended_reason: described(
+    z.nullable(z.string()),
+    "Reason for the suspension; null if the client is not suspended.",
+  ),
+  closed_at: described(z.nullable(Timestamp), "Time of closing; null while the client is not closed."),
+  verification_status: described(VerificationStatus, "Verification status of the client."),
+  verification: described(
+    z.object({
+      level: described(z.enum(["none", "basic", "full"]), "Level of the verification."),
+      provider: described(z.nullable(z.string()), "Identity verification provider."),
+      reference: described(z.nullable(z.string()), "The provider's reference."),
+      submitted_at: described(z.nullable(Timestamp), "Time at which verification was requested; null if it was not."),
+      verified_at: described(z.nullable(Timestamp), "Time of verification; null before."),
+      verified_by: described(z.nullable(z.string()), "The application that verified the client; null before."),
+      expires_at: described(z.nullable(Timestamp), "Expiry of the verification; null if it does not expire."),
+      rejection_reasons: described(z.array(RejectionReason), "Reasons why the verification was rejected."),
+    }),
+    "Result of the verification.",
+  ),
+  account_count: described(z.int(), "Number of the client's accounts."),
   ...resourceFields,
 });
 

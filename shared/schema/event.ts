@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import { eventTypes, optInEventTypes } from "./event-types.ts";
 import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "./fields.ts";
 
@@ -6,54 +7,88 @@ import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "./fie
 export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);
 
 /** Who caused a change. */
-export const Actor = z.object({ type: z.enum(["api_application", "system"]), id: z.string() });
+export const Actor = z.object({
+  type: described(z.enum(["api_application", "system"]), "Type of the actor."),
+  id: described(z.string(), "Identifier of the actor."),
+});
 
 /** An event as the API shows it and as a webhook carries it; immutable, kept 90 days. */
 export const BrokerageEvent = z.object({
-  id: z.string(),
-  object: z.literal("event"),
-  type: EventTypeSchema,
-  api_version: z.literal("v2"),
-  created_at: Timestamp,
-  timestamp: Timestamp,
-  environment: z.enum(["sandbox", "production"]),
-  sequence: z.string(),
-  resource: z.object({ type: z.string(), id: z.string(), version: z.int() }),
-  actor: Actor,
-  request_id: z.nullable(z.string()),
-  data: z.object({
-    object: z.record(z.string(), z.unknown()),
-    previous: z.optional(z.record(z.string(), z.unknown())),
-  }),
-  _links: Links,
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("event"), "Resource type; always this value."),
+  type: described(EventTypeSchema, "Event type."),
+  api_version: described(z.literal("v2"), "API version that defines the shape of the content."),
+  created_at: described(Timestamp, "Time of the event."),
+  timestamp: described(Timestamp, "Same as `created_at`, as Standard Webhooks requires."),
+  environment: described(z.enum(["sandbox", "production"]), "Environment that the event occurred in."),
+  sequence: described(
+    z.string(),
+    "Sequence number of the event: the events of a brokerage are numbered in order of publication.",
+  ),
+  resource: described(
+    z.object({
+      type: described(z.string(), "Resource type."),
+      id: described(z.string(), "Resource identifier."),
+      version: described(z.int(), "Version of the resource after the change."),
+    }),
+    "The resource that changed, with its version after the change.",
+  ),
+  actor: described(Actor, "The application or system that caused the change."),
+  request_id: described(z.nullable(z.string()), "The request that caused the event, as in its `X-Request-Id` header."),
+  data: described(
+    z.object({
+      object: described(
+        z.record(z.string(), z.unknown()),
+        "The resource immediately after the change, as GET returns it.",
+      ),
+      previous: described(
+        z.optional(z.record(z.string(), z.unknown())),
+        "The members that changed, with their previous values.",
+      ),
+    }),
+    "The resource that the event is about.",
+  ),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /** A kind of event: its schema (JSON Schema 2020-12) and a sample. `*` subscribes to all that are not opt-in. */
 export const EventKind = z.object({
-  type: EventTypeSchema,
-  description: z.string(),
-  opt_in: z.boolean(),
-  schema: z.record(z.string(), z.unknown()),
-  sample: z.record(z.string(), z.unknown()),
+  type: described(EventTypeSchema, "Event type."),
+  description: described(z.string(), "What the event reports."),
+  opt_in: described(z.boolean(), "Whether it must be named explicitly: `*` does not include it."),
+  schema: described(z.record(z.string(), z.unknown()), "JSON Schema (2020-12) of the event."),
+  sample: described(z.record(z.string(), z.unknown()), "Sample event."),
 });
 
 /** Every kind of event. */
-export const EventTypeCatalogue = z.object({ object: z.literal("list"), data: z.array(EventKind) });
+export const EventTypeCatalogue = z.object({
+  object: described(z.literal("list"), "Resource type; always this value."),
+  data: described(z.array(EventKind), "All event types."),
+});
 
 /** Query of `GET /events`. */
 export const ListEventsQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
-  type: z.optional(setOf([...eventTypes, ...optInEventTypes].map((type) => type.replace(".", "\\.")))),
-  resource_id: z.optional(
-    z
-      .string()
-      .check(
-        z.regex(/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/, "must be an identifier such as acc_01HZX3N5T9GQ6R0V8W2YB4CDEF"),
-      ),
+  type: described(
+    z.optional(setOf([...eventTypes, ...optInEventTypes].map((type) => type.replace(".", "\\.")))),
+    "Event types, separated by commas.",
   ),
-  account_id: z.optional(id("acc")),
-  client_id: z.optional(id("cli")),
-  after_sequence: z.optional(z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number"))),
-  sort: z.optional(z.enum(["sequence", "-sequence"])),
+  resource_id: described(
+    z.optional(
+      z
+        .string()
+        .check(
+          z.regex(/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/, "must be an identifier such as acc_01HZX3N5T9GQ6R0V8W2YB4CDEF"),
+        ),
+    ),
+    "Identifier of the resource that changed.",
+  ),
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+  client_id: described(z.optional(id("cli")), "Client identifier."),
+  after_sequence: described(
+    z.optional(z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number"))),
+    "Return only events with a higher sequence number; pass that of the last event you processed.",
+  ),
+  sort: described(z.optional(z.enum(["sequence", "-sequence"])), "Sort order; a leading hyphen means descending."),
 });

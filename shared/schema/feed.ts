@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
+import { described } from "./described.ts";
 import { CalendarDate, id, Links, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
@@ -54,31 +55,50 @@ const Authority = z.enum(["platform", "service"]);
 
 /** `POST /feed/sources` */
 export const CreateFeedSourceRequest = z.strictObject({
-  name: z
-    .string()
-    .check(z.regex(/^[a-z][a-z0-9]{1,15}:[A-Za-z0-9._-]{1,47}$/, "must be a platform and a name such as mt5:live-1")),
-  platform: Platform,
-  authoritative: z.optional(Authority),
-  first_seq: z.optional(Sequence),
+  name: described(
+    z
+      .string()
+      .check(z.regex(/^[a-z][a-z0-9]{1,15}:[A-Za-z0-9._-]{1,47}$/, "must be a platform and a name such as mt5:live-1")),
+    "Platform and name, such as `mt5:live-1`; unique in the brokerage.",
+  ),
+  platform: described(Platform, "Platform whose logins the source uses."),
+  authoritative: described(
+    z.optional(Authority),
+    "Which side closes positions at the stop-out level: the platform or this service.",
+  ),
+  first_seq: described(z.optional(Sequence), "Sequence number of the first item; 1 by default."),
 });
 
 /** A source of trades and prices as the API shows it. `lag_ms`: since its last batch. */
 export const FeedSource = z.object({
-  id: z.string(),
-  object: z.literal("feed_source"),
-  name: z.string(),
-  platform: Platform,
-  authoritative: Authority,
-  expected_next_seq: z.string(),
-  accepted_through: z.nullable(z.string()),
-  quote_epoch: z.int(),
-  last_batch_at: z.nullable(Timestamp),
-  lag_ms: z.nullable(z.int()),
-  stale: z.boolean(),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int(),
-  _links: Links,
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("feed_source"), "Resource type; always this value."),
+  name: described(z.string(), "Platform and name: the `source` of its trades and orders."),
+  platform: described(Platform, "Platform whose logins the source uses."),
+  authoritative: described(
+    Authority,
+    "Which side closes positions at the stop-out level: the platform or this service.",
+  ),
+  expected_next_seq: described(z.string(), "Sequence number expected for the next item."),
+  accepted_through: described(
+    z.nullable(z.string()),
+    "Sequence number up to which all items are settled; null before the first item.",
+  ),
+  quote_epoch: described(z.int(), "Current epoch of the source's prices; starts at 1."),
+  last_batch_at: described(
+    z.nullable(Timestamp),
+    "Time of the last batch, including empty batches; null before the first batch.",
+  ),
+  lag_ms: described(z.nullable(z.int()), "Milliseconds since the last batch; null before the first batch."),
+  stale: described(
+    z.boolean(),
+    "Whether the source has been silent for more than 60 seconds; no decisions are made on its positions " +
+      "until it reports again.",
+  ),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /**
@@ -86,16 +106,22 @@ export const FeedSource = z.object({
  * hold up the others.
  */
 const FeedItem = z.strictObject({
-  seq: Sequence,
-  type: z.string().check(z.minLength(1), z.maxLength(40)),
-  at: z.optional(z.unknown()),
-  data: z.optional(z.unknown()),
+  seq: described(Sequence, "Sequence number assigned by the source."),
+  type: described(
+    z.string().check(z.minLength(1), z.maxLength(40)),
+    "Item type: `execution`, `order`, `swap`, `balance_operation` or `symbol`.",
+  ),
+  at: described(z.optional(z.unknown()), "Time of the item on the platform, RFC 3339."),
+  data: described(z.optional(z.unknown()), "Content of the item; its members depend on `type`."),
 });
 
 /** `POST /feed/sources/{id}/batches`: without items it is a sign of life. */
 export const FeedBatch = z.strictObject({
-  first_seq: Sequence,
-  items: z.array(FeedItem).check(z.maxLength(limits.feed.max_items)),
+  first_seq: described(Sequence, "Sequence number of the first item; in an empty batch, of the next item."),
+  items: described(
+    z.array(FeedItem).check(z.maxLength(limits.feed.max_items)),
+    "The items, in order of their sequence numbers.",
+  ),
 });
 
 const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(schema));
@@ -194,73 +220,112 @@ const ItemStatus = z.enum(["applied", "duplicate", "rejected", "deferred"]);
 
 /** What became of one item. */
 export const FeedResult = z.object({
-  seq: z.string(),
-  status: ItemStatus,
-  code: z.optional(z.string()),
-  detail: z.optional(z.string()),
-  trade_id: z.optional(z.string()),
-  order_id: z.optional(z.string()),
-  transaction_id: z.optional(z.string()),
-  related_to: z.optional(z.string()),
-  candidates: z.optional(z.array(z.string())),
+  seq: described(z.string(), "Sequence number assigned by the source."),
+  status: described(
+    ItemStatus,
+    "`applied` now, `duplicate` of an item applied before, `rejected` and put aside, or `deferred`: send " +
+      "it again.",
+  ),
+  code: described(z.optional(z.string()), "Reason why the item was rejected or deferred."),
+  detail: described(z.optional(z.string()), "Human-readable explanation."),
+  trade_id: described(z.optional(z.string()), "The trade that was opened or closed."),
+  order_id: described(z.optional(z.string()), "The order that was created or changed."),
+  transaction_id: described(
+    z.optional(z.string()),
+    "The transaction that the money belongs to or that was created from it.",
+  ),
+  related_to: described(z.optional(z.string()), "The transaction that the item refers to without being its money."),
+  candidates: described(
+    z.optional(z.array(z.string())),
+    "With `possible_duplicate`: transactions that the money could belong to.",
+  ),
 });
 
 /** What became of a batch. Items after `accepted_through` are to be sent again. */
 export const FeedReceipt = z.object({
-  object: z.literal("feed_receipt"),
-  accepted_through: z.nullable(z.string()),
-  expected_next_seq: z.string(),
-  results: z.array(FeedResult),
+  object: described(z.literal("feed_receipt"), "Resource type; always this value."),
+  accepted_through: described(
+    z.nullable(z.string()),
+    "Sequence number up to which all items are settled; null before the first item.",
+  ),
+  expected_next_seq: described(z.string(), "Sequence number expected for the next item."),
+  results: described(z.array(FeedResult), "Result of each item, in the order of the request."),
 });
 
 /** `POST /feed/sources/{id}/quotes` */
 export const FeedQuotes = z.strictObject({
-  epoch: z.optional(z.int().check(z.minimum(1))),
-  quotes: z
-    .array(z.strictObject({ symbol: SymbolName, bid: Decimal, ask: Decimal, time: TimestampInput, seq: Sequence }))
-    .check(z.minLength(1), z.maxLength(limits.feed.max_quotes)),
+  epoch: described(z.optional(z.int().check(z.minimum(1))), "Epoch of these prices; the first epoch if omitted."),
+  quotes: described(
+    z
+      .array(
+        z.strictObject({
+          symbol: described(SymbolName, "Symbol name."),
+          bid: described(Decimal, "Bid: the price to sell at."),
+          ask: described(Decimal, "Ask: the price to buy at."),
+          time: described(TimestampInput, "Time of the quote at the source."),
+          seq: described(Sequence, "Sequence number assigned by the source."),
+        }),
+      )
+      .check(z.minLength(1), z.maxLength(limits.feed.max_quotes)),
+    "Prices.",
+  ),
 });
 
 /** What became of one price. */
 export const FeedQuoteResult = z.object({
-  symbol: z.string(),
-  seq: z.string(),
-  status: z.enum(["accepted", "put_aside", "ignored", "refused"]),
-  code: z.optional(
-    z.enum([
-      "old_sequence",
-      "old_epoch",
-      "unknown_epoch",
-      "time_ahead",
-      "time_too_old",
-      "superseded",
-      "deviation_unconfirmed",
-      "overtaken",
-      "crossed",
-      "invalid_price",
-      "price_out_of_bounds",
-      "symbol_not_found",
-    ]),
+  symbol: described(z.string(), "Symbol name."),
+  seq: described(z.string(), "Sequence number assigned by the source."),
+  status: described(
+    z.enum(["accepted", "put_aside", "ignored", "refused"]),
+    "Whether the quote was accepted, held for confirmation (`put_aside`), ignored or refused.",
+  ),
+  code: described(
+    z.optional(
+      z.enum([
+        "old_sequence",
+        "old_epoch",
+        "unknown_epoch",
+        "time_ahead",
+        "time_too_old",
+        "superseded",
+        "deviation_unconfirmed",
+        "overtaken",
+        "crossed",
+        "invalid_price",
+        "price_out_of_bounds",
+        "symbol_not_found",
+      ]),
+    ),
+    "Reason why the quote was not accepted.",
   ),
 });
 
 /** What became of prices. */
 export const FeedQuoteReceipt = z.object({
-  object: z.literal("feed_quote_receipt"),
-  accepted: z.int(),
-  results: z.array(FeedQuoteResult),
+  object: described(z.literal("feed_quote_receipt"), "Resource type; always this value."),
+  accepted: described(z.int(), "Number of quotes that were accepted."),
+  results: described(z.array(FeedQuoteResult), "Result of each item, in the order of the request."),
 });
 
 /** Query of `GET /feed/sources/{id}/rejects`. */
 export const ListFeedRejectsQuery = z.strictObject({
   ...pageParameters,
-  status: z.optional(setOf(["open", "resolved"])),
-  sort: z.optional(z.enum(["seq"])),
+  status: described(z.optional(setOf(["open", "resolved"])), "Statuses, separated by commas."),
+  sort: described(z.optional(z.enum(["seq"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry`: what a person knows of money that could be that of a transaction. */
 export const RetryFeedRejectRequest = z
-  .strictObject({ transaction_id: z.optional(id("txn")), confirm_new: z.optional(z.literal(true)) })
+  .strictObject({
+    transaction_id: described(
+      z.optional(id("txn")),
+      "The transaction that the money belongs to; not with `confirm_new`.",
+    ),
+    confirm_new: described(
+      z.optional(z.literal(true)),
+      "Confirms that the money is new although a transaction has the same amount.",
+    ),
+  })
   .check(
     z.refine(
       ({ transaction_id, confirm_new }) => transaction_id === undefined || confirm_new === undefined,
@@ -270,20 +335,32 @@ export const RetryFeedRejectRequest = z
 
 /** An item that could not be applied, as it came, with the reason of the last try. */
 export const FeedReject = z.object({
-  object: z.literal("feed_reject"),
-  source_id: z.string(),
-  seq: z.string(),
-  status: z.enum(["open", "resolved"]),
-  item: z.record(z.string(), z.unknown()),
-  code: z.string(),
-  detail: z.string(),
-  errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
-  candidates: z.array(z.string()),
-  tries: z.int(),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int(),
-  _links: Links,
+  object: described(z.literal("feed_reject"), "Resource type; always this value."),
+  source_id: described(z.string(), "Feed source identifier."),
+  seq: described(z.string(), "Sequence number assigned by the source."),
+  status: described(z.enum(["open", "resolved"]), "Whether the item is `open` or `resolved`."),
+  item: described(z.record(z.string(), z.unknown()), "The item as received."),
+  code: described(z.string(), "Reason of the last attempt."),
+  detail: described(z.string(), "Human-readable explanation."),
+  errors: described(
+    z.array(
+      z.object({
+        pointer: described(z.string(), "JSON Pointer into the body, as a URI fragment: `#/email` (RFC 6901)."),
+        code: described(z.string(), "Machine-readable error code."),
+        detail: described(z.string(), "Human-readable explanation."),
+      }),
+    ),
+    "Validation errors, one entry per field.",
+  ),
+  candidates: described(
+    z.array(z.string()),
+    "With `possible_duplicate`: transactions that the money could belong to; empty otherwise.",
+  ),
+  tries: described(z.int(), "Number of attempts to apply the item."),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /** A source on the wire. */

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { metadataBytes } from "../text.ts";
+import { described } from "./described.ts";
 
 /** RFC 3339 in UTC with milliseconds: `2026-11-21T06:30:00.123Z`. */
 export const Timestamp = z
@@ -137,25 +138,42 @@ export const Address = z.string();
 export const EmailText = z.string();
 
 /** Links of a resource or of a page. */
-export const Links = z.record(z.string(), z.object({ href: Address }));
+export const Links = z.record(z.string(), z.object({ href: described(Address, "Absolute URL.") }));
 
 /** What every resource carries. `version` rises by one with every change and is the entity tag. */
 export const resourceFields = {
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int().check(z.minimum(1)),
-  metadata: z.record(z.string(), z.string()),
-  _links: Links,
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(
+    z.int().check(z.minimum(1)),
+    "Version number, incremented on every change; the entity tag is derived from it.",
+  ),
+  metadata: described(
+    z.record(z.string(), z.string()),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 };
 
 /** Query parameters of every list. */
 export const pageParameters = {
-  limit: z.optional(z.string().check(z.regex(/^(?:[1-9]\d?|100)$/, "must be a whole number from 1 to 100"))),
-  cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(1024))),
+  limit: described(
+    z.optional(z.string().check(z.regex(/^(?:[1-9]\d?|100)$/, "must be a whole number from 1 to 100"))),
+    "Maximum number of resources per page.",
+  ),
+  cursor: described(
+    z.optional(z.string().check(z.minLength(1), z.maxLength(1024))),
+    "Position in the list. Take it from `_links.next` or `_links.prev`; it is valid only with the same " +
+      "filters and sort order.",
+  ),
 };
 
 /** A range over `created_at`, from inclusive, to exclusive. */
-export const createdRange = { created_from: z.optional(TimestampInput), created_to: z.optional(TimestampInput) };
+export const createdRange = {
+  created_from: described(z.optional(TimestampInput), "Created at or after this time."),
+  created_to: described(z.optional(TimestampInput), "Created before this time."),
+};
 
 /** One or more of these words, separated by commas. */
 // @__NO_SIDE_EFFECTS__
@@ -184,10 +202,16 @@ export function listOf(pattern: string, most: number, what: string) {
 // @__NO_SIDE_EFFECTS__
 export function page<T extends z.ZodMiniType>(item: T) {
   return z.object({
-    object: z.literal("list"),
-    data: z.array(item),
-    page: z.object({ limit: z.int(), has_more: z.boolean() }),
-    _links: Links,
+    object: described(z.literal("list"), "Resource type; always this value."),
+    data: described(z.array(item), "Resources on this page."),
+    page: described(
+      z.object({
+        limit: described(z.int(), "Page size that was applied."),
+        has_more: described(z.boolean(), "Whether there is a next page."),
+      }),
+      "Information about the page.",
+    ),
+    _links: described(Links, "Links to this page and to neighbouring pages, by relation."),
   });
 }
 

@@ -20,14 +20,17 @@ export const MoneyInput = z
  * under these names, because a double cannot hold every amount: `90071992547409.93` would become `…09.94`, a cent made.
  */
 export function moneyMembersOf(schema: $ZodType | undefined): ReadonlySet<string> {
-  const names = new Set<string>();
-  const shape =
-    (schema as { _zod?: { def?: { shape?: Record<string, $ZodType> } } } | undefined)?._zod?.def?.shape ?? {};
-  for (const [name, member] of Object.entries(shape)) if (innermost(member) === MoneyInput) names.add(name);
-  return names;
+  const shape = (schema as unknown as Defined | undefined)?._zod.def.shape ?? {};
+  const money = innermost(MoneyInput as unknown as Defined);
+  return new Set(Object.keys(shape).filter((name) => innermost(shape[name] as Defined) === money));
 }
 
-function innermost(schema: $ZodType): unknown {
-  const inner = (schema as { _zod: { def: { innerType?: $ZodType } } })._zod.def.innerType;
-  return inner === undefined ? schema : innermost(inner);
+/** A schema, as far as its definition says what it is made of. */
+interface Defined {
+  readonly _zod: { readonly def: { readonly shape?: Readonly<Record<string, Defined>>; readonly innerType?: Defined } };
+}
+
+/** The definition inside `optional` and `nullable`, which a schema shares with its described copies. */
+function innermost({ _zod: { def } }: Defined): unknown {
+  return def.innerType ? innermost(def.innerType) : def;
 }

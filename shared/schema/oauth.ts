@@ -1,35 +1,46 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 
 /**
  * Parameters of `POST /oauth/token`, as a form (RFC 6749 4.4.2, 6) or, as an extension, as JSON. Unknown ones are
  * ignored (RFC 6749 3.2); the endpoint checks them itself, because its errors have a shape of their own (5.2).
  */
 export const TokenRequest = z.object({
-  grant_type: z.enum(["client_credentials", "refresh_token"]),
-  /** Needed by the grant of its name. */
-  refresh_token: z.optional(z.string()),
-  scope: z.optional(z.string()),
-  client_id: z.optional(z.string()),
-  client_secret: z.optional(z.string()),
+  grant_type: described(z.enum(["client_credentials", "refresh_token"]), "OAuth grant type (RFC 6749)."),
+  refresh_token: described(
+    z.optional(z.string()),
+    "Refresh token to exchange; required with `grant_type=refresh_token`.",
+  ),
+  scope: described(
+    z.optional(z.string()),
+    "Requested scopes, separated by spaces; all scopes of the application if omitted.",
+  ),
+  client_id: described(z.optional(z.string()), "Client id, unless sent by HTTP Basic."),
+  client_secret: described(z.optional(z.string()), "Client secret, unless sent by HTTP Basic."),
 });
 
 /** Answer of the token endpoint (RFC 6749 5.1). */
 export const TokenReply = z.object({
-  access_token: z.string(),
-  token_type: z.literal("Bearer"),
-  expires_in: z.int(),
-  /** Good once, for `refresh_token_expires_in` seconds. */
-  refresh_token: z.string(),
-  refresh_token_expires_in: z.int(),
-  scope: z.string(),
+  access_token: described(
+    z.string(),
+    "Token for the `Authorization: Bearer` header; a JWT (RFC 9068). Treat it as opaque.",
+  ),
+  token_type: described(z.literal("Bearer"), "Token type (RFC 6750)."),
+  expires_in: described(z.int(), "Remaining lifetime of the access token in seconds."),
+  refresh_token: described(z.string(), "Token for obtaining the next access token; each use replaces it."),
+  refresh_token_expires_in: described(z.int(), "Remaining lifetime of the refresh token in seconds."),
+  scope: described(z.string(), "Granted scopes, separated by spaces."),
 });
 
 /** Parameters of `POST /oauth/revoke` (RFC 7009 2.1). */
 export const RevocationRequest = z.object({
-  token: z.string(),
-  token_type_hint: z.optional(z.string()),
-  client_id: z.optional(z.string()),
-  client_secret: z.optional(z.string()),
+  token: described(z.string(), "Token to revoke."),
+  token_type_hint: described(
+    z.optional(z.string()),
+    "Type of the token, `refresh_token` or `access_token`. Optional: the token is found without it.",
+  ),
+  client_id: described(z.optional(z.string()), "Client id, unless sent by HTTP Basic."),
+  client_secret: described(z.optional(z.string()), "Client secret, unless sent by HTTP Basic."),
 });
 
 /** An answer without a body. */
@@ -37,29 +48,35 @@ export const Nothing = z.undefined();
 
 /** The public keys that verify access tokens (RFC 7517 5). */
 export const KeySet = z.object({
-  keys: z.array(
-    z.object({
-      kty: z.literal("EC"),
-      crv: z.literal("P-256"),
-      x: z.string(),
-      y: z.string(),
-      kid: z.string(),
-      alg: z.literal("ES256"),
-      use: z.literal("sig"),
-    }),
+  keys: described(
+    z.array(
+      z.object({
+        kty: described(z.literal("EC"), "Key type."),
+        crv: described(z.literal("P-256"), "Curve of the key."),
+        x: described(z.string(), "X coordinate, in base64url."),
+        y: described(z.string(), "Y coordinate, in base64url."),
+        kid: described(z.string(), "Key identifier, as in the header of the tokens signed with it."),
+        alg: described(z.literal("ES256"), "Signature algorithm."),
+        use: described(z.literal("sig"), "Purpose of the key."),
+      }),
+    ),
+    "Public keys.",
   ),
 });
 
 /** Error of the token endpoint (RFC 6749 5.2). */
 export const TokenError = z.object({
-  error: z.enum([
-    "invalid_request",
-    "invalid_client",
-    "invalid_grant",
-    "unauthorized_client",
-    "unsupported_grant_type",
-    "invalid_scope",
-    "temporarily_unavailable",
-  ]),
-  error_description: z.string(),
+  error: described(
+    z.enum([
+      "invalid_request",
+      "invalid_client",
+      "invalid_grant",
+      "unauthorized_client",
+      "unsupported_grant_type",
+      "invalid_scope",
+      "temporarily_unavailable",
+    ]),
+    "Error code (RFC 6749 5.2).",
+  ),
+  error_description: described(z.string(), "Explanation for developers."),
 });

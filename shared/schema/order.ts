@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import { createdRange, id, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Side } from "./trade.ts";
@@ -21,45 +22,62 @@ export const RejectReason = z.enum([
 const filters = {
   ...pageParameters,
   ...createdRange,
-  status: z.optional(setOf(OrderStatus.options)),
-  symbol: z.optional(symbolNames()),
-  side: z.optional(setOf(Side.options)),
-  type: z.optional(setOf(OrderType.options)),
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  status: described(z.optional(setOf(OrderStatus.options)), "Order statuses, separated by commas."),
+  symbol: described(z.optional(symbolNames()), "Symbol names, separated by commas."),
+  side: described(z.optional(setOf(Side.options)), "Sides, separated by commas."),
+  type: described(z.optional(setOf(OrderType.options)), "Order types, separated by commas."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 };
 
 /** Query of `GET /orders`: pending ones unless another status is asked for. */
-export const ListOrdersQuery = z.strictObject({ ...filters, account_id: z.optional(id("acc")) });
+export const ListOrdersQuery = z.strictObject({
+  ...filters,
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+});
 
 /** Query of `GET /accounts/{id}/orders`. */
 export const ListAccountOrdersQuery = z.strictObject(filters);
 
 /** A pending order as the API shows it. It reserves no margin. */
 export const Order = z.object({
-  id: z.string(),
-  object: z.literal("order"),
-  account_id: z.string(),
-  client_id: z.string(),
-  symbol: SymbolName,
-  side: Side,
-  type: OrderType,
-  lots: Decimal,
-  price: z.nullable(Decimal),
-  stop_price: z.nullable(Decimal),
-  limit_price: z.nullable(Decimal),
-  stop_loss: z.nullable(Decimal),
-  take_profit: z.nullable(Decimal),
-  time_in_force: z.enum(["gtc", "gtd", "day"]),
-  expires_at: z.nullable(Timestamp),
-  status: OrderStatus,
-  filled_at: z.nullable(Timestamp),
-  trade_id: z.nullable(z.string()),
-  reject_reason: z.nullable(RejectReason),
-  source: z.string(),
-  source_order_id: z.nullable(z.string()),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int(),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("order"), "Resource type; always this value."),
+  account_id: described(z.string(), "Account identifier."),
+  client_id: described(z.string(), "Client identifier."),
+  symbol: described(SymbolName, "Symbol name."),
+  side: described(Side, "Side: `buy` or `sell`."),
+  type: described(
+    OrderType,
+    "`limit` waits for a better price, `stop` for a worse one, `stop_limit` becomes a limit order at its " +
+      "stop price.",
+  ),
+  lots: described(Decimal, "Volume in lots."),
+  price: described(z.nullable(Decimal), "Price that triggers the order; null for a stop limit order."),
+  stop_price: described(z.nullable(Decimal), "Trigger price of a stop limit order; null for other types."),
+  limit_price: described(
+    z.nullable(Decimal),
+    "Limit price of a stop limit order, active once the stop price is reached; null for other types.",
+  ),
+  stop_loss: described(z.nullable(Decimal), "Stop loss price; null if not set."),
+  take_profit: described(z.nullable(Decimal), "Take profit price; null if not set."),
+  time_in_force: described(
+    z.enum(["gtc", "gtd", "day"]),
+    "How long the order is valid: until cancelled (`gtc`), until `expires_at` (`gtd`), or until the end " +
+      "of the UTC day (`day`).",
+  ),
+  expires_at: described(z.nullable(Timestamp), "Time of expiry; null if the order is valid until cancelled."),
+  status: described(OrderStatus, "Order status."),
+  filled_at: described(z.nullable(Timestamp), "Time of filling; null before."),
+  trade_id: described(z.nullable(z.string()), "The trade that resulted from the order; null before."),
+  reject_reason: described(
+    z.nullable(RejectReason),
+    "Reason why the order was not filled when its price was reached; null unless it was rejected.",
+  ),
+  source: described(z.string(), "Where the order was placed: `internal` or the name of a platform."),
+  source_order_id: described(z.nullable(z.string()), "Identifier of the order on the platform; null if there is none."),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
   _links: resourceFields._links,
 });
 

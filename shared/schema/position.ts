@@ -1,47 +1,61 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import { Currency, id, Money, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion, Side } from "./trade.ts";
 
 const filters = {
   ...pageParameters,
-  symbol: z.optional(symbolNames()),
-  side: z.optional(setOf(Side.options)),
-  sort: z.optional(z.enum(["-opened_at", "opened_at"])),
+  symbol: described(z.optional(symbolNames()), "Symbol names, separated by commas."),
+  side: described(z.optional(setOf(Side.options)), "Sides, separated by commas."),
+  sort: described(z.optional(z.enum(["-opened_at", "opened_at"])), "Sort order; a leading hyphen means descending."),
 };
 
 /** Query of `GET /positions`. */
-export const ListPositionsQuery = z.strictObject({ ...filters, account_id: z.optional(id("acc")) });
+export const ListPositionsQuery = z.strictObject({
+  ...filters,
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+});
 
 /** Query of `GET /accounts/{id}/positions`. */
 export const ListAccountPositionsQuery = z.strictObject(filters);
 
 /** An open position as the API shows it, valued at the newest price; null where there never was one. */
 export const Position = z.object({
-  id: z.string(),
-  object: z.literal("position"),
-  account_id: z.string(),
-  client_id: z.string(),
-  symbol: SymbolName,
-  side: Side,
-  lots: Decimal,
-  open_price: Decimal,
-  current_price: z.nullable(Decimal),
-  quote_at: z.nullable(Timestamp),
-  stale: z.boolean(),
-  currency: Currency,
-  gross_pnl: Money,
-  swap: Money,
-  floating_pnl: Money,
-  used_margin: Money,
-  margin_rate: Decimal,
-  conversion: z.nullable(Conversion),
-  stop_loss: z.nullable(Decimal),
-  take_profit: z.nullable(Decimal),
-  trade_ids: z.array(z.string()),
-  opened_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int(),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("position"), "Resource type; always this value."),
+  account_id: described(z.string(), "Account identifier."),
+  client_id: described(z.string(), "Client identifier."),
+  symbol: described(SymbolName, "Symbol name."),
+  side: described(Side, "Side: `buy` or `sell`."),
+  lots: described(Decimal, "Volume in lots."),
+  open_price: described(Decimal, "Opening price."),
+  current_price: described(
+    z.nullable(Decimal),
+    "Current closing price of the position; null if the symbol has never had a quote.",
+  ),
+  quote_at: described(z.nullable(Timestamp), "Time of the quote that was used."),
+  stale: described(
+    z.boolean(),
+    "Whether the valuation is too old to decide on: a price is too old while its market is open, or its " +
+      "source is silent.",
+  ),
+  currency: described(Currency, "Currency code (ISO 4217)."),
+  gross_pnl: described(Money, "Profit before costs, in the currency of the account."),
+  swap: described(Money, "Accrued swap that is not realised yet."),
+  floating_pnl: described(Money, "Unrealised profit or loss at the latest price, including swap."),
+  used_margin: described(Money, "Margin of this position on its own; positions in one symbol may share margin."),
+  margin_rate: described(Decimal, "Conversion rate from the margin currency to the currency of the account."),
+  conversion: described(
+    z.nullable(Conversion),
+    "Conversion path between currencies, so that every amount can be recomputed.",
+  ),
+  stop_loss: described(z.nullable(Decimal), "Stop loss price; null if not set."),
+  take_profit: described(z.nullable(Decimal), "Take profit price; null if not set."),
+  trade_ids: described(z.array(z.string()), "Open trades that make up the position."),
+  opened_at: described(Timestamp, "Time of opening."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
   _links: resourceFields._links,
 });
 

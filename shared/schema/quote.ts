@@ -1,59 +1,85 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
+import { described } from "./described.ts";
 import { Currency, Links, resourceFields, setOf, Timestamp } from "./fields.ts";
 import { Decimal, InstrumentCurrency, MarketStatus, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion } from "./trade.ts";
 
 /** The newest price of a symbol as the API shows it. `stale`: the market is open and the price is old. */
 export const Quote = z.object({
-  symbol: SymbolName,
-  object: z.literal("quote"),
-  bid: Decimal,
-  ask: Decimal,
-  mid: Decimal,
-  spread_points: z.int(),
-  time: Timestamp,
-  received_at: Timestamp,
-  age_ms: z.int(),
-  stale: z.boolean(),
-  market_status: MarketStatus,
-  session_open: z.nullable(Decimal),
-  day_high: z.nullable(Decimal),
-  day_low: z.nullable(Decimal),
-  sequence: z.string(),
-  source: z.string(),
+  symbol: described(SymbolName, "Symbol name."),
+  object: described(z.literal("quote"), "Resource type; always this value."),
+  bid: described(Decimal, "Bid: the price to sell at."),
+  ask: described(Decimal, "Ask: the price to buy at."),
+  mid: described(Decimal, "Mid price: the average of bid and ask, used for conversions."),
+  spread_points: described(z.int(), "Difference between ask and bid, in points."),
+  time: described(Timestamp, "Time of the quote at its source."),
+  received_at: described(Timestamp, "Time at which the service received the quote."),
+  age_ms: described(z.int(), "Age of the quote in milliseconds, from the older of `time` and `received_at`."),
+  stale: described(
+    z.boolean(),
+    "Whether the price is too old while its market is open. A price set in the sandbox is never stale.",
+  ),
+  market_status: described(
+    MarketStatus,
+    "Whether orders can be executed now: `open` or `closed` by the sessions, or `halted` by the feed.",
+  ),
+  session_open: described(z.nullable(Decimal), "First bid of the UTC day; null before it."),
+  day_high: described(z.nullable(Decimal), "Highest bid of the UTC day; null before the first quote."),
+  day_low: described(z.nullable(Decimal), "Lowest bid of the UTC day; null before the first quote."),
+  sequence: described(
+    z.string(),
+    "Sequence number assigned by the source; only a higher number of the same source replaces the quote.",
+  ),
+  source: described(z.string(), "Source of the quote."),
   _links: resourceFields._links,
 });
 
 /** Query of `GET /quotes`. */
-export const ListQuotesQuery = z.strictObject({ symbols: symbolNames(limits.trading.max_quotes) });
+export const ListQuotesQuery = z.strictObject({
+  symbols: described(symbolNames(limits.trading.max_quotes), "Symbol names, separated by commas; at most 50."),
+});
 
 /** The newest prices of the symbols that were asked for, and why the others have none. */
 export const QuoteSet = z.object({
-  object: z.literal("quote_set"),
-  data: z.array(Quote),
-  missing: z.array(z.object({ symbol: SymbolName, code: z.enum(["symbol_not_found", "no_quote"]) })),
-  _links: Links,
+  object: described(z.literal("quote_set"), "Resource type; always this value."),
+  data: described(z.array(Quote), "The quotes, in the requested order."),
+  missing: described(
+    z.array(
+      z.object({
+        symbol: described(SymbolName, "Symbol name."),
+        code: described(
+          z.enum(["symbol_not_found", "no_quote"]),
+          "Whether the symbol does not exist or has no quote yet.",
+        ),
+      }),
+    ),
+    "Requested symbols without a quote.",
+  ),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /** Query of `GET /conversion_rates`. */
 export const ConversionRatesQuery = z.strictObject({
-  from: z.optional(InstrumentCurrency),
-  to: z.optional(setOf(Currency.options)),
+  from: described(z.optional(InstrumentCurrency), "Source currency."),
+  to: described(z.optional(setOf(Currency.options)), "Target currency."),
 });
 
 /** The rate that an amount is converted at now, with the way it is made of. */
 export const ConversionRate = z.object({
   ...Conversion.shape,
-  as_of: z.nullable(Timestamp),
-  stale: z.boolean(),
+  as_of: described(z.nullable(Timestamp), "Time of the oldest quote that was used; null if none was needed."),
+  stale: described(
+    z.boolean(),
+    "Whether the price is too old while its market is open. A price set in the sandbox is never stale.",
+  ),
 });
 
 /** The rates used now, per pair. A pair that cannot be converted is not among them. */
 export const ConversionRates = z.object({
-  object: z.literal("conversion_rates"),
-  data: z.array(ConversionRate),
-  _links: Links,
+  object: described(z.literal("conversion_rates"), "Resource type; always this value."),
+  data: described(z.array(ConversionRate), "One entry per currency pair."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /** A quote on the wire. */

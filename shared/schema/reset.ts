@@ -1,27 +1,28 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import { resourceFields, Timestamp } from "./fields.ts";
 
 /** How many items of each kind a reset has removed so far. */
 const Removed = z.object({
-  clients: z.int(),
-  accounts: z.int(),
-  transactions: z.int(),
-  trades: z.int(),
-  orders: z.int(),
-  feed_sources: z.int(),
-  other_items: z.int(),
+  clients: described(z.int(), "Clients."),
+  accounts: described(z.int(), "Accounts."),
+  transactions: described(z.int(), "Deposits and withdrawals."),
+  trades: described(z.int(), "Trades."),
+  orders: described(z.int(), "Orders."),
+  feed_sources: described(z.int(), "Feed sources."),
+  other_items: described(z.int(), "All other items: ledger entries, positions, prices."),
 });
 
 /** A reset of the sandbox, while it runs and when it is done. */
 export const SandboxReset = z.object({
-  id: z.string(),
-  object: z.literal("sandbox_reset"),
-  status: z.enum(["running", "completed"]),
-  removed: Removed,
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  completed_at: z.nullable(Timestamp),
-  version: z.int(),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("sandbox_reset"), "Resource type; always this value."),
+  status: described(z.enum(["running", "completed"]), "Status of the reset."),
+  removed: described(Removed, "Items removed so far. Items of an interrupted step are not counted."),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  completed_at: described(z.nullable(Timestamp), "Time of completion; null before."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
   _links: resourceFields._links,
 });
 

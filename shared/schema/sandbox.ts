@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { AccountBalance } from "./account.ts";
+import { described } from "./described.ts";
 import { EventTypeSchema } from "./event.ts";
 import { id, Percent, Timestamp, TimestampInput, text } from "./fields.ts";
 import { Decimal, SymbolName } from "./symbol.ts";
@@ -13,91 +14,123 @@ const PriceMode = z.enum(["frozen", "walk"]);
  * it walks from there on, after its seed.
  */
 export const SandboxPriceChange = z.strictObject({
-  symbol: SymbolName,
-  bid: z.optional(Decimal),
-  ask: z.optional(Decimal),
-  mode: z.optional(PriceMode),
-  seed: z.optional(text(64)),
+  symbol: described(SymbolName, "Symbol name."),
+  bid: described(z.optional(Decimal), "Bid: the price to sell at."),
+  ask: described(z.optional(Decimal), "Ask: the price to buy at."),
+  mode: described(z.optional(PriceMode), "`frozen`, the default, keeps the price; `walk` makes it move from there."),
+  seed: described(
+    z.optional(text(64)),
+    "With `walk`: seed of the price path; the same seed and price give the same path. Default `1`.",
+  ),
 });
 
 /** `POST /sandbox/prices` */
 export const SetSandboxPrices = z.strictObject({
-  prices: z.array(SandboxPriceChange).check(z.minLength(1), z.maxLength(limits.sandbox.max_prices)),
+  prices: described(
+    z.array(SandboxPriceChange).check(z.minLength(1), z.maxLength(limits.sandbox.max_prices)),
+    "Prices, at most one per symbol.",
+  ),
 });
 
 /** The price of a symbol as the sandbox's market holds it. */
 export const SandboxPrice = z.object({
-  symbol: SymbolName,
-  bid: Decimal,
-  ask: Decimal,
-  time: Timestamp,
-  sequence: z.string(),
-  mode: PriceMode,
-  seed: z.nullable(z.string()),
+  symbol: described(SymbolName, "Symbol name."),
+  bid: described(Decimal, "Bid: the price to sell at."),
+  ask: described(Decimal, "Ask: the price to buy at."),
+  time: described(Timestamp, "Time at which the price was set."),
+  sequence: described(z.string(), "Sequence number of the price, incremented per symbol."),
+  mode: described(PriceMode, "`frozen` until it is set again, or `walk`: one step per minute for up to a week."),
+  seed: described(z.nullable(z.string()), "Seed of the price path; null for a frozen price."),
 });
 
 /** What prices did within the request. */
 export const SandboxEffects = z.object({
-  orders_filled: z.array(z.string()),
-  orders_ended: z.array(z.string()),
-  trades_closed: z.array(z.string()),
-  accounts_evaluated: z.array(z.string()),
-  complete: z.boolean(),
+  orders_filled: described(z.array(z.string()), "Pending orders that were filled."),
+  orders_ended: described(z.array(z.string()), "Pending orders that were rejected at their price or had expired."),
+  trades_closed: described(z.array(z.string()), "Trades closed by stop loss or take profit."),
+  accounts_evaluated: described(z.array(z.string()), "Accounts whose margin was evaluated."),
+  complete: described(z.boolean(), "False if processing continues asynchronously."),
 });
 
 /** What prices came to. */
 export const SandboxPrices = z.object({
-  object: z.literal("sandbox_prices"),
-  data: z.array(SandboxPrice),
-  effects: SandboxEffects,
+  object: described(z.literal("sandbox_prices"), "Resource type; always this value."),
+  data: described(z.array(SandboxPrice), "The prices, in the order of the request."),
+  effects: described(SandboxEffects, "Effects that were applied within the request."),
 });
 
 /** `POST /sandbox/accounts/{id}/drive` */
-export const DriveSandboxAccount = z.strictObject({ margin_level: Percent, symbol: z.optional(SymbolName) });
+export const DriveSandboxAccount = z.strictObject({
+  margin_level: described(Percent, "Target margin level: equity as a percentage of the used margin."),
+  symbol: described(z.optional(SymbolName), "Symbol whose price is moved; by default that of the largest position."),
+});
 
 /** An event that was written, by its number. */
-export const SandboxEvent = z.object({ id: z.string(), type: EventTypeSchema, sequence: z.string() });
+export const SandboxEvent = z.object({
+  id: described(z.string(), "Event identifier."),
+  type: described(EventTypeSchema, "Event type."),
+  sequence: described(z.string(), "Sequence number of the event."),
+});
 
 /** What driving an account to a margin level came to. */
 export const SandboxDrive = z.object({
-  object: z.literal("sandbox_drive"),
-  account_id: z.string(),
-  reached_margin_level: z.nullable(z.string()),
-  price: SandboxPrice,
-  before: AccountBalance,
-  after: AccountBalance,
-  effects: SandboxEffects,
-  events: z.array(SandboxEvent),
-  events_complete: z.boolean(),
+  object: described(z.literal("sandbox_drive"), "Resource type; always this value."),
+  account_id: described(z.string(), "Account identifier."),
+  reached_margin_level: described(
+    z.nullable(z.string()),
+    "Margin level at that price, before any position was closed.",
+  ),
+  price: described(SandboxPrice, "The price that was set."),
+  before: described(AccountBalance, "Margin figures of the account before."),
+  after: described(AccountBalance, "Margin figures of the account after all effects of the price."),
+  effects: described(SandboxEffects, "Effects of the price that were applied within the request."),
+  events: described(z.array(SandboxEvent), "Events of the account and other events that the request caused, in order."),
+  events_complete: described(z.boolean(), "False if some events are not numbered yet; they follow by webhook."),
 });
 
-const stops = { stop_loss: z.optional(z.nullable(Decimal)), take_profit: z.optional(z.nullable(Decimal)) };
+const stops = {
+  stop_loss: described(z.optional(z.nullable(Decimal)), "Stop loss price; null if not set."),
+  take_profit: described(z.optional(z.nullable(Decimal)), "Take profit price; null if not set."),
+};
 
 /** `POST /sandbox/trades` */
 export const OpenSandboxTrade = z.strictObject({
-  account_id: id("acc"),
-  symbol: SymbolName,
-  side: Side,
-  lots: Decimal,
+  account_id: described(id("acc"), "Account identifier."),
+  symbol: described(SymbolName, "Symbol name."),
+  side: described(Side, "Side: `buy` or `sell`."),
+  lots: described(Decimal, "Volume in lots."),
   ...stops,
 });
 
 /** `POST /sandbox/trades/{id}/close`: so many of its lots; without them all. */
-export const CloseSandboxTrade = z.strictObject({ lots: z.optional(Decimal) });
+export const CloseSandboxTrade = z.strictObject({
+  lots: described(z.optional(Decimal), "Volume to close, in lots; the whole trade if omitted."),
+});
 
 /** `POST /sandbox/orders` */
 export const PlaceSandboxOrder = z.strictObject({
-  account_id: id("acc"),
-  symbol: SymbolName,
-  side: Side,
-  type: z.enum(["limit", "stop", "stop_limit"]),
-  lots: Decimal,
-  price: z.optional(z.nullable(Decimal)),
-  stop_price: z.optional(z.nullable(Decimal)),
-  limit_price: z.optional(z.nullable(Decimal)),
+  account_id: described(id("acc"), "Account identifier."),
+  symbol: described(SymbolName, "Symbol name."),
+  side: described(Side, "Side: `buy` or `sell`."),
+  type: described(
+    z.enum(["limit", "stop", "stop_limit"]),
+    "`limit` waits for a better price, `stop` for a worse one, `stop_limit` becomes a limit order at its " +
+      "stop price.",
+  ),
+  lots: described(Decimal, "Volume in lots."),
+  price: described(z.optional(z.nullable(Decimal)), "Price that triggers a limit or stop order."),
+  stop_price: described(z.optional(z.nullable(Decimal)), "Trigger price of a stop limit order; null for other types."),
+  limit_price: described(
+    z.optional(z.nullable(Decimal)),
+    "Limit price of a stop limit order, active once the stop price is reached; null for other types.",
+  ),
   ...stops,
-  time_in_force: z.optional(z.enum(["gtc", "gtd", "day"])),
-  expires_at: z.optional(z.nullable(TimestampInput)),
+  time_in_force: described(
+    z.optional(z.enum(["gtc", "gtd", "day"])),
+    "How long the order is valid: until cancelled (`gtc`), until `expires_at` (`gtd`), or until the end " +
+      "of the UTC day (`day`).",
+  ),
+  expires_at: described(z.optional(z.nullable(TimestampInput)), "Time of expiry, with `gtd`."),
 });
 
 /** A trade to open, on the wire. */

@@ -1,28 +1,39 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import { Links, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
 /** `GET /health`: the API answers. Nothing behind it is asked, so it cannot be used to load the table. */
 export const Health = z.object({
-  status: z.literal("ok"),
-  environment: z.enum(["sandbox", "production"]),
-  time: Timestamp,
+  status: described(z.literal("ok"), "Always `ok`."),
+  environment: described(z.enum(["sandbox", "production"]), "Environment: `sandbox` or `production`."),
+  time: described(Timestamp, "Current time of the service."),
 });
 
 /** `GET /me`: who the token speaks for and what it may do. */
 export const Me = z.object({
-  object: z.literal("caller"),
-  application: z.object({
-    id: z.string(),
-    name: z.string(),
-    client_id: z.string(),
-    status: z.enum(["active", "revoked"]),
-  }),
-  tenant_id: z.string(),
-  environment: z.enum(["sandbox", "production"]),
-  scopes: z.array(z.enum(scopes)),
-  limits: z.object({ per_minute: z.int(), burst: z.int(), quotes_per_second: z.int() }),
-  _links: Links,
+  object: described(z.literal("caller"), "Resource type; always this value."),
+  application: described(
+    z.object({
+      id: described(z.string(), "Application identifier."),
+      name: described(z.string(), "Display name."),
+      client_id: described(z.string(), "Client id of the application."),
+      status: described(z.enum(["active", "revoked"]), "Application status."),
+    }),
+    "The application that the token was issued to.",
+  ),
+  tenant_id: described(z.string(), "Brokerage identifier."),
+  environment: described(z.enum(["sandbox", "production"]), "Environment: `sandbox` or `production`."),
+  scopes: described(z.array(z.enum(scopes)), "Scopes of the application."),
+  limits: described(
+    z.object({
+      per_minute: described(z.int(), "Requests per minute."),
+      burst: described(z.int(), "Requests per second."),
+      quotes_per_second: described(z.int(), "Quote requests per second, counted separately."),
+    }),
+    "Rate limits of the application.",
+  ),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /** `GET /openapi.json`: the description of the API. */

@@ -1,17 +1,28 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import { Currency, Links, Timestamp } from "./fields.ts";
 
 const policies = {
-  /** When a client must be verified: never, to withdraw, or to have a live account (and to withdraw from it). */
-  require_verified_client: z.enum(["none", "withdrawal", "live_account"]),
-  /** A transaction must be approved by another application than the one that created it. */
-  four_eyes: z.boolean(),
-  /** Currencies that new accounts may have. */
-  currencies: z.array(Currency).check(z.minLength(1), z.maxLength(6)),
-  /** Leverage of an account that asks for none, where its kind allows it. */
-  default_leverage: z.int().check(z.minimum(1), z.maximum(1000)),
-  /** Days after which a transaction that nobody decided on expires. */
-  transaction_expiry_days: z.int().check(z.minimum(1), z.maximum(90)),
+  require_verified_client: described(
+    z.enum(["none", "withdrawal", "live_account"]),
+    "When a client must be verified: never, for withdrawals, or for live accounts.",
+  ),
+  four_eyes: described(
+    z.boolean(),
+    "Whether a transaction must be approved by a different application than the one that created it.",
+  ),
+  currencies: described(
+    z.array(Currency).check(z.minLength(1), z.maxLength(6)),
+    "Currencies available for new accounts.",
+  ),
+  default_leverage: described(
+    z.int().check(z.minimum(1), z.maximum(1000)),
+    "Leverage of a new account that requests none, capped by what the client's classification allows.",
+  ),
+  transaction_expiry_days: described(
+    z.int().check(z.minimum(1), z.maximum(90)),
+    "Days after which an undecided transaction fails.",
+  ),
 };
 
 /** `PATCH /settings`, a merge patch. */
@@ -25,13 +36,13 @@ export const UpdateSettingsRequest = z.strictObject({
 
 /** The policies of a tenant as the API shows them. */
 export const Settings = z.object({
-  object: z.literal("settings"),
-  tenant_id: z.string(),
+  object: described(z.literal("settings"), "Resource type; always this value."),
+  tenant_id: described(z.string(), "Brokerage identifier."),
   ...policies,
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int(),
-  _links: Links,
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /** Body of `PATCH /settings` after validation. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
+import { described } from "./described.ts";
 import { Currency, id, listOf, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
 
 /** Decimal string that is not negative, `"1.10010"` for one. */
@@ -39,70 +40,107 @@ const tradingModes = ["enabled", "close_only", "disabled"] as const;
 
 /** The terms that a symbol is traded on, as a feed sends them and as the API shows them. */
 export const symbolTerms = {
-  asset_class: z.enum(assetClasses),
-  base_currency: InstrumentCurrency,
-  quote_currency: InstrumentCurrency,
-  margin_currency: InstrumentCurrency,
-  calc_mode: z.enum(["forex", "cfd"]),
-  digits: z.int().check(z.minimum(0), z.maximum(8)),
-  point: Decimal,
-  pip_size: Decimal,
-  contract_size: Decimal,
-  lot_min: Decimal,
-  lot_max: Decimal,
-  lot_step: Decimal,
-  max_leverage: z.nullable(z.int()),
-  margin_factor: Decimal,
-  commission: z.object({
-    type: z.enum(["per_lot", "per_million", "percent", "none"]),
-    amount: Decimal,
-    currency: InstrumentCurrency,
-  }),
-  swap: z.object({
-    type: z.enum(["points", "percent_annual", "none"]),
-    long: SignedDecimal,
-    short: SignedDecimal,
-    triple_day: z.nullable(Weekday),
-    rollover_time: TimeOfDay,
-  }),
-  stops_level: z.int(),
-  max_deviation_percent: z.nullable(Decimal),
-  trading_mode: z.enum(tradingModes),
-  sessions: z.array(z.object({ day: Weekday, open: TimeOfDay, close: TimeOfDay })),
-  holidays: z.array(z.string()),
+  asset_class: described(z.enum(assetClasses), "Asset class."),
+  base_currency: described(InstrumentCurrency, "Currency or metal that `contract_size` is measured in."),
+  quote_currency: described(InstrumentCurrency, "Currency that prices are quoted in."),
+  margin_currency: described(InstrumentCurrency, "Currency that margin is computed in."),
+  calc_mode: described(
+    z.enum(["forex", "cfd"]),
+    "How margin is computed: `forex` in the base currency, `cfd` in the quote currency.",
+  ),
+  digits: described(z.int().check(z.minimum(0), z.maximum(8)), "Number of decimals in a price."),
+  point: described(Decimal, "Smallest price increment."),
+  pip_size: described(Decimal, "Size of a pip."),
+  contract_size: described(Decimal, "Units of the base currency in one lot."),
+  lot_min: described(Decimal, "Minimum volume of one deal, in lots."),
+  lot_max: described(Decimal, "Maximum volume of one deal, in lots."),
+  lot_step: described(Decimal, "Volume step: volumes are multiples of it."),
+  max_leverage: described(z.nullable(z.int()), "Maximum leverage for the symbol; null if only the account limits it."),
+  margin_factor: described(Decimal, "Factor that margin is multiplied by; usually 1."),
+  commission: described(
+    z.object({
+      type: described(z.enum(["per_lot", "per_million", "percent", "none"]), "How commission is computed."),
+      amount: described(
+        Decimal,
+        "Commission per side: in `currency` for `per_lot` and `per_million`, in percent for `percent`.",
+      ),
+      currency: described(InstrumentCurrency, "Currency code (ISO 4217)."),
+    }),
+    "Terms of the commission per side.",
+  ),
+  swap: described(
+    z.object({
+      type: described(
+        z.enum(["points", "percent_annual", "none"]),
+        "How swap is computed: in points or in percent per year.",
+      ),
+      long: described(SignedDecimal, "Swap for long positions."),
+      short: described(SignedDecimal, "Swap for short positions."),
+      triple_day: described(z.nullable(Weekday), "Day on which three nights of swap are charged; null for none."),
+      rollover_time: described(TimeOfDay, "Time of day (UTC) at which swap is charged."),
+    }),
+    "Terms of the overnight charge or credit.",
+  ),
+  stops_level: described(z.int(), "Minimum distance of stop loss and take profit from the price, in points."),
+  max_deviation_percent: described(
+    z.nullable(Decimal),
+    "Largest deviation from the previous feed price, in percent. A price that deviates more is held " +
+      "until a second one confirms it within 10 seconds; null disables the filter.",
+  ),
+  trading_mode: described(z.enum(tradingModes), "Allowed trading: `enabled`, `close_only` or `disabled`."),
+  sessions: described(
+    z.array(
+      z.object({
+        day: described(Weekday, "Day of the week (UTC)."),
+        open: described(TimeOfDay, "Start of the session, a time of day (UTC)."),
+        close: described(TimeOfDay, "End of the session, a time of day (UTC); `24:00` is the end of the day."),
+      }),
+    ),
+    "Trading sessions, in UTC.",
+  ),
+  holidays: described(z.array(z.string()), "Days without a session, `YYYY-MM-DD`."),
 };
 
 /** A trading symbol as the API shows it. */
 export const TradingSymbol = z.object({
-  symbol: SymbolName,
-  object: z.literal("symbol"),
-  description: z.string(),
+  symbol: described(SymbolName, "Symbol name."),
+  object: described(z.literal("symbol"), "Resource type; always this value."),
+  description: described(z.string(), "Display name."),
   ...symbolTerms,
-  market_status: MarketStatus,
-  next_open_at: z.nullable(Timestamp),
-  next_close_at: z.nullable(Timestamp),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  version: z.int(),
+  market_status: described(
+    MarketStatus,
+    "Whether orders can be executed now: `open` or `closed` by the sessions, or `halted` by the feed.",
+  ),
+  next_open_at: described(z.nullable(Timestamp), "Next time the market opens; null while it is open."),
+  next_close_at: described(
+    z.nullable(Timestamp),
+    "Next time the market closes; null while it is closed or if it never closes.",
+  ),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
   _links: resourceFields._links,
 });
 
 /** Query of `GET /symbols`. */
 export const ListSymbolsQuery = z.strictObject({
   ...pageParameters,
-  asset_class: z.optional(setOf(assetClasses)),
-  trading_mode: z.optional(setOf(tradingModes)),
-  market_status: z.optional(setOf(MarketStatus.options)),
-  sort: z.optional(z.enum(["symbol"])),
+  asset_class: described(z.optional(setOf(assetClasses)), "Asset classes, separated by commas."),
+  trading_mode: described(z.optional(setOf(tradingModes)), "Trading modes, separated by commas."),
+  market_status: described(z.optional(setOf(MarketStatus.options)), "Market statuses, separated by commas."),
+  sort: described(z.optional(z.enum(["symbol"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** Query of `GET /symbols/{symbol}/margin`: an account, or the leverage and the currency of one. */
 export const SymbolMarginQuery = z.strictObject({
-  account_id: z.optional(id("acc")),
-  leverage: z.optional(z.string().check(z.regex(/^(?:[1-9]\d{0,2}|1000)$/, "must be a whole number from 1 to 1000"))),
-  currency: z.optional(Currency),
-  side: z.optional(z.enum(["buy", "sell"])),
-  lots: z.optional(Decimal),
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+  leverage: described(
+    z.optional(z.string().check(z.regex(/^(?:[1-9]\d{0,2}|1000)$/, "must be a whole number from 1 to 1000"))),
+    "Leverage, if no account is given: 100 means 1:100.",
+  ),
+  currency: described(z.optional(Currency), "Currency code (ISO 4217), if no account is given."),
+  side: described(z.optional(z.enum(["buy", "sell"])), "Side: `buy` or `sell`."),
+  lots: described(z.optional(Decimal), "Volume in lots."),
 });
 
 /** A symbol on the wire. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { described } from "./described.ts";
 import { Actor } from "./event.ts";
 import {
   Currency,
@@ -42,62 +43,104 @@ export const TransactionStatus = z.enum([
 
 /** Why a transaction was rejected, failed or returned. */
 const StatusReason = z.strictObject({
-  code: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word with underscores")),
-  message: z.optional(z.nullable(text(500))),
+  code: described(
+    z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word with underscores")),
+    "Machine-readable error code.",
+  ),
+  message: described(z.optional(z.nullable(text(500))), "Human-readable reason."),
 });
 
 /** The other end of the money: shown masked, only the last four characters are kept in the clear. */
 const Endpoint = z.strictObject({
-  iban: z.optional(z.string().check(z.regex(/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/, "must be an IBAN without spaces"))),
-  wallet: z.optional(z.string().check(z.regex(/^[A-Za-z0-9:_-]{8,128}$/, "must be a wallet address"))),
-  card_last4: z.optional(z.string().check(z.regex(/^\d{4}$/, "must be 4 digits"))),
-  holder: z.optional(name(200)),
+  iban: described(
+    z.optional(z.string().check(z.regex(/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/, "must be an IBAN without spaces"))),
+    "IBAN without spaces. Responses show the last four characters only.",
+  ),
+  wallet: described(
+    z.optional(z.string().check(z.regex(/^[A-Za-z0-9:_-]{8,128}$/, "must be a wallet address"))),
+    "Wallet address. Responses show the last four characters only.",
+  ),
+  card_last4: described(
+    z.optional(z.string().check(z.regex(/^\d{4}$/, "must be 4 digits"))),
+    "Last four digits of the card number.",
+  ),
+  holder: described(z.optional(name(200)), "Name of the account holder."),
 });
 
 const request = {
-  account_id: id("acc"),
-  amount: MoneyInput,
-  currency: z.optional(Currency),
-  fee: z.optional(MoneyInput),
-  method: z.optional(Method),
-  provider: z.optional(z.nullable(name(64))),
-  provider_reference: z.optional(z.nullable(identifier(128))),
-  external_id: z.optional(z.nullable(identifier(64))),
-  description: z.optional(z.nullable(text(500))),
-  expires_at: z.optional(TimestampInput),
-  status: z.optional(z.enum(["pending", "completed"])),
-  metadata: z.optional(Metadata),
+  account_id: described(id("acc"), "Account identifier."),
+  amount: described(
+    MoneyInput,
+    "Amount before the fee, in the currency of the account. Send a decimal string such as `1000.00`; a " +
+      "JSON number is read digit by digit, but many languages cannot write it exactly.",
+  ),
+  currency: described(z.optional(Currency), "Currency code (ISO 4217)."),
+  fee: described(z.optional(MoneyInput), "Part of the amount that the brokerage keeps."),
+  method: described(z.optional(Method), "Payment method."),
+  provider: described(z.optional(z.nullable(name(64))), "Payment provider."),
+  provider_reference: described(
+    z.optional(z.nullable(identifier(128))),
+    "The provider's reference; unique per provider, which prevents double bookings.",
+  ),
+  external_id: described(
+    z.optional(z.nullable(identifier(64))),
+    "Your own identifier, without invisible characters; unique per resource type.",
+  ),
+  description: described(z.optional(z.nullable(text(500))), "Free text."),
+  expires_at: described(z.optional(TimestampInput), "Time at which the transaction fails if it is still pending."),
+  status: described(
+    z.optional(z.enum(["pending", "completed"])),
+    "`completed` books the money immediately; it requires the scope `transactions:settle`.",
+  ),
+  metadata: described(
+    z.optional(Metadata),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
 };
 
 /** `POST /transactions/deposit`: account and amount are enough. */
-export const CreateDepositRequest = z.strictObject({ ...request, source: z.optional(z.nullable(Endpoint)) });
+export const CreateDepositRequest = z.strictObject({
+  ...request,
+  source: described(z.optional(z.nullable(Endpoint)), "Source of the money."),
+});
 
 /** `POST /transactions/withdrawal`: the amount is held until the withdrawal is decided. */
-export const CreateWithdrawalRequest = z.strictObject({ ...request, destination: z.optional(z.nullable(Endpoint)) });
+export const CreateWithdrawalRequest = z.strictObject({
+  ...request,
+  destination: described(z.optional(z.nullable(Endpoint)), "Destination of the money."),
+});
 
 /** `PATCH /transactions/{id}`: moves the status. */
 export const UpdateTransactionRequest = z.strictObject({
-  status: z.optional(TransactionStatus),
-  reason: z.optional(StatusReason),
-  /** With `returned`: take the money although it is not there. Needs the scope admin. */
-  force: z.optional(z.boolean()),
-  /** With `returned`: the fee stays where it is. */
-  keep_fee: z.optional(z.boolean()),
+  status: described(z.optional(TransactionStatus), "Target status."),
+  reason: described(z.optional(StatusReason), "Reason; required to reject, fail or return a transaction."),
+  force: described(
+    z.optional(z.boolean()),
+    "With `returned`: book the return even if the balance does not cover it. Requires the scope `admin`.",
+  ),
+  keep_fee: described(z.optional(z.boolean()), "With `returned`: the brokerage keeps the fee."),
 });
 
 const MaskedEndpoint = z.object({
-  iban: z.optional(z.string()),
-  wallet: z.optional(z.string()),
-  card_last4: z.optional(z.string()),
-  holder: z.optional(z.string()),
+  iban: described(z.optional(z.string()), "IBAN without spaces. Responses show the last four characters only."),
+  wallet: described(z.optional(z.string()), "Wallet address. Responses show the last four characters only."),
+  card_last4: described(z.optional(z.string()), "Last four digits of the card number."),
+  holder: described(z.optional(z.string()), "Name of the account holder."),
 });
 
 const ofAccount = {
-  kind: z.optional(setOf(TransactionKind.options)),
-  status: z.optional(setOf(TransactionStatus.options)),
-  method: z.optional(setOf(Method.options)),
-  external_id: z.optional(identifier(64)),
-  provider_reference: z.optional(identifier(128)),
+  kind: described(z.optional(setOf(TransactionKind.options)), "Transaction types, separated by commas."),
+  status: described(z.optional(setOf(TransactionStatus.options)), "Transaction statuses, separated by commas."),
+  method: described(z.optional(setOf(Method.options)), "Payment methods, separated by commas."),
+  external_id: described(
+    z.optional(identifier(64)),
+    "Your own identifier, without invisible characters; unique per resource type.",
+  ),
+  provider_reference: described(
+    z.optional(identifier(128)),
+    "The provider's reference; unique per provider, which prevents double bookings.",
+  ),
 };
 
 /** Query of `GET /accounts/{id}/transactions`. */
@@ -105,7 +148,7 @@ export const ListAccountTransactionsQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
   ...ofAccount,
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** Query of `GET /clients/{id}/transactions`. */
@@ -113,8 +156,8 @@ export const ListClientTransactionsQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
   ...ofAccount,
-  account_id: z.optional(id("acc")),
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** Query of `GET /transactions`. */
@@ -122,9 +165,9 @@ export const ListTransactionsQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
   ...ofAccount,
-  account_id: z.optional(id("acc")),
-  client_id: z.optional(id("cli")),
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+  client_id: described(z.optional(id("cli")), "Client identifier."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /**
@@ -132,58 +175,100 @@ export const ListTransactionsQuery = z.strictObject({
  * back when it was returned or its payout failed.
  */
 const PlatformOperation = z.object({
-  source_id: z.string(),
-  operation_id: z.string(),
-  leg: z.enum(["forward", "reverse"]),
-  at: Timestamp,
+  source_id: described(z.string(), "Feed source that reported the operation."),
+  operation_id: described(z.string(), "Identifier of the operation on the platform."),
+  leg: described(
+    z.enum(["forward", "reverse"]),
+    "`forward` moved the money; `reverse` brought it back after a return or a failed payout.",
+  ),
+  at: described(Timestamp, "Time of the operation on the platform."),
 });
 
 /** A transaction as the API shows it. */
 export const Transaction = z.object({
-  id: z.string(),
-  object: z.literal("transaction"),
-  kind: TransactionKind,
-  account_id: z.string(),
-  client_id: z.string(),
-  amount: Money,
-  fee: Money,
-  net_amount: Money,
-  currency: Currency,
-  method: Method,
-  provider: z.nullable(z.string()),
-  provider_reference: z.nullable(z.string()),
-  external_id: z.nullable(z.string()),
-  source: z.nullable(MaskedEndpoint),
-  destination: z.nullable(MaskedEndpoint),
-  description: z.nullable(z.string()),
-  status: TransactionStatus,
-  status_reason: z.nullable(z.object({ code: z.string(), message: z.nullable(z.string()) })),
-  status_history: z.array(
-    z.object({
-      from: z.nullable(TransactionStatus),
-      to: TransactionStatus,
-      at: Timestamp,
-      actor: Actor,
-      reason: z.nullable(z.object({ code: z.string(), message: z.nullable(z.string()) })),
-    }),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("transaction"), "Resource type; always this value."),
+  kind: described(TransactionKind, "Transaction type."),
+  account_id: described(z.string(), "Account identifier."),
+  client_id: described(z.string(), "The client that owns the account."),
+  amount: described(
+    Money,
+    "Amount before the fee, in the currency of the account. Send a decimal string such as `1000.00`; a " +
+      "JSON number is read digit by digit, but many languages cannot write it exactly.",
   ),
-  balance_before: z.nullable(Money),
-  balance_after: z.nullable(Money),
-  related_to: z.nullable(z.string()),
-  platform_operations: z.array(PlatformOperation),
-  created_by: Actor,
-  approved_by: z.nullable(Actor),
-  approved_at: z.nullable(Timestamp),
-  completed_at: z.nullable(Timestamp),
-  expires_at: z.nullable(Timestamp),
+  fee: described(Money, "Part of the amount that the brokerage keeps."),
+  net_amount: described(Money, "Amount minus the fee: what a deposit credits and a withdrawal pays out."),
+  currency: described(Currency, "Currency code (ISO 4217)."),
+  method: described(Method, "Payment method."),
+  provider: described(z.nullable(z.string()), "Payment provider."),
+  provider_reference: described(
+    z.nullable(z.string()),
+    "The provider's reference; unique per provider, which prevents double bookings.",
+  ),
+  external_id: described(
+    z.nullable(z.string()),
+    "Your own identifier, without invisible characters; unique per resource type.",
+  ),
+  source: described(z.nullable(MaskedEndpoint), "Source of the money."),
+  destination: described(z.nullable(MaskedEndpoint), "Destination of the money."),
+  description: described(z.nullable(z.string()), "Free text."),
+  status: described(TransactionStatus, "Transaction status."),
+  status_reason: described(
+    z.nullable(
+      z.object({
+        code: described(z.string(), "Machine-readable error code."),
+        message: described(z.nullable(z.string()), "Human-readable reason."),
+      }),
+    ),
+    "Reason for rejection, failure or return; null otherwise.",
+  ),
+  status_history: described(
+    z.array(
+      z.object({
+        from: described(z.nullable(TransactionStatus), "Previous state; null for the first."),
+        to: described(TransactionStatus, "New state."),
+        at: described(Timestamp, "Time of the change."),
+        actor: described(Actor, "The application or system that caused the change."),
+        reason: described(
+          z.nullable(
+            z.object({
+              code: described(z.string(), "Machine-readable error code."),
+              message: described(z.nullable(z.string()), "Human-readable reason."),
+            }),
+          ),
+          "Reason of the change; null if there is none.",
+        ),
+      }),
+    ),
+    "Status changes, oldest first.",
+  ),
+  balance_before: described(z.nullable(Money), "Balance before the booking; null before completion."),
+  balance_after: described(z.nullable(Money), "Balance after the booking; null before completion."),
+  related_to: described(
+    z.nullable(z.string()),
+    "The transaction that the platform reported with this money, although it is not its money; null if " +
+      "there is none.",
+  ),
+  platform_operations: described(
+    z.array(PlatformOperation),
+    "Operations on a trading platform that moved this transaction's money.",
+  ),
+  created_by: described(Actor, "The application or system that created the transaction."),
+  approved_by: described(z.nullable(Actor), "The application that approved the transaction; null while there is none."),
+  approved_at: described(z.nullable(Timestamp), "Time of approval; null while there is none."),
+  completed_at: described(z.nullable(Timestamp), "Time of the booking; null before."),
+  expires_at: described(
+    z.nullable(Timestamp),
+    "Time at which the transaction fails if it is still undecided; null if it does not expire.",
+  ),
   ...resourceFields,
 });
 
 /** The states that a transaction went through, oldest first. */
 export const TransactionHistory = z.object({
-  object: z.literal("transaction_history"),
-  transaction_id: z.string(),
-  data: Transaction.shape.status_history,
+  object: described(z.literal("transaction_history"), "Resource type; always this value."),
+  transaction_id: described(z.string(), "Transaction identifier."),
+  data: described(Transaction.shape.status_history, "Status changes, oldest first."),
   _links: resourceFields._links,
 });
 

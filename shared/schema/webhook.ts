@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
+import { described } from "./described.ts";
 import { eventTypes, optInEventTypes } from "./event-types.ts";
 import {
   Address,
@@ -45,10 +46,19 @@ const Sequence = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a wh
 export const Url = z.string().check(z.minLength(1), z.maxLength(bounds.url_max_characters));
 
 const subscription = {
-  description: z.nullable(text(500)),
-  event_types: z.array(Subscription).check(z.minLength(1), z.maxLength(bounds.max_event_types)),
-  account_ids: z.nullable(z.array(id("acc")).check(z.maxLength(bounds.max_filter_entries))),
-  group_ids: z.nullable(z.array(identifier(64)).check(z.maxLength(bounds.max_filter_entries))),
+  description: described(z.nullable(text(500)), "Free text."),
+  event_types: described(
+    z.array(Subscription).check(z.minLength(1), z.maxLength(bounds.max_event_types)),
+    "Event types to send. `*` stands for all that are not opt-in; name opt-in types explicitly.",
+  ),
+  account_ids: described(
+    z.nullable(z.array(id("acc")).check(z.maxLength(bounds.max_filter_entries))),
+    "Send only events of these accounts; null or empty for all.",
+  ),
+  group_ids: described(
+    z.nullable(z.array(identifier(64)).check(z.maxLength(bounds.max_filter_entries))),
+    "Send only events of accounts in these groups; null or empty for all.",
+  ),
 };
 
 const optionalSubscription = {
@@ -59,36 +69,50 @@ const optionalSubscription = {
 
 /** `POST /webhook_endpoints`: where to, and what of. */
 export const CreateWebhookEndpointRequest = z.strictObject({
-  url: Url,
+  url: described(Url, "URL that events are sent to by POST; https only."),
   event_types: subscription.event_types,
   ...optionalSubscription,
-  metadata: z.optional(Metadata),
+  metadata: described(
+    z.optional(Metadata),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
 });
 
 /** `PATCH /webhook_endpoints/{id}`, a merge patch (RFC 7396). A null or empty filter lets every event through. */
 export const UpdateWebhookEndpointRequest = z.strictObject({
-  url: z.optional(Url),
+  url: described(z.optional(Url), "URL that events are sent to by POST; https only."),
   event_types: z.optional(subscription.event_types),
   ...optionalSubscription,
-  status: z.optional(z.enum(["enabled", "disabled"])),
-  metadata: z.optional(MetadataPatch),
+  status: described(
+    z.optional(z.enum(["enabled", "disabled"])),
+    "Endpoint status; `enabled` also ends an automatic disabling.",
+  ),
+  metadata: described(
+    z.optional(MetadataPatch),
+    "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
+      "total (keys and values in UTF-8).",
+  ),
 });
 
 const shown = {
-  id: z.string(),
-  object: z.literal("webhook_endpoint"),
-  url: Address,
-  description: z.nullable(z.string()),
-  event_types: z.array(Subscription),
-  account_ids: z.array(z.string()),
-  group_ids: z.array(z.string()),
-  status: WebhookStatus,
-  disabled_reason: z.nullable(z.string()),
-  api_version: z.literal("v2"),
-  previous_secret_expires_at: z.nullable(Timestamp),
-  consecutive_failures: z.int(),
-  last_success_at: z.nullable(Timestamp),
-  last_failure_at: z.nullable(Timestamp),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("webhook_endpoint"), "Resource type; always this value."),
+  url: described(Address, "URL that events are sent to by POST."),
+  description: described(z.nullable(z.string()), "Free text."),
+  event_types: described(z.array(Subscription), "Event types that are sent. `*` stands for all that are not opt-in."),
+  account_ids: described(z.array(z.string()), "Only events of these accounts are sent; empty for all."),
+  group_ids: described(z.array(z.string()), "Only events of accounts in these groups are sent; empty for all."),
+  status: described(WebhookStatus, "Endpoint status; the service itself sets `auto_disabled`."),
+  disabled_reason: described(z.nullable(z.string()), "Reason for disabling; null if it is not disabled."),
+  api_version: described(z.literal("v2"), "API version that defines the shape of the content."),
+  previous_secret_expires_at: described(
+    z.nullable(Timestamp),
+    "Time at which the previous secret expires; null if there is none.",
+  ),
+  consecutive_failures: described(z.int(), "Failed attempts since the last success."),
+  last_success_at: described(z.nullable(Timestamp), "Time of the last successful attempt; null if there is none."),
+  last_failure_at: described(z.nullable(Timestamp), "Time of the last failed attempt; null if there is none."),
   ...resourceFields,
 };
 
@@ -96,36 +120,42 @@ const shown = {
 export const WebhookEndpoint = z.object(shown);
 
 /** A webhook endpoint with its new secret, which is shown this once. */
-export const IssuedWebhookEndpoint = z.object({ ...shown, secret: z.string() });
+export const IssuedWebhookEndpoint = z.object({
+  ...shown,
+  secret: described(z.string(), "Signing secret; returned only once."),
+});
 
 /** The answer to a deletion: the endpoint is gone. */
 export const DeletedWebhookEndpoint = z.object({
-  id: z.string(),
-  object: z.literal("webhook_endpoint"),
-  deleted: z.literal(true),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("webhook_endpoint"), "Resource type; always this value."),
+  deleted: described(z.literal(true), "Always true."),
 });
 
 /** Query of `GET /webhook_endpoints`. */
 export const ListWebhookEndpointsQuery = z.strictObject({
   ...pageParameters,
-  status: z.optional(setOf(WebhookStatus.options)),
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  status: described(z.optional(setOf(WebhookStatus.options)), "Endpoint statuses, separated by commas."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** `POST /webhook_endpoints/{id}/rotate_secret`: how long the old secret signs along; 0 ends it at once. */
 export const RotateWebhookSecretRequest = z.strictObject({
-  grace_seconds: z.optional(z.int().check(z.minimum(0), z.maximum(bounds.previous_secret_seconds))),
+  grace_seconds: described(
+    z.optional(z.int().check(z.minimum(0), z.maximum(bounds.previous_secret_seconds))),
+    "Seconds for which the previous secret remains valid; 0 revokes it immediately.",
+  ),
 });
 
 /** `POST /webhook_endpoints/{id}/test`: of which kind the sample is. */
 export const TestWebhookEndpointRequest = z.strictObject({
-  type: z.enum([...eventTypes, ...optInEventTypes]),
+  type: described(z.enum([...eventTypes, ...optInEventTypes]), "Event type of the sample."),
 });
 
 /** `POST /sandbox/events/trigger`: of which kind the sample is, and where it goes. */
 export const TriggerEventRequest = z.strictObject({
   type: TestWebhookEndpointRequest.shape.type,
-  endpoint_id: id("whe"),
+  endpoint_id: described(id("whe"), "Webhook endpoint that receives the sample."),
 });
 
 /**
@@ -133,44 +163,47 @@ export const TriggerEventRequest = z.strictObject({
  * cases up to a moment when `to` is given.
  */
 export const ReplayEventsRequest = z.strictObject({
-  after_sequence: z.optional(Sequence),
-  from: z.optional(TimestampInput),
-  to: z.optional(TimestampInput),
+  after_sequence: described(z.optional(Sequence), "Replay events with a higher sequence number."),
+  from: described(z.optional(TimestampInput), "Replay events that occurred at or after this time."),
+  to: described(z.optional(TimestampInput), "Replay events that occurred before this time."),
 });
 
 /** What a replay came to; `next_after_sequence` is null when the range was looked through to its end. */
 export const Replay = z.object({
-  object: z.literal("replay"),
-  queued: z.int(),
-  next_after_sequence: z.nullable(z.string()),
+  object: described(z.literal("replay"), "Resource type; always this value."),
+  queued: described(z.int(), "Number of events queued for delivery."),
+  next_after_sequence: described(
+    z.nullable(z.string()),
+    "Value of `after_sequence` for the next call; null if the range is complete.",
+  ),
 });
 
 /** One attempt of a delivery. */
 export const DeliveryAttempt = z.object({
-  number: z.int(),
-  at: Timestamp,
-  duration_ms: z.int(),
-  http_status: z.nullable(z.int()),
-  error: z.nullable(DeliveryError),
-  response_excerpt: z.nullable(z.string()),
+  number: described(z.int(), "Number of the attempt; the first is 1."),
+  at: described(Timestamp, "Time of the attempt."),
+  duration_ms: described(z.int(), "Duration of the attempt in milliseconds."),
+  http_status: described(z.nullable(z.int()), "HTTP status of the response; null if there was none."),
+  error: described(z.nullable(DeliveryError), "Reason for the failure; null if the attempt succeeded."),
+  response_excerpt: described(z.nullable(z.string()), "Beginning of the response body."),
 });
 
 /** A delivery as lists show it. */
 export const WebhookDelivery = z.object({
-  id: z.string(),
-  object: z.literal("delivery"),
-  endpoint_id: z.string(),
-  event_id: z.string(),
-  event_type: z.enum([...eventTypes, ...optInEventTypes]),
-  status: DeliveryStatus,
-  attempt: z.int(),
-  max_retries: z.int(),
-  next_attempt_at: z.nullable(Timestamp),
-  redelivery_of: z.nullable(z.string()),
-  attempts: z.optional(z.array(DeliveryAttempt)),
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("delivery"), "Resource type; always this value."),
+  endpoint_id: described(z.string(), "Webhook endpoint identifier."),
+  event_id: described(z.string(), "Event identifier."),
+  event_type: described(z.enum([...eventTypes, ...optInEventTypes]), "Event type."),
+  status: described(DeliveryStatus, "Delivery status."),
+  attempt: described(z.int(), "Number of the next, current or last attempt; the first is 1."),
+  max_retries: described(z.int(), "Maximum number of attempts after the first."),
+  next_attempt_at: described(z.nullable(Timestamp), "Time of the next scheduled attempt; null if none is scheduled."),
+  redelivery_of: described(z.nullable(z.string()), "The delivery that this one repeats; null if it is the first."),
+  attempts: described(z.optional(z.array(DeliveryAttempt)), "Attempts so far, oldest first."),
   created_at: resourceFields.created_at,
   updated_at: resourceFields.updated_at,
-  completed_at: z.nullable(Timestamp),
+  completed_at: described(z.nullable(Timestamp), "Time at which the delivery ended; null while it is in progress."),
   version: resourceFields.version,
   _links: resourceFields._links,
 });
@@ -179,9 +212,12 @@ export const WebhookDelivery = z.object({
 export const ListDeliveriesQuery = z.strictObject({
   ...pageParameters,
   ...createdRange,
-  status: z.optional(setOf(DeliveryStatus.options)),
-  event_type: z.optional(setOf([...eventTypes, ...optInEventTypes].map((type) => type.replace(".", "\\.")))),
-  sort: z.optional(z.enum(["-created_at", "created_at"])),
+  status: described(z.optional(setOf(DeliveryStatus.options)), "Delivery statuses, separated by commas."),
+  event_type: described(
+    z.optional(setOf([...eventTypes, ...optInEventTypes].map((type) => type.replace(".", "\\.")))),
+    "Event types, separated by commas.",
+  ),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** Body of `POST /webhook_endpoints` after validation. */

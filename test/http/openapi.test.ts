@@ -144,10 +144,7 @@ describe("the OpenAPI document", () => {
     );
     for (const schema of [Conversion, ConversionRate, ...held]) {
       const { from, to, rate } = (schema?.["properties"] ?? {}) as Record<string, JsonObject>;
-      expect([from, to].map((one) => one?.["description"])).toEqual([
-        "Currency that is converted.",
-        "Currency that it is converted to.",
-      ]);
+      expect([from, to].map((one) => one?.["description"])).toEqual(["Source currency.", "Target currency."]);
       expect(rate?.["description"]).toContain("of `to`");
     }
   });
@@ -179,7 +176,7 @@ function silentMembers(component: string, schema: JsonObject, path: readonly str
 }
 
 describe("the texts of the document", () => {
-  it("say of every member and parameter what it means (memberTexts in shared/openapi/texts.ts)", () => {
+  it("say of every member and parameter what it means (described() in shared/schema)", () => {
     const schemas = Object.entries(document.components.schemas);
     expect(schemas.flatMap(([name, schema]) => silentMembers(name, schema))).toEqual([]);
     const operations = Object.values(document.paths).flatMap((one) => Object.values(one));

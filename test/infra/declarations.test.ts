@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { inlined, marked } from "../../infra/declarations.ts";
+import { inlined, marked, undescribed } from "../../infra/declarations.ts";
 import { rowsOf, shippedRows } from "../../infra/shipped-rows.ts";
 
 /** What the bundler keeps of a module of which `kept` alone is used. */
@@ -28,6 +28,25 @@ async function bundled(source: string): Promise<string> {
   });
   return outputFiles[0]?.text ?? "";
 }
+
+describe("a file of schemas", () => {
+  it("is shipped without descriptions, whatever stands between schema and description", () => {
+    const source = `import { described } from "./described.ts";
+export const kept = z.object({
+  a: described(z.string(), "A."),
+  b: described(
+    // A comment, and a description of two lines.
+    z.optional(described(z.object({ c: described(z.int(), "C.") }), "Inner.")),
+    "Outer, " +
+      "continued.",
+  ),
+});
+`;
+    const shipped = undescribed(source);
+    expect(shipped).not.toMatch(/described\(|A\.|C\.|Inner|Outer|continued/);
+    expect(shipped.replace(/\s+/g, " ")).toContain("a: z.string(), b: z.optional(z.object({ c: z.int() })), });");
+  });
+});
 
 describe("a file that only declares", () => {
   const source = `import { make } from "elsewhere";
