@@ -5,7 +5,8 @@ import { LiquidatedAccount } from "../schema/account.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import type { JsonObject } from "./document.ts";
-import { eventData, replyExamples } from "./examples.ts";
+import { eventData } from "./examples/events.ts";
+import { replyExamples } from "./examples.ts";
 import { componentName, referenceTo } from "./schemas.ts";
 
 /** Headers of every delivery, by the name they have on the wire. */

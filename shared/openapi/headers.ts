@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { JsonObject } from "./document.ts";
-import { exampleBaseUrl, exampleRequestId } from "./examples.ts";
+import { exampleBaseUrl, exampleRequestId } from "./examples/identifiers.ts";
 
 const integer = { type: "integer" };
 const text = { type: "string" };

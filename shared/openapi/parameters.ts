@@ -3,7 +3,7 @@ import type { Route } from "../routes/route.ts";
 import { symbolPattern } from "../schema/symbol.ts";
 import { deliveryParameters, subscribes } from "./callbacks.ts";
 import type { JsonObject } from "./document.ts";
-import { collectionOf, exampleIds, exampleNames } from "./examples.ts";
+import { collectionOf, exampleIds, exampleNames } from "./examples/identifiers.ts";
 import { hasEntityTag, isConditional, isRepeatable } from "./responses.ts";
 import { membersOf, parameterSchema } from "./schemas.ts";
 

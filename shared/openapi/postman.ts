@@ -1,5 +1,5 @@
 import type { JsonObject, OpenApi, Operation } from "./document.ts";
-import { collectionOf, exampleIds, exampleNames } from "./examples.ts";
+import { collectionOf, exampleIds, exampleNames } from "./examples/identifiers.ts";
 import { operationIdOf } from "./links.ts";
 import { type Chapter, type Step, tour } from "./tour.ts";
 

@@ -1,6 +1,6 @@
 import { type ProblemCode, problemCodes, problemKind, problemType } from "../schema/problem.ts";
 import type { JsonObject } from "./document.ts";
-import { exampleRequestId } from "./examples.ts";
+import { exampleRequestId } from "./examples/identifiers.ts";
 import { referenceTo } from "./schemas.ts";
 
 const integer = { type: "integer" };

@@ -1,7 +1,7 @@
 import { eventTypes, optInEventTypes } from "../schema/event-types.ts";
 import type { JsonObject, OpenApi } from "./document.ts";
 import { type EventKind, eventKinds } from "./event-kinds.ts";
-import { exampleBaseUrl } from "./examples.ts";
+import { exampleBaseUrl } from "./examples/identifiers.ts";
 import document from "./openapi.json" with { type: "json" };
 
 /** Every kind of event with its schema and a sample. A bundle carries the result, not the description it is made of. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
 import type { StoredRisk } from "../../shared/domain/trading/watch.ts";
 import { limits } from "../../shared/limits.ts";
-import { collectionOf, exampleIds } from "../../shared/openapi/examples.ts";
+import { collectionOf, exampleIds } from "../../shared/openapi/examples/identifiers.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";

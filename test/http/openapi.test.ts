@@ -199,9 +199,9 @@ const shown = routes.filter(({ reply }) => reply !== Nothing);
 const replies = [...new Set(shown.map((row) => componentName(itemOf(row.reply) ?? row.reply, row.id)))];
 
 describe.each(replies)("the example of an answer with %s", (name) => {
-  it("exists (replyExamples in shared/openapi/examples.ts), names every member, and fits the schema", () => {
+  it("exists (replyExamples in shared/openapi/examples/), names every member, and fits the schema", () => {
     const example = replyExamples[name];
-    expect(example, `replyExamples of shared/openapi/examples.ts needs ${name}`).toBeDefined();
+    expect(example, `replyExamples of shared/openapi/examples/ needs ${name}`).toBeDefined();
     expect(documentedFaults(name, example)).toEqual([]);
     const schema = document.components.schemas[name] as { properties?: object };
     const members = Object.keys(schema.properties ?? example ?? {});

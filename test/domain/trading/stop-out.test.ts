@@ -8,7 +8,7 @@ import type { Market } from "../../../shared/domain/trading/quote.ts";
 import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
 import { metricsBody } from "../../../shared/domain/trading/risk.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
-import { eventData } from "../../../shared/openapi/examples.ts";
+import { eventData } from "../../../shared/openapi/examples/events.ts";
 import { AccountBalance } from "../../../shared/schema/account.ts";
 import { decisionContext, decisionTime } from "../../support/decisions.ts";
 import { marketAt, someMarket, someSymbol, usd } from "../../support/trading.ts";

@@ -1,0 +1,112 @@
+import type { JsonObject } from "../document.ts";
+import { account } from "./accounts.ts";
+import { actor, completed_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
+import { opened, trade } from "./trading.ts";
+import { transaction } from "./transactions.ts";
+
+/** An account of 2000.00 USD that bought 1.00 EURUSD and sold 0.50 USDJPY, at its margin call. */
+const called = {
+  balance: "2000.00",
+  credit: "0.00",
+  held: "0.00",
+  available_balance: "2000.00",
+  floating_pnl: "-409.81",
+  equity: "1590.19",
+  used_margin: "1600.10",
+  free_margin: "-9.91",
+  margin_level: "99.38",
+  withdrawable: "0.00",
+  margin_status: "margin_call",
+  metrics_as_of: completed_at,
+  metrics_stale: false,
+};
+
+/** The same account at its stop-out level. */
+const beforeStopOut = {
+  ...called,
+  floating_pnl: "-1359.22",
+  equity: "640.78",
+  free_margin: "-959.32",
+  margin_level: "40.04",
+  margin_status: "stop_out",
+};
+
+/** And after the first position was closed. */
+const afterStopOut = {
+  ...called,
+  balance: "840.00",
+  available_balance: "840.00",
+  floating_pnl: "-199.22",
+  equity: "640.78",
+  used_margin: "500.00",
+  free_margin: "140.78",
+  margin_level: "128.15",
+  withdrawable: "140.78",
+  margin_status: "normal",
+};
+
+const trading: JsonObject = { ...account, type: "demo", leverage: 100, balance_version: 1 };
+
+const liquidated: JsonObject = {
+  ...trading,
+  ...afterStopOut,
+  balance_version: 2,
+  stop_out: {
+    order: "most_losing_first",
+    mode: "full",
+    started_at: completed_at,
+    before: beforeStopOut,
+    after: afterStopOut,
+    closed_trade_ids: ["trd_01JD000000000000000000000D"],
+  },
+};
+
+/** What an event carries, by its kind, where it is not what `GET` answers. */
+interface EventData {
+  readonly object: JsonObject;
+  readonly previous?: JsonObject;
+}
+
+/** Samples of events that tell of more than a resource as it stands. */
+export const eventData: Readonly<Record<string, EventData>> = {
+  "trade.opened": { object: opened },
+  "trade.closed": { object: trade, previous: { status: "open" } },
+  "margin.call": { object: { ...trading, ...called }, previous: { margin_status: "normal" } },
+  "margin.recovered": {
+    object: { ...trading, ...afterStopOut, balance_version: 2 },
+    previous: { margin_status: "margin_call" },
+  },
+  "stop.out": { object: liquidated },
+};
+
+/** Examples of the replies about events, by component. */
+export const eventsReplies: Readonly<Record<string, unknown>> = {
+  BrokerageEvent: {
+    id: event_id,
+    object: "event",
+    type: "transaction.completed",
+    api_version: "v2",
+    created_at: completed_at,
+    timestamp: completed_at,
+    environment: "sandbox",
+    resource: { type: "transaction", id: transaction_id, version: 2 },
+    actor,
+    request_id: exampleRequestId,
+    data: { object: transaction, previous: { status: "pending", version: 1 } },
+    sequence: "184467",
+    _links: links({ self: `/events/${event_id}`, resource: `/transactions/${transaction_id}` }),
+  },
+  EventTypeCatalogue: {
+    object: "list",
+    data: [
+      {
+        type: "client.created",
+        description: "The event `client.created`.",
+        opt_in: false,
+        schema: { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" },
+        sample: { id: event_id, object: "event", type: "client.created" },
+      },
+    ],
+  },
+  LiquidatedAccount: liquidated,
+};

@@ -1,0 +1,48 @@
+/** Base address that absolute links of the examples begin with. */
+export const exampleBaseUrl = "https://api.brokerage.example/v2";
+
+/** Identifiers of the examples, by the collection in the path. Tests replace them by real ones. */
+export const exampleIds: Readonly<Record<string, string>> = {
+  clients: "cli_01JD0000000000000000000001",
+  accounts: "acc_01JD0000000000000000000002",
+  transactions: "txn_01JD0000000000000000000003",
+  events: "evt_01JD0000000000000000000004",
+  applications: "app_01JD0000000000000000000006",
+  webhook_endpoints: "whe_01JD0000000000000000000008",
+  deliveries: "dlv_01JD0000000000000000000009",
+  feed: "src_01JD000000000000000000000B",
+  trades: "trd_01JD000000000000000000000A",
+  positions: "pos_01JD000000000000000000000B",
+  orders: "ord_01JD000000000000000000000C",
+};
+
+/** The collection that a path is about: `clients` of `/clients/{id}` and of `/sandbox/clients/{id}/verify`. */
+export function collectionOf(path: string): string {
+  const [first = "", second = ""] = path.split("/").slice(1);
+  return first === "sandbox" ? second : first;
+}
+
+/** Values of path parameters other than identifiers, by name. */
+export const exampleNames: Readonly<Record<string, string>> = { symbol: "EURUSD", seq: "921" };
+
+/** Identifiers that several examples share. */
+export const { clients: client_id, accounts: account_id, transactions: transaction_id, events: event_id } = exampleIds;
+
+/** Identifier of the brokerage. */
+export const tenantId = "brk_01JD0000000000000000000007";
+
+/** Request identifier of the examples. */
+export const exampleRequestId = "5f0d7c7e-4d9e-4a43-9b0e-0f6f5a0c2d11";
+
+/** The application that causes the changes of the examples. */
+export const actor = { type: "api_application", id: exampleIds["applications"] };
+
+/** Time of creation in the examples. */
+export const created_at = "2026-11-21T06:30:00.123Z";
+
+/** Time of the last change in the examples. */
+export const completed_at = "2026-11-21T06:31:12.456Z";
+
+/** Links with absolute URLs, from paths by relation. */
+export const links = (targets: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(targets).map(([relation, path]) => [relation, { href: exampleBaseUrl + path }]));

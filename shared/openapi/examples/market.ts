@@ -1,0 +1,103 @@
+import { account_id, completed_at, created_at, links } from "./identifiers.ts";
+
+const tradingSymbol = {
+  symbol: "EURUSD",
+  object: "symbol",
+  description: "Euro against US dollar",
+  asset_class: "forex",
+  base_currency: "EUR",
+  quote_currency: "USD",
+  margin_currency: "EUR",
+  calc_mode: "forex",
+  digits: 5,
+  point: "0.00001",
+  pip_size: "0.0001",
+  contract_size: "100000",
+  lot_min: "0.01",
+  lot_max: "100.00",
+  lot_step: "0.01",
+  max_leverage: null,
+  margin_factor: "1",
+  commission: { type: "per_lot", amount: "3.50", currency: "USD" },
+  swap: { type: "points", long: "-6.20", short: "1.10", triple_day: "wednesday", rollover_time: "22:00" },
+  stops_level: 0,
+  max_deviation_percent: null,
+  trading_mode: "enabled",
+  sessions: [{ day: "monday", open: "00:00", close: "24:00" }],
+  holidays: ["2026-12-25"],
+  market_status: "open",
+  next_open_at: null,
+  next_close_at: "2026-11-27T22:00:00.000Z",
+  created_at,
+  updated_at: created_at,
+  version: 1,
+  _links: links({ self: "/symbols/EURUSD", quote: "/quotes/EURUSD" }),
+};
+
+const quote = {
+  symbol: "EURUSD",
+  object: "quote",
+  bid: "1.10000",
+  ask: "1.10010",
+  mid: "1.100050",
+  spread_points: 10,
+  time: completed_at,
+  received_at: completed_at,
+  age_ms: 240,
+  stale: false,
+  market_status: "open",
+  session_open: "1.09950",
+  day_high: "1.10120",
+  day_low: "1.09900",
+  sequence: "771",
+  source: "mt5:live-1",
+  _links: links({ self: "/quotes/EURUSD", symbol: "/symbols/EURUSD" }),
+};
+
+const euroToDollar = {
+  from: "EUR",
+  to: "USD",
+  via: [{ symbol: "EURUSD", op: "multiply", price: "1.100050" }],
+  rate: "1.100050000000",
+};
+
+/** Examples of the replies about symbols, prices and conversion rates, by component. */
+export const marketReplies: Readonly<Record<string, unknown>> = {
+  ConversionRates: {
+    object: "conversion_rates",
+    data: [{ ...euroToDollar, as_of: completed_at, stale: false }],
+    _links: links({ self: "/conversion_rates" }),
+  },
+  Quote: quote,
+  QuoteSet: {
+    object: "quote_set",
+    data: [quote],
+    missing: [{ symbol: "GER40", code: "no_quote" }],
+    _links: links({ self: "/quotes?symbols=EURUSD,GER40" }),
+  },
+  SymbolMargin: {
+    object: "symbol_margin",
+    symbol: "EURUSD",
+    account_id,
+    currency: "USD",
+    leverage: 30,
+    side: "buy",
+    lots: "1.00",
+    price: "1.10010",
+    quote_at: completed_at,
+    stale: false,
+    margin: "3667.00",
+    margin_rate: "1.1001",
+    conversion: {
+      ...euroToDollar,
+      via: [{ symbol: "EURUSD", op: "multiply", price: "1.10010" }],
+      rate: "1.100100000000",
+    },
+    _links: links({
+      self: "/symbols/EURUSD/margin",
+      symbol: "/symbols/EURUSD",
+      account: `/accounts/${account_id}`,
+    }),
+  },
+  TradingSymbol: tradingSymbol,
+};

@@ -1,0 +1,50 @@
+import { actor, completed_at, created_at, links, tenantId } from "./identifiers.ts";
+
+/** Examples of the replies about the service and its tokens, by component. */
+export const serviceReplies: Readonly<Record<string, unknown>> = {
+  Health: { status: "ok", environment: "sandbox", time: created_at },
+  KeySet: {
+    keys: [
+      {
+        kty: "EC",
+        crv: "P-256",
+        x: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+        kid: "key_7Yc2kQm9XzR4tVb1NwLp",
+        alg: "ES256",
+        use: "sig",
+      },
+    ],
+  },
+  Me: {
+    object: "caller",
+    application: { id: actor.id, name: "CRM", client_id: "app_Zk3mX9qLw2RtYv7BnC4dPs8h", status: "active" },
+    tenant_id: tenantId,
+    environment: "sandbox",
+    scopes: ["clients:read", "clients:write"],
+    limits: { per_minute: 1000, burst: 50, quotes_per_second: 100 },
+    _links: links({ self: "/me" }),
+  },
+  OpenApiDocument: { openapi: "3.0.3", info: { title: "Brokerage API", version: "2.0.0" }, paths: {} },
+  Settings: {
+    object: "settings",
+    tenant_id: tenantId,
+    require_verified_client: "none",
+    four_eyes: true,
+    currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
+    default_leverage: 100,
+    transaction_expiry_days: 7,
+    created_at,
+    updated_at: completed_at,
+    version: 2,
+    _links: links({ self: "/settings" }),
+  },
+  TokenReply: {
+    access_token: "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6IjEifQ.eyJzdWIiOiJhcHAifQ.c2lnbmF0dXJl",
+    token_type: "Bearer",
+    expires_in: 3600,
+    refresh_token: `rt_${"0".repeat(118)}`,
+    refresh_token_expires_in: 2_592_000,
+    scope: "clients:read clients:write",
+  },
+};

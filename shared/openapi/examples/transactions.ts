@@ -1,0 +1,59 @@
+import type { JsonObject } from "../document.ts";
+import { account_id, actor, client_id, completed_at, created_at, links, transaction_id } from "./identifiers.ts";
+
+const statusHistory = [
+  { from: null, to: "pending", at: created_at, actor, reason: null },
+  { from: "pending", to: "completed", at: completed_at, actor, reason: null },
+];
+
+/** A completed deposit. */
+export const transaction: JsonObject = {
+  id: transaction_id,
+  object: "transaction",
+  kind: "deposit",
+  account_id,
+  client_id,
+  amount: "1000.00",
+  fee: "0.00",
+  net_amount: "1000.00",
+  currency: "USD",
+  method: "bank_transfer",
+  provider: null,
+  provider_reference: null,
+  external_id: "payment-8812",
+  source: { iban: "**** 0154", holder: "Ana Silva" },
+  destination: null,
+  description: "First deposit",
+  status: "completed",
+  status_reason: null,
+  status_history: statusHistory,
+  balance_before: "0.00",
+  balance_after: "1000.00",
+  related_to: null,
+  platform_operations: [],
+  created_by: actor,
+  approved_by: null,
+  approved_at: null,
+  completed_at,
+  expires_at: null,
+  created_at,
+  updated_at: completed_at,
+  version: 2,
+  metadata: {},
+  _links: links({
+    self: `/transactions/${transaction_id}`,
+    account: `/accounts/${account_id}`,
+    client: `/clients/${client_id}`,
+  }),
+};
+
+/** Examples of the replies about transactions, by component. */
+export const transactionsReplies: Readonly<Record<string, unknown>> = {
+  Transaction: transaction,
+  TransactionHistory: {
+    object: "transaction_history",
+    transaction_id,
+    data: statusHistory,
+    _links: links({ self: `/transactions/${transaction_id}/history`, transaction: `/transactions/${transaction_id}` }),
+  },
+};
