@@ -21,7 +21,7 @@ process.env[variable] = answersDir;
 
 /** Tests that start nothing and need no synthesis, without those that take seconds alone: the inner loop. */
 const fast = [
-  "test/architecture.test.ts",
+  "test/{architecture,language}.test.ts",
   "test/domain/**/*.test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
   "test/webhooks/!(post|post-security|receivers).test.ts",
