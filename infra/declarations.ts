@@ -7,9 +7,9 @@ import { shippedRows } from "./shipped-rows.ts";
 
 const ours = /\/(?:shared|functions)\/.*\.ts$/;
 
-/** Files of rows; what they declare with is apart from them. */
+/** Files of rows. */
 const rows = /\/shared\/routes\/(?!(?:route|index)\.ts$)[^/]+\.ts$/;
-/** Files that only declare, so that what a function does not use of them can be left out. */
+/** Files that only declare constants, of which a bundle includes those that it uses. */
 const declaring = /\/shared\/(?:schema\/[^/]+|limits|routes\/(?:route|index))\.ts$/;
 
 /** A node of the syntax tree (ESTree): its kind, where it is in the text, and its parts. */
@@ -20,7 +20,7 @@ interface SyntaxNode {
   readonly [part: string]: unknown;
 }
 
-/** Text that takes the place of a part of a source. */
+/** A text that replaces a range of a source. */
 interface Replacement {
   readonly start: number;
   readonly end: number;
@@ -92,8 +92,8 @@ function describedSchema({ type, callee, arguments: given }: SyntaxNode): Syntax
 }
 
 /**
- * A file with each limit that it names by its path in place of the path: else every function carries all of them.
- * @throws Error when it gives the name `limits` to another value as well
+ * A file in which the value of each limit replaces its path: otherwise every bundle would include all limits.
+ * @throws Error if the file binds the name `limits` to another value as well
  */
 export function inlined(source: string, values: object = limits): string {
   if (!source.includes("limits.ts")) return source;
@@ -122,20 +122,20 @@ function importsLimits({ type, source, specifiers = [] }: SyntaxNode): boolean {
   return (specifiers as SyntaxNode[]).some(({ local }) => isNode(local) && local["name"] === "limits");
 }
 
-/** What a node gives names to: a declaration, a function's parameters, a caught error. */
+/** The patterns that a node binds: a declaration, the parameters of a function, a caught error. */
 function boundBy({ type, id, params = [], param }: SyntaxNode): SyntaxNode[] {
   const named = type === "VariableDeclarator" ? [id] : [];
   return [...named, ...[params].flat(), param].filter(isNode);
 }
 
-/** Whether a pattern has the name `limits` in it, not counting the values that stand in for what is missing. */
+/** Whether a pattern binds the name `limits`; default values are ignored. */
 function bindsLimits(pattern: SyntaxNode): boolean {
   if (pattern.type === "Identifier") return pattern["name"] === "limits";
   const { left, value, argument, parameter, elements, properties, items } = pattern;
   return [left, value, argument, parameter, elements, properties, items].flat().filter(isNode).some(bindsLimits);
 }
 
-/** The limit that a node is the whole path of: `limits.<group>.<name>`, or a group. */
+/** The limit whose whole path a node is: `limits.<group>.<name>`, or a group. */
 function limitAt(node: SyntaxNode, values: object): { readonly value: unknown } | undefined {
   if (node.type !== "MemberExpression" || node["computed"] === true) return undefined;
   const { object, property } = node as unknown as { object: SyntaxNode; property: SyntaxNode };
@@ -147,11 +147,11 @@ function limitAt(node: SyntaxNode, values: object): { readonly value: unknown } 
 }
 
 /**
- * Lets the bundler leave out the rows, schemas and limits that a function does not use. esbuild sees no further than
- * one file when it asks whether a call may be dropped, so the annotations at `route` and at zod's functions do not help
- * where they are called: a function that gets one client would carry every row about clients and all their schemas,
- * 13 KB. Rows come from their values and limits and schemas from the syntax tree, so neither a comment nor the layout
- * of a source changes what is shipped (ADR 0036).
+ * Lets the bundler omit the rows, schemas and limits that a function does not use. esbuild looks at one file only when
+ * it decides whether it may drop a call, so the annotations of `route` and of zod's functions have no effect where they
+ * are called: the function of `GET /clients/{id}` would include every row of the clients and all their schemas, 13 KB.
+ * Rows are made from their values, and limits and schemas are found in the syntax tree, so neither a comment nor the
+ * layout of a source changes what is shipped (ADR 0036).
  */
 export function declarations(): Plugin {
   return {

@@ -1,6 +1,6 @@
 /**
- * A value as the text of an expression that is this value again, in JSON where JSON can say it.
- * @throws Error for what no literal says: a function, a date, an expression, a number that is not finite
+ * The source text of an expression that evaluates to a value: JSON where possible.
+ * @throws Error for a value without a literal: a function, a date, a regular expression, a number that is not finite
  */
 export function literal(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
@@ -10,6 +10,6 @@ export function literal(value: unknown): string {
     return `{${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${literal(member)}`)}}`;
   }
   const isPlain = value === null || ["string", "boolean"].includes(typeof value) || Number.isFinite(value);
-  if (!isPlain) throw new Error(`What is shipped as text is no text, number or list: ${String(value)}`);
+  if (!isPlain) throw new Error(`There is no literal of this value to ship: ${String(value)}`);
   return JSON.stringify(value);
 }

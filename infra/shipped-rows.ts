@@ -6,7 +6,7 @@ import { literal } from "./literal.ts";
 
 const schemaFolder = new URL("../shared/schema/", import.meta.url);
 
-/** What only the description of the API and the stacks read of a row: every member that {@link ShippedRoute} lacks. */
+/** Members that only the stacks and the description of the API read: those that {@link ShippedRoute} lacks. */
 const described = {
   tag: true,
   summary: true,
@@ -27,16 +27,16 @@ const described = {
   emits: true,
   stages: true,
 } as const satisfies Record<Exclude<keyof Route, keyof ShippedRoute>, true>;
-/** Members that are schemas, of which a function needs the very one. */
+/** Members that are schemas, which are shipped as imports of the schema itself. */
 const schemas: ReadonlySet<string> = new Set(["query", "body"]);
 
-/** Where a value is exported: its module, relative to a file of rows, and its name there. */
+/** The export of a value: its module, relative to a file of rows, and its name. */
 interface Exported {
   readonly module: string;
   readonly name: string;
 }
 
-/** A module as it is after its evaluation: its exports by their names. */
+/** An evaluated module: its exports by name. */
 export type Module = Readonly<Record<string, unknown>>;
 
 let known: Promise<ReadonlyMap<unknown, Exported>> | undefined;
@@ -60,11 +60,11 @@ async function readSchemas(): Promise<ReadonlyMap<unknown, Exported>> {
 }
 
 /**
- * A file of rows as functions load it: each row without what only the description and the stacks read, and with the
- * order of its reply's members in the place of the schema, which would be a fifth of what a function loads. It is
- * made from the evaluated rows, so nothing depends on how they are written.
- * @throws Error when a file exports something else than rows and lists of them, when the schema of a query or a body
- *   has no exported name, or for a member that no literal says
+ * The source text of a file of rows as it is shipped: each row without the members that only the description and the
+ * stacks read, and with the order of its reply's members instead of the schema, which would be a fifth of a bundle. It
+ * is made from the evaluated rows, so it does not depend on how they are written.
+ * @throws Error if the file exports anything but rows and lists of them, if the schema of a query or a body has no
+ *   exported name, or if a member has no literal
  */
 export async function shippedRows(path: string): Promise<string> {
   return rowsOf(await import(pathToFileURL(path).href), await exportedSchemas(), path);

@@ -67,7 +67,7 @@ export function used() {
 }
 `;
 
-  it("loses what nobody uses, and without the marks it would not", async () => {
+  it("loses what is not used, and without the marks it would not", async () => {
     expect(await bundled(source)).toContain("check");
     expect(await bundled(marked(source))).not.toContain("make(");
   });
@@ -102,7 +102,7 @@ describe("a file of rows", () => {
     const unnamed = { ...makeA, body: z.object({}) };
     expect(() => rowsOf({ unnamed }, named, "a.ts")).toThrow("The body of the row make_a must be a schema");
     expect(() => rowsOf({ makeA, help: () => 1 }, named, "a.ts")).toThrow("a.ts exports help, which is neither");
-    expect(() => rowsOf({ odd: { ...makeA, rate: /x/ } }, named, "a.ts")).toThrow("What is shipped as text");
+    expect(() => rowsOf({ odd: { ...makeA, rate: /x/ } }, named, "a.ts")).toThrow("There is no literal of this value");
   });
 
   it("is shipped the same with a comment, a blank line or a helper at any place of a row", async () => {
@@ -157,7 +157,7 @@ describe("a limit", () => {
     "ends the build where it is no literal: %s",
     (odd) => {
       const text = 'import { limits } from "../limits.ts";\nlimits.odd;';
-      expect(() => inlined(text, { odd })).toThrow("What is shipped as text");
+      expect(() => inlined(text, { odd })).toThrow("There is no literal of this value");
     },
   );
 
