@@ -4,7 +4,7 @@ import { join, relative, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { publishedKinds, samples } from "../shared/openapi/published-kinds.ts";
-import { assertDiet, assertVersions, installedVersion, sdkDiet } from "./aws-client/plugin.ts";
+import { assertReplaced, assertVersions, awsClient, installedVersion } from "./aws-client/plugin.ts";
 import { declarations } from "./declarations.ts";
 
 /** One function to bundle: who asks for it, and the file of its handler under the root, without `.ts`. */
@@ -74,7 +74,7 @@ function assertSources(root: string, entries: readonly BundleEntry[]): void {
 
 /**
  * Bundles all functions with one call, which costs seconds where a call per function costs minutes.
- * Throws when a file is missing, does not build, or the SDK escaped its diet.
+ * Throws when a file is missing, does not build, or a replacement of the SDK did not apply.
  */
 export async function bundle(options: BundleOptions): Promise<Bundles> {
   const outdir = resolve(options.outdir);
@@ -86,7 +86,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
   }));
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
-  const diet = (options.diet ?? process.env["SDK_DIET"] !== "0") ? sdkDiet() : undefined;
+  const diet = (options.diet ?? process.env["SDK_DIET"] !== "0") ? awsClient() : undefined;
   if (diet !== undefined) assertVersions(installedVersion);
   const { metafile } = await build({
     entryPoints,
@@ -106,7 +106,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
     // Dependencies in CommonJS call `require` for modules of Node, which an ES module does not have.
     ...(diet === undefined && { banner: { js: requireOfNode } }),
   });
-  if (diet !== undefined) assertDiet(metafile, diet.hits);
+  if (diet !== undefined) assertReplaced(metafile, diet.hits);
   await writeFile(join(outdir, "metafile.json"), JSON.stringify(metafile));
   return { directories: new Map(options.entries.map(({ file }) => [file, join(outdir, file)])), metafile };
 }

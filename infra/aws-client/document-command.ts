@@ -7,20 +7,20 @@ interface Translating {
   readonly translateConfig?: { readonly marshallOptions?: object; readonly unmarshallOptions?: object };
 }
 
-/** Takes the place of the command that puts two middlewares around another one: it tells what they would do. */
+/** Takes the place of the command that puts two middlewares around another one: it converts the values itself. */
 export abstract class DynamoDBDocumentClientCommand {
   abstract readonly input: Data;
   abstract readonly inputKeyNodes: Places;
   abstract readonly outputKeyNodes: Places;
 
   /** The input with its values as attribute values. */
-  given({ translateConfig = {} }: Translating): unknown {
+  marshalled({ translateConfig = {} }: Translating): unknown {
     const options = { convertTopLevelContainer: true, ...translateConfig.marshallOptions };
     return marshallInput(this.input, this.inputKeyNodes, options);
   }
 
   /** The output with its attribute values as values of the program. */
-  told(output: Data, { translateConfig = {} }: Translating): unknown {
+  unmarshalled(output: Data, { translateConfig = {} }: Translating): unknown {
     const options = { convertWithoutMapWrapper: true, ...translateConfig.unmarshallOptions };
     return unmarshallOutput(output, this.outputKeyNodes, options);
   }

@@ -7,7 +7,7 @@ import { type Answer, type Data, type ErrorRegistries, JsonProtocol } from "./js
 import { regionalEndpoint } from "./regional-endpoint.ts";
 import { type Credentials, signed } from "./request-signature.ts";
 
-/** What a client must know of its service. */
+/** The service that a client calls, and how it calls it. */
 export interface Service {
   /** Its name in variables of the environment and in user agents: `Secrets Manager`. */
   readonly id: string;
@@ -25,7 +25,7 @@ export interface Service {
   /** Version of the client that this one stands in for. */
   readonly version: string;
   readonly errors: ErrorRegistries;
-  /** The hash that the service tells of a message. */
+  /** The hash that the service returns of a message. */
   readonly md5?: unknown;
 }
 
@@ -46,7 +46,7 @@ interface Config extends Omit<Settings, "requestHandler" | "credentials"> {
   readonly requestHandler: NodeHttpHandler;
   readonly endpointProvider: ReturnType<typeof regionalEndpoint>;
   readonly md5: unknown;
-  /** What the service's clock is ahead of this one, in milliseconds. */
+  /** How far the clock of the service is ahead of this one, in milliseconds. */
   systemClockOffset: number;
   translateConfig?: object;
 }
@@ -108,8 +108,8 @@ export abstract class Command {
 /** A command in which another one stands, whose values are converted on their way. */
 interface Translated {
   readonly clientCommand: Command;
-  readonly given: (config: Config) => Data;
-  readonly told: (output: Data, config: Config) => Data;
+  readonly marshalled: (config: Config) => Data;
+  readonly unmarshalled: (output: Data, config: Config) => Data;
 }
 
 /** Takes the place of what makes the classes of commands. The schema is that of `json-operations.ts`. */
@@ -163,11 +163,11 @@ export class JsonClient {
    * Sends a command and resolves with its answer.
    * @throws the service's error, Node's for a connection that fails, `AbortError` or `TimeoutError`
    */
-  async send(given: Command | Translated, options: CallOptions = {}): Promise<Data> {
+  async send(command: Command | Translated, options: CallOptions = {}): Promise<Data> {
     if (typeof options === "function") throw new Error("Callbacks are not in this bundle.");
     const { config } = this;
-    const translated = "clientCommand" in given ? given : undefined;
-    const { input, operation, plugins } = translated?.clientCommand ?? (given as Command);
+    const translated = "clientCommand" in command ? command : undefined;
+    const { input, operation, plugins } = translated?.clientCommand ?? (command as Command);
     const context = { __smithy_context: options };
     const middlewares: Middleware[] = [];
     for (const plugin of plugins(undefined, undefined, config, options)) {
@@ -178,9 +178,9 @@ export class JsonClient {
         },
       });
     }
-    const call: Handler = (each) => this.#call(operation, translated?.given(config) ?? each.input, context);
+    const call: Handler = (each) => this.#call(operation, translated?.marshalled(config) ?? each.input, context);
     const { output } = await middlewares.reduceRight((next, around) => around(next, context), call)({ input });
-    return translated?.told(output, config) ?? output;
+    return translated?.unmarshalled(output, config) ?? output;
   }
 
   /** Closes the connections that are kept. */

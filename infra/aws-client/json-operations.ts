@@ -3,25 +3,25 @@ import { NormalizedSchema } from "@smithy/core/schema";
 /** Members that lie below others: each step a name, or `*` for every entry of a list or map. */
 export type MemberPath = readonly string[];
 
-/** What a client must know of an operation to speak plain JSON, from the published schemas (Smithy traits). */
+/** What the published schemas say of an operation beyond plain JSON (Smithy traits). */
 export interface OperationFacts {
   /** Members of the request that get a UUID when they are missing, so that a repeated request is done once. */
   readonly tokens: readonly string[];
-  /** Members of the answer that come as seconds since 1970 and are given as Date. */
+  /** Members of the answer that come as seconds since 1970 and become Date. */
   readonly dates: readonly MemberPath[];
-  /** Members of the answer that come as base64 and are given as bytes. */
+  /** Members of the answer that come as base64 and become bytes. */
   readonly blobs: readonly MemberPath[];
   /** Whether attribute values of DynamoDB can be in the answer: their binary kinds are bytes too. */
   readonly attributes: boolean;
   /** Whether the request has members that JSON cannot carry as they are: moments in time. Nothing of ours sends one. */
-  readonly unspoken: boolean;
+  readonly unsupported: boolean;
 }
 
-/** What a client must know of its service's errors. */
+/** What the published schemas say of the errors of a service. */
 export interface ErrorFacts {
   /** Names of errors that the service marks as worth another try. */
   readonly retryable: readonly string[];
-  /** Names by the codes of the older query protocol, which queues still tell in a header. */
+  /** Names by the codes of the query protocol, which SQS still sends in a header. */
   readonly codes: Readonly<Record<string, string>>;
 }
 
@@ -53,14 +53,14 @@ export async function operationsModule(client: string): Promise<string> {
 }
 
 function operationFacts(input: unknown, output: unknown): OperationFacts {
-  const [given, answered] = [NormalizedSchema.of(input as never), NormalizedSchema.of(output as never)];
-  const members = given.isStructSchema() ? [...given.structIterator()] : [];
+  const [request, answer] = [NormalizedSchema.of(input as never), NormalizedSchema.of(output as never)];
+  const members = request.isStructSchema() ? [...request.structIterator()] : [];
   return {
     tokens: members.filter(([, member]) => member.getMergedTraits().idempotencyToken).map(([name]) => name),
-    dates: pathsTo(answered, (schema) => schema.isTimestampSchema()),
-    blobs: pathsTo(answered, (schema) => schema.isBlobSchema()),
-    attributes: pathsTo(answered, isAttributeValue).length > 0,
-    unspoken: pathsTo(given, (schema) => schema.isTimestampSchema()).length > 0,
+    dates: pathsTo(answer, (schema) => schema.isTimestampSchema()),
+    blobs: pathsTo(answer, (schema) => schema.isBlobSchema()),
+    attributes: pathsTo(answer, isAttributeValue).length > 0,
+    unsupported: pathsTo(request, (schema) => schema.isTimestampSchema()).length > 0,
   };
 }
 

@@ -10,7 +10,7 @@ type Headers = Readonly<Record<string, string | undefined>>;
 /** The error class of the client and what is known of its errors; the stand-in of the schemas says so. */
 export type ErrorRegistries = readonly [ErrorClass, ErrorFacts];
 
-interface Spoken {
+interface ServiceProtocol {
   readonly target: string;
   readonly json: string;
   readonly query: boolean;
@@ -32,22 +32,22 @@ export interface Answer {
 }
 
 /**
- * Speaks AWS JSON 1.0 and 1.1 in the place of the protocol that goes through every request and answer member by member,
- * comparing it with its schema: 45 KB, and most of what the first list of an environment costs. In what the services
- * that functions call say, all but binary values, moments and tokens is what it is in the program; for those each
- * operation brings what its schema says (`json-operations.ts`).
+ * AWS JSON 1.0 and 1.1. Replaces the published protocol, which compares every member of a request and of an answer with
+ * its schema: 45 KB, and most of the time of the first list in an environment. The services that functions call send
+ * everything but binary values, timestamps and idempotency tokens as plain JSON; for those three each operation carries
+ * what its schema says (`json-operations.ts`).
  */
 export class JsonProtocol {
-  readonly #service: Spoken;
+  readonly #service: ServiceProtocol;
 
-  constructor(service: Spoken) {
+  constructor(service: ServiceProtocol) {
     this.#service = service;
   }
 
   /** What is sent for an operation. @throws Error when its request can hold what plain JSON does not carry */
   request({ name, traits }: Operation, input: Data): { headers: Record<string, string>; body: string } {
-    const { tokens, unspoken } = traits;
-    if (unspoken) throw new Error(`${name} is not in this bundle.`);
+    const { tokens, unsupported } = traits;
+    if (unsupported) throw new Error(`${name} is not in this bundle.`);
     const body: Data = { ...input };
     for (const token of tokens) body[token] ??= randomUUID();
     const { json, target, query } = this.#service;
@@ -56,7 +56,7 @@ export class JsonProtocol {
       "x-amz-target": `${target}.${name}`,
     };
     if (query) headers["x-amzn-query-mode"] = "true";
-    return { headers, body: JSON.stringify(body, written) };
+    return { headers, body: JSON.stringify(body, serialized) };
   }
 
   /** The answer to an operation. @throws the error that the service answered, with what it tells of it */
@@ -87,7 +87,7 @@ export class JsonProtocol {
       query,
       errors: [Base, { retryable, codes }],
     } = this.#service;
-    if (query) tellQueryError(data, answer.headers["x-amzn-query-error"]);
+    if (query) addQueryError(data, answer.headers["x-amzn-query-error"]);
     const code = errorCode(answer.headers, data, query);
     const name = codes[code] ?? code;
     const $fault = answer.statusCode < 500 ? "client" : "server";
@@ -100,10 +100,10 @@ export class JsonProtocol {
 }
 
 /** Bytes travel as base64; what is null is not sent. */
-function written(this: Data, name: string, value: unknown): unknown {
-  // A Buffer says what it is as JSON before anybody is asked, so the member itself is looked at.
-  const given = this[name];
-  if (given instanceof Uint8Array) return Buffer.from(given).toString("base64");
+function serialized(this: Data, name: string, value: unknown): unknown {
+  // A Buffer has a toJSON of its own, which runs before this function, so the member itself is read.
+  const member = this[name];
+  if (member instanceof Uint8Array) return Buffer.from(member).toString("base64");
   return value === null ? undefined : value;
 }
 
@@ -116,7 +116,7 @@ function textOf(body: Readable): Promise<string> {
   });
 }
 
-/** An error with the answer that it is about, and a word on how to see it where the service did not tell the error. */
+/** An error with the answer that caused it, and a hint on how to see the answer where the service named no error. */
 function withAnswer(error: Error, answer: Answer): Error {
   Object.defineProperty(error, "$response", { value: answer });
   if ("$metadata" in error) return error;
@@ -168,15 +168,15 @@ function replaceAt(value: unknown, [name, ...rest]: MemberPath, read: (value: un
   }
 }
 
-/** What a queue says in a header beside its answer: the code and the fault of the older protocol. */
-function tellQueryError(data: Data, header: string | undefined): void {
-  const { message, Message = message, __type, ...told } = data;
+/** Adds the code and the fault of the query protocol, which SQS sends in a header. */
+function addQueryError(data: Data, header: string | undefined): void {
+  const { message, Message = message, __type, ...details } = data;
   if (header === undefined) {
     data["Error"] = { Code: undefined, Type: undefined, Message: data["Message"] };
     return;
   }
   const [Code, Type] = header.split(";");
-  Object.assign(data, { Code, Type, Error: { Code, Type, ...told, Message } });
+  Object.assign(data, { Code, Type, Error: { Code, Type, ...details, Message } });
 }
 
 function errorCode(headers: Headers, data: Data, query: boolean): string {

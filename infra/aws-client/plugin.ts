@@ -60,7 +60,7 @@ const commandsFile = new RegExp(`${jsonClients.source}dist-es\\/commandBuilder\\
 const schemasFile = new RegExp(`${jsonClients.source}dist-es\\/schemas\\/schemas_0\\.js$`);
 
 /** Counts how often each rule is met, since a renamed package would silently match nothing. */
-export function sdkDiet(): { plugin: Plugin; hits: Hits } {
+export function awsClient(): { plugin: Plugin; hits: Hits } {
   const hits = new Map<string, number>();
   const meet = (name: string) => hits.set(name, (hits.get(name) ?? 0) + 1);
   const byImport = new Map(replacements.map((rule) => [rule.replaces, rule]));
@@ -206,7 +206,7 @@ export function installedVersion(name: string): string {
 }
 
 /** Throws when the SDK is in the bundles but a rule did not do its work. */
-export function assertDiet(metafile: Metafile, hits: Hits): void {
+export function assertReplaced(metafile: Metafile, hits: Hits): void {
   const inputs = Object.keys(metafile.inputs);
   const needed = [...replacements, ...others].filter(({ neededBy }) => inputs.some((input) => neededBy.test(input)));
   const missed = needed.find(({ replaces }) => !hits.get(replaces));

@@ -59,7 +59,7 @@ export const nativeFunctions: Readonly<Record<string, string>> = {
 /** Packages without a word on side effects, of which there are none: the bundler may leave out what nobody uses. */
 export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
 
-/** What `json-client.ts` must know of each service, by the package of its client; the comparison holds it true. */
+/** Each service of `json-client.ts` by the package of its client; the comparison with the published client holds. */
 export const jsonServices: Readonly<Record<string, object>> = {
   "client-dynamodb": {
     id: "DynamoDB",

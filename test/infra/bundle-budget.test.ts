@@ -28,8 +28,8 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/fail-transaction": 158,
   "sandbox/return-transaction": 158,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 183,
-  "sandbox/drive-account": 183,
+  "sandbox/set-prices": 184,
+  "sandbox/drive-account": 184,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 205,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { assertDiet, assertVersions, type Hits, otherRules } from "../../infra/aws-client/plugin.ts";
+import { assertReplaced, assertVersions, type Hits, otherRules } from "../../infra/aws-client/plugin.ts";
 import { replacements, writtenFor } from "../../infra/aws-client/replacements.ts";
 import { type Bundles, bundle } from "../../infra/bundle.ts";
 import { startFaultProxy } from "../support/fault-proxy.ts";
@@ -56,14 +56,14 @@ function met(...missed: readonly string[]): Hits {
 test.each([...replacements.map(({ replaces }) => replaces), ...otherRules])(
   "the build fails when the rule for %s matches nothing",
   (rule) => {
-    expect(() => assertDiet(bundles.metafile, met(rule))).toThrow(`Nothing imports ${rule} any more`);
-    expect(() => assertDiet(bundles.metafile, met())).not.toThrow();
+    expect(() => assertReplaced(bundles.metafile, met(rule))).toThrow(`Nothing imports ${rule} any more`);
+    expect(() => assertReplaced(bundles.metafile, met())).not.toThrow();
   },
 );
 
 test("a rule need not match where nothing asks for it", () => {
   const inputs = { "functions/documents/health.ts": { bytes: 1, imports: [] } };
-  expect(() => assertDiet({ inputs, outputs: {} }, new Map())).not.toThrow();
+  expect(() => assertReplaced({ inputs, outputs: {} }, new Map())).not.toThrow();
 });
 
 test.each([
@@ -73,7 +73,7 @@ test.each([
 ])("the build fails when %s comes in", (path, words) => {
   const { inputs, outputs } = bundles.metafile;
   const metafile = { inputs: { ...inputs, [path]: { bytes: 1, imports: [] } }, outputs };
-  expect(() => assertDiet(metafile, met())).toThrow(words);
+  expect(() => assertReplaced(metafile, met())).toThrow(words);
 });
 
 test("the build fails on packages that the replacements were not compared with", () => {
