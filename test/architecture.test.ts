@@ -3,11 +3,13 @@ import { describe, expect, it } from "vitest";
 import { routes } from "../shared/routes/index.ts";
 import {
   boundsInOnePlace,
+  crowdedFolders,
   docstrings,
   eventSourceFunctions,
   functionLength,
   handlerLength,
   importDirection,
+  infraLength,
   lineLength,
   names,
   noLeftovers,
@@ -55,6 +57,10 @@ describe("the repository", () => {
     expect(strangersAtRoot(topLevel.map((entry) => entry.name))).toEqual([]);
   });
 
+  it("has no crowded folder under infra/", () => {
+    expect(crowdedFolders(paths)).toEqual([]);
+  });
+
   it("has a file for every row of the route table, and a row or an event source for every function", () => {
     const functionFiles = paths.filter((path) => path.startsWith("functions/") && path.endsWith(".ts"));
     const rowFiles = routes.map((row) => row.file);
@@ -69,6 +75,7 @@ const longBody = (lines: number) => "  work();\n".repeat(lines);
 const toDo = "TO" + "DO";
 
 const planted: Record<string, Planted> = {
+  "a file of the stacks of two things": [infraLength, "infra/a.ts", "work();\n".repeat(401), "work();\n".repeat(400)],
   "a schema that imports the data layer": [
     importDirection,
     "shared/schema/a.ts",
@@ -239,6 +246,12 @@ describe("the rules catch", () => {
     ".ci/run",
   ])("no fault in the name %s", (path) => {
     expect(names({ path, text: "" })).toEqual([]);
+  });
+
+  it("a crowded folder", () => {
+    const files = Array.from({ length: 26 }, (_, n) => `infra/local/a-${n}.ts`);
+    expect(crowdedFolders(files)).toEqual(["infra/local holds 26 files, more than 25"]);
+    expect(crowdedFolders(files.slice(1))).toEqual([]);
   });
 
   it("a stranger at the root", () => {

@@ -237,6 +237,8 @@ export const purity: Rule = ({ path, text }) => {
 };
 
 const longestHandlerFile = 40;
+const longestInfraFile = 400;
+const mostFilesInFolder = 25;
 const longestFunction = 70;
 const longestLine = 120;
 
@@ -249,6 +251,14 @@ export const handlerLength: Rule = ({ path, text }) => {
   const lines = text.trimEnd().split("\n").length;
   const tooLong = /^functions\/.*\.ts$/.test(path) && lines > longestHandlerFile;
   return tooLong ? [`has ${lines} lines, more than ${longestHandlerFile}`] : [];
+};
+
+/** A file of the stacks or of the runner that grows past this holds two things. */
+export const infraLength: Rule = ({ path, text }) => {
+  const lines = text.trimEnd().split("\n").length;
+  return path.startsWith("infra/") && lines > longestInfraFile
+    ? [`has ${lines} lines, more than ${longestInfraFile}`]
+    : [];
 };
 
 /** No function is longer than a screen. */
@@ -363,6 +373,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   names,
   purity,
   handlerLength,
+  infraLength,
   functionLength,
   lineLength,
   noLeftovers,
@@ -374,6 +385,15 @@ export const rules: Readonly<Record<string, Rule>> = {
 export function strangersAtRoot(entries: readonly string[]): string[] {
   const known = new Set<string>(rootEntries);
   return entries.filter((entry) => !known.has(entry) && !entry.startsWith("."));
+}
+
+/** Folders of the stacks and of the runner with more files than a reader sees at a glance. */
+export function crowdedFolders(paths: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  return [...counts]
+    .filter(([folder, count]) => /^infra(?:\/|$)/.test(folder) && count > mostFilesInFolder)
+    .map(([folder, count]) => `${folder} holds ${count} files, more than ${mostFilesInFolder}`);
 }
 
 /** Rows without a file and files under functions/ without a row or an event source. */
