@@ -1,6 +1,6 @@
 import type { JsonObject, OpenApi } from "./document.ts";
 
-/** Which way a value travels: what a caller sends may be wider than before, what he gets may be richer. */
+/** Direction of a value: what a caller sends may become wider, what they receive may become richer. */
 type Direction = "sent" | "answered";
 
 interface Sides {
@@ -14,10 +14,10 @@ interface Place {
 }
 
 /**
- * What a client of the earlier document would trip over in the later one, in sentences: an operation, an answer, a
- * member of an answer or a media type that is gone; a member or parameter that must be sent now; a type, bound, pattern
- * or set of words of a request that has become narrower; a type of an answer that is another one. Within a version
- * things are only added (RFC 9205 4.15); words of answers may be added, since clients must bear unknown ones.
+ * Changes of the later document that break clients of the earlier one, in sentences: a removed operation, response,
+ * member of a response or media type; a member or parameter that is required now; a narrower type, bound, pattern or
+ * enumeration of a request; a changed type of a response. Within a version the API only grows (RFC 9205 4.15);
+ * enumerations of responses may grow, since clients must accept unknown values.
  */
 export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
   return Object.entries(before.paths).flatMap(([path, operations]) =>
@@ -31,7 +31,7 @@ export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
 
 function operationChanges(name: string, old: JsonObject, now: JsonObject, sides: Sides): string[] {
   const [wasEnough, isEnough] = [old["security"], now["security"]].map((ways) => (ways ?? []) as readonly object[]);
-  // Another way in may come; each of those before must stay, and what was open must stay open.
+  // Security alternatives may be added; existing ones must stay, and an open operation must stay open.
   const security =
     wasEnough?.length === 0
       ? isEnough?.length === 0
@@ -75,7 +75,7 @@ function answerChanges(name: string, old: JsonObject, now: JsonObject, sides: Si
   const responses = Object.entries(old["responses"] as Record<string, JsonObject>);
   return responses.flatMap(([status, answer]) => {
     const other = (now["responses"] as Record<string, JsonObject>)[status];
-    // A refusal that is gone hurts nobody; an answer that succeeds otherwise does.
+    // Removing a refusal breaks no client; changing the status of success does.
     if (other === undefined) return status.startsWith("2") ? [`${name} no longer answers ${status}`] : [];
     const [was, is] = [followed(answer, sides.before), followed(other, sides.after)];
     const headers = Object.keys((was["headers"] ?? {}) as object).filter(
@@ -101,7 +101,7 @@ function contentChanges(where: string, direction: Direction, old: unknown, now: 
 function schemaChanges(old: JsonObject, now: JsonObject, place: Place, sides: Sides, depth = 0): string[] {
   const was = merged(old, sides.before);
   const is = merged(now, sides.after);
-  // A schema that refers to itself is compared as deep as no resource is nested.
+  // A schema that refers to itself is compared to a depth that no resource reaches.
   if (depth > 12) return [];
   const { where, direction } = place;
   if (was["type"] !== is["type"] && is["type"] !== undefined) return [`${where} is ${is["type"]}, not ${was["type"]}`];
@@ -115,10 +115,10 @@ function schemaChanges(old: JsonObject, now: JsonObject, place: Place, sides: Si
   ];
 }
 
-/** Formats that name what the service has asked for before; to a generated client they are text like any other. */
+/** Formats that only document an existing rule; generated clients treat them as plain strings. */
 const namingFormats: ReadonlySet<string> = new Set(["uri", "idn-email"]);
 
-/** Bounds that were widened are fine; any other pattern may refuse what was right before. */
+/** Wider bounds are compatible; a changed pattern may reject what was valid before. */
 function narrowings(was: JsonObject, is: JsonObject, where: string): string[] {
   const bound = (name: string, narrower: (before: number, after: number) => boolean) => {
     const [before, after] = [was[name], is[name]] as [number | undefined, number | undefined];
@@ -144,7 +144,7 @@ function looseAnswers(was: JsonObject, is: JsonObject, where: string): string[] 
   return was["nullable"] !== true && is["nullable"] === true ? [`${where} may be null now`] : [];
 }
 
-/** Words stay: who sends one must be understood, and who waits for one must not wait forever. New ones may come. */
+/** Values of an enumeration stay: senders must be understood, and receivers may wait for one. New ones may be added. */
 function wordChanges(was: JsonObject, is: JsonObject, { where, direction }: Place): string[] {
   if (!Array.isArray(is["enum"])) return [];
   if (!Array.isArray(was["enum"])) return direction === "sent" ? [`${where} takes certain words only now`] : [];
@@ -174,7 +174,7 @@ function inside({ where, direction }: Place, step: string): Place {
   return { where: `${where}${step}`, direction };
 }
 
-/** A node with its reference followed. */
+/** A node with its reference resolved. */
 function followed(node: JsonObject, document: OpenApi): JsonObject {
   const reference = node["$ref"];
   if (typeof reference !== "string") return node;
@@ -182,7 +182,7 @@ function followed(node: JsonObject, document: OpenApi): JsonObject {
   return steps.reduce<unknown>((at, step) => (at as JsonObject | undefined)?.[step], document) as JsonObject;
 }
 
-/** A schema with its references and its compositions laid into one. */
+/** A schema with its references and compositions merged. */
 function merged(node: JsonObject, document: OpenApi): JsonObject {
   const { allOf, ...own } = followed(node, document);
   const parts = ((allOf ?? []) as JsonObject[]).map((part) => merged(part, document));

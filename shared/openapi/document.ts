@@ -1,14 +1,14 @@
-/** Any JSON object: a node of the document whose members this code does not name. */
+/** Any JSON object: a node of the document without declared members. */
 export type JsonObject = { [member: string]: unknown };
 
-/** One operation of the document, as far as this code reads it back. */
+/** One operation of the document, with the members that this code reads. */
 export interface Operation extends JsonObject {
   operationId: string;
   /** Stages that have the operation; absent when all have it. */
   "x-stages"?: readonly string[];
 }
 
-/** The OpenAPI 3.0.3 document, as far as this code reads it back. */
+/** The OpenAPI 3.0.3 document, with the members that this code reads. */
 export interface OpenApi {
   openapi: "3.0.3";
   info: JsonObject;
@@ -32,18 +32,18 @@ export interface OpenApi {
   };
 }
 
-/** Which stage a copy of the document is for, and under which address; what is absent is left as it is. */
+/** Stage and URL of a copy of the document; an absent member changes nothing. */
 export interface Narrowing {
   readonly stage?: string;
-  /** Base address with the version, without a slash at the end: `https://host/v2`. */
+  /** Base URL with the version, without a trailing slash: `https://host/v2`. */
   readonly serverUrl?: string;
 }
 
 /**
- * The document for one stage: operations that the stage does not have are gone, and so are tags that no other has; with
- * a `serverUrl` that address is the only server and the place of the token endpoint. The argument is not changed. No
- * schema is needed, so that the function which serves the document imports this file and the committed JSON and stays
- * small.
+ * The document for one stage, without operations of other stages and without tags that are then unused. With a
+ * `serverUrl`, that URL is the only server and the base of the token endpoint. The argument is not changed. The
+ * function needs no schemas, so that the bundle that serves the document contains only this file and the committed
+ * JSON.
  */
 export function narrow(document: OpenApi, { stage, serverUrl }: Narrowing): OpenApi {
   const paths: OpenApi["paths"] = {};

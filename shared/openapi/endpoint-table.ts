@@ -2,7 +2,7 @@ import type { Route } from "../routes/route.ts";
 
 const marked = /(<!-- endpoints -->\n)[\s\S]*?(<!-- \/endpoints -->)/;
 
-/** The README with its table of endpoints made anew from the rows, between its two markers. */
+/** The README with its table of endpoints, between the two markers, regenerated from the rows. */
 export function withEndpointTable(readme: string, rows: readonly Route[]): string {
   const lines = rows.map(({ method, path, scope, auth, summary }) => {
     const needs = scope ?? (auth === "token" ? "any token" : "open");

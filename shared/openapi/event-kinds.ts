@@ -1,12 +1,12 @@
 import type { JsonObject, OpenApi } from "./document.ts";
 
-/** A kind of event as the catalogue shows it. */
+/** An event type in the catalogue. */
 export interface EventKind {
   readonly type: string;
   readonly description: string;
-  /** Subscribed by its name only, not by `*`. */
+  /** Subscribed to only by name, not by `*`. */
   readonly opt_in: boolean;
-  /** JSON Schema (2020-12) of the event, complete in itself. */
+  /** Self-contained JSON Schema (2020-12) of the event. */
   readonly schema: JsonObject;
   readonly sample: JsonObject;
 }
@@ -30,7 +30,7 @@ function contentOf(document: OpenApi, type: string): Content {
   return content;
 }
 
-/** Every kind of event with its schema and a sample, taken from the description of what a receiver gets. */
+/** Every event type with its schema and a sample, from the callbacks of the document. */
 export function eventKinds(document: OpenApi, types: readonly string[], optIn: ReadonlySet<string>): EventKind[] {
   const components = document.components["schemas"] as Readonly<Record<string, JsonObject>>;
   return types.map((type) => {
@@ -52,7 +52,7 @@ function nameIn(reference: string): string {
   return reference.slice(prefix.length);
 }
 
-/** A component as a schema of its own, with everything that it refers to under `$defs`. */
+/** A component as a self-contained schema, with everything that it refers to under `$defs`. */
 function completeSchema(root: string, components: Readonly<Record<string, JsonObject>>): JsonObject {
   const definitions: Record<string, JsonObject> = {};
   const visit = (name: string) => {
@@ -64,7 +64,7 @@ function completeSchema(root: string, components: Readonly<Record<string, JsonOb
   return { $schema: "https://json-schema.org/draft/2020-12/schema", ...schema, $defs: definitions };
 }
 
-/** OpenAPI 3.0 says `nullable` where JSON Schema names the type null, and its references point elsewhere. */
+/** Converts OpenAPI 3.0 to JSON Schema: `nullable` becomes the type null, and references point to `$defs`. */
 function jsonSchema(node: unknown, visit: (name: string) => void): unknown {
   if (Array.isArray(node)) return node.map((each) => jsonSchema(each, visit));
   if (typeof node !== "object" || node === null) return node;

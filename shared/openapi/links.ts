@@ -8,8 +8,8 @@ export function operationIdOf({ id }: Pick<Route, "id">): string {
 }
 
 /**
- * Where one can go from the answer of a row (OpenAPI 3.0.3, Link Object): from a resource to the operations under its
- * own path, and from every member `<resource>_id` to the operation that gets that resource.
+ * Links from the response of a row (OpenAPI 3.0.3, Link Object): from a resource to the operations under its own path,
+ * and from every member `<resource>_id` to the operation that gets that resource.
  */
 export function linksOf(row: Route, rows: readonly Route[]): Record<string, JsonObject> {
   const members = Object.keys(membersOf(row.reply));
@@ -25,7 +25,7 @@ export function linksOf(row: Route, rows: readonly Route[]): Record<string, Json
   return links;
 }
 
-/** Operations on the resource that the row shows: those on the path that gets it, and the lists under that path. */
+/** Operations on the resource that the row returns: those on its own path, and the lists under that path. */
 function ownOperations(row: Route, rows: readonly Route[]): Route[] {
   const name = componentName(row.reply, row.id);
   const home = rows.find(

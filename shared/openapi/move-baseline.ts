@@ -17,7 +17,7 @@ function moveBaseline(): void {
   );
 }
 
-/** Texts and examples promise nothing, and would be most of the file. */
+/** Descriptions and examples are not part of the contract, and would be most of the file. */
 function withoutTexts(node: unknown): unknown {
   const silent = new Set([
     "description",
@@ -32,7 +32,7 @@ function withoutTexts(node: unknown): unknown {
   ]);
   if (Array.isArray(node)) return node.map(withoutTexts);
   if (typeof node !== "object" || node === null) return node;
-  // Members of a schema may be called like a word of OpenAPI: they are schemas, never texts.
+  // A member of a schema may have the name of an OpenAPI keyword: it is a schema, not a description.
   const kept = Object.entries(node).filter(([name, value]) => !silent.has(name) || isSchema(value));
   return Object.fromEntries(kept.map(([name, value]) => [name, withoutTexts(value)]));
 }

@@ -7,7 +7,7 @@ import { collectionOf, exampleIds, exampleNames } from "./examples/identifiers.t
 import { hasEntityTag, isConditional, isRepeatable } from "./responses.ts";
 import { membersOf, parameterSchema } from "./schemas.ts";
 
-/** Hours for which the answer under an idempotency key is kept. */
+/** Hours for which the response under an idempotency key is stored. */
 export const keptHours = limits.idempotency.kept_seconds / 3600;
 
 const headerParameters: Record<string, JsonObject> = {
@@ -107,7 +107,7 @@ function headerParametersOf(row: Route): string[] {
   ];
 }
 
-/** Path parameters that are no identifiers. */
+/** Path parameters other than identifiers. */
 const named: Readonly<Record<string, { readonly pattern: string; readonly description: string }>> = {
   symbol: { pattern: `^${symbolPattern}$`, description: "Symbol name." },
   seq: { pattern: "^[1-9][0-9]{0,14}$", description: "Sequence number of the rejected item." },

@@ -5,7 +5,7 @@ import { type Chapter, type Step, tour } from "./tour.ts";
 
 const credentials = { client: "{{oauth_client_id}}", secret: "{{oauth_client_secret}}" };
 
-/** A name with its value, as Postman writes parameters and headers; one that is switched off is listed only. */
+/** A name with its value, as Postman represents parameters and headers; disabled ones are listed but not sent. */
 interface Pair {
   readonly key: string;
   readonly value: string;
@@ -20,14 +20,14 @@ export interface PostmanItem extends JsonObject {
   readonly request?: JsonObject;
 }
 
-/** A Postman collection (schema 2.1.0), as far as this code reads it back. */
+/** A Postman collection (schema 2.1.0), with the members that this code reads. */
 export interface PostmanCollection extends JsonObject {
   readonly info: JsonObject;
   readonly item: readonly PostmanItem[];
   readonly variable: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** An operation of the document with the place that it has there. */
+/** An operation of the document with its path and method. */
 interface Place {
   readonly path: string;
   readonly method: string;
@@ -45,9 +45,10 @@ interface DocumentParameter {
 
 /**
  * The document of the sandbox as a Postman collection: the chapters of the tour as folders, with a request for each
- * step. Run from the first to the last in an empty brokerage, every request succeeds: the first keeps an access token
- * that the others send, each checks the status of its answer, and what creates something keeps its identifier. Throws
- * when the document lacks an operation of the tour.
+ * step. Run from the first to the last in an empty brokerage, every request succeeds: the first one stores an access
+ * token that the others send, each checks the status of its response, and those that create a resource store its
+ * identifier.
+ * @throws Error if the document lacks an operation of the tour
  */
 export function postmanCollection(document: OpenApi): PostmanCollection {
   const places = placesOf(document);
@@ -73,7 +74,7 @@ export function postmanCollection(document: OpenApi): PostmanCollection {
   };
 }
 
-/** What a user fills in before the first run; its values come before those of the collection. */
+/** Variables that a user fills in before the first run; they take precedence over those of the collection. */
 export function postmanEnvironment(document: OpenApi) {
   return {
     name: `${String(document.info["title"])}, ${document.servers[0]?.description ?? ""}`,
@@ -133,7 +134,7 @@ function variableOf(collection: string): string {
   return `${collection.replace(/ies$/, "y").replace(/s$/, "")}_id`;
 }
 
-/** The parameters of an operation in one place, those that it refers to among them. */
+/** The parameters of an operation in one place, with references resolved. */
 function parametersOf({ operation }: Place, document: OpenApi, where: DocumentParameter["in"]): DocumentParameter[] {
   const all = operation["parameters"] as readonly DocumentParameter[];
   return all
@@ -160,7 +161,7 @@ function urlOf(step: Step, place: Place, document: OpenApi): JsonObject {
   return { raw, host: ["{{base_url}}"], path: path.split("/"), query, variable };
 }
 
-/** A symbol stands for itself; identifiers, and the number of an item, are kept from answers. */
+/** A symbol is its own example; identifiers and sequence numbers are taken from earlier responses. */
 function exampleOr(variable: string): string {
   return variable === "symbol" ? (exampleNames["symbol"] ?? "") : `{{${variable}}}`;
 }
@@ -201,27 +202,27 @@ function bodyOf(step: Step, place: Place): { body?: JsonObject } {
   return { body: { mode: "raw", raw, options: { raw: { language: "json" } } } };
 }
 
-/** Variables in the place of the identifiers of the examples. */
+/** The text with variables instead of the identifiers of the examples. */
 function withVariables(text: string): string {
   const ids = Object.entries(exampleIds);
   return ids.reduce((replaced, [collection, id]) => replaced.replaceAll(id, `{{${variableOf(collection)}}}`), text);
 }
 
-/** What a step keeps: variables with their places in the answer. */
+/** Variables that a step stores, with their places in the response. */
 function variablesOf({ keeps }: Step, place: Place): Readonly<Record<string, string>> {
   return { ...(statusOf(place) === 201 ? { [variableOf(collectionOf(place.path))]: "id" } : {}), ...keeps };
 }
 
-/** The status that a request is answered with: that of its step, or the one that succeeds. */
+/** The expected status of a request: that of its step, or the status of success. */
 function statusOf({ operation }: Place, step?: Step): number {
   if (step?.status !== undefined) return step.status;
   return Number(Object.keys(operation["responses"] as JsonObject).find((status) => status.startsWith("2")));
 }
 
-/** How long an answer is waited for that an earlier request causes, and how often it is asked for. */
+/** Polling for the effect of an earlier request: number of attempts and interval. */
 const waiting = { times: 40, between_milliseconds: 500 };
 
-/** The script that runs on the answer: judges its status, then keeps what later requests name. */
+/** The script that runs on the response: checks its status, then stores what later requests use. */
 function testsOf(step: Step, place: Place): string[] {
   const kept = Object.entries(variablesOf(step, place));
   const status = statusOf(place, step);
@@ -239,7 +240,7 @@ function testsOf(step: Step, place: Place): string[] {
   return step.waits === true && first !== undefined ? waitingFor(`pm.response.json().${first[1]}`, lines) : lines;
 }
 
-/** Asks again while a value is not there yet; the last answer is judged whether it is or not. */
+/** Repeats the request until a value is present; the last response is checked in any case. */
 function waitingFor(value: string, then: readonly string[]): string[] {
   const optional = value.replace("[0].", "[0]?.");
   return [

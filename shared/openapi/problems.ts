@@ -80,7 +80,7 @@ export const problemSchema: JsonObject = {
   required: Object.keys(standardMembers),
 };
 
-/** Content of an answer that is a problem of one of these codes. */
+/** Content of a response that is a problem with one of these codes. */
 export function problemContent(codes: readonly ProblemCode[]): JsonObject {
   const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
   return { "application/problem+json": { schema: { $ref: referenceTo("Problem") }, examples } };
@@ -106,7 +106,7 @@ const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
   rate_limit_exceeded: { "violated-policies": ["burst"] },
 };
 
-/** Examples of problems, for every code that an answer of the document refers to. */
+/** An example of a problem for every code. */
 export function problemExamples(): Record<string, JsonObject> {
   const one = (code: ProblemCode): JsonObject => ({
     summary: problemKind(code).title,

@@ -10,7 +10,7 @@ reference page, the OpenAPI document of each stage, and a Postman collection of 
 npm run docs -- [options]
   --help             this text`;
 
-/** Everything is made from the rows in one go, so that page, document and collection cannot tell different things. */
+/** Writes page, documents and collection from the same rows, so that they are consistent. */
 async function publish(): Promise<void> {
   if (helpAsked(help)) return;
   readArguments({});

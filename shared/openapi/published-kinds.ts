@@ -4,14 +4,16 @@ import { type EventKind, eventKinds } from "./event-kinds.ts";
 import { exampleBaseUrl } from "./examples/identifiers.ts";
 import document from "./openapi.json" with { type: "json" };
 
-/** Every kind of event with its schema and a sample. A bundle carries the result, not the description it is made of. */
+/**
+ * Every event type with its schema and a sample. Bundles contain this result, not the document that it is built from.
+ */
 export const publishedKinds: readonly EventKind[] = eventKinds(
   document as unknown as OpenApi,
   [...eventTypes, ...optInEventTypes],
   new Set(optInEventTypes),
 );
 
-/** The sample of each kind. Its links are paths; the sender prefixes them with its own address. */
+/** The sample of each event type. Its links are paths; the sender prefixes them with its own URL. */
 export const samples: Readonly<Record<string, JsonObject>> = Object.fromEntries(
   publishedKinds.map(({ type, sample }) => [type, withPaths(sample)]),
 );

@@ -4,7 +4,7 @@ import type { OpenApi } from "./document.ts";
 
 const installed = createRequire(import.meta.url);
 
-/** How Redoc shows the document; its options are documented with the package. */
+/** Options of Redoc, as documented with the package. */
 const options = {
   expandResponses: "200,201,202",
   requiredPropsFirst: true,
@@ -38,10 +38,10 @@ const options = {
   },
 };
 
-/** The one thing that Redoc would fetch; it leaves the picture out when it cannot be loaded. */
+/** The only resource that Redoc would fetch; it omits the picture if it cannot be loaded. */
 const remotePicture = '"https://cdn.redoc.ly/redoc/logo-mini.svg"';
 
-/** The browser loads nothing: whatever a later Redoc asks for, from whichever host, is refused. */
+/** The browser loads no external resources: requests of a later Redoc version to any host are blocked. */
 const policy = [
   "default-src 'none'",
   "script-src 'unsafe-inline' blob:",
@@ -53,8 +53,8 @@ const policy = [
 ].join("; ");
 
 /**
- * The reference of the API as one HTML page with everything in it: the document, Redoc and its licences. It loads
- * nothing from anywhere, so it can be opened from a disk, and reading it tells nobody.
+ * The API reference as a self-contained HTML page: the document, Redoc and its licences. It loads no external
+ * resources, so it works from a disk and sends no data.
  */
 export function referencePage(document: OpenApi): string {
   const data = JSON.stringify(document).replaceAll("<", "\\u003c");
@@ -81,7 +81,7 @@ Redoc.init(${data}, ${JSON.stringify(options)}, document.getElementById("referen
 `;
 }
 
-/** Redoc's bundle with its licences in front, without its remote picture, fit to stand inside a script element. */
+/** Redoc's bundle with its licences first and without its remote picture, escaped for a script element. */
 function redoc(): string {
   const file = installed.resolve("redoc/bundles/redoc.standalone.js");
   const code = readFileSync(file, "utf8");

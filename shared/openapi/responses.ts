@@ -26,27 +26,27 @@ const sharedResponses: Readonly<Record<number, { name: string; headers: readonly
   504: { name: "GatewayTimeout", headers: [] },
 };
 
-/** The row answers in the shape of RFC 6749 5.2 rather than as a problem. */
+/** The errors of the row have the shape of RFC 6749 5.2 instead of a problem. */
 export function isOAuth(row: Route): boolean {
   return row.path.startsWith("/oauth/");
 }
 
-/** The row lets the caller repeat a request safely by `Idempotency-Key`. */
+/** The row supports `Idempotency-Key`. */
 export function isRepeatable(row: Route): boolean {
   return row.method !== "GET" && row.named !== true && !isOAuth(row);
 }
 
-/** The row can be made to depend on the version of a resource by `If-Match`. */
+/** The row supports `If-Match`. */
 export function isConditional(row: Route): boolean {
   return row.method === "PATCH" || row.method === "DELETE";
 }
 
-/** Requests of the row count against a limit, and the answers tell how much of it is left. */
+/** Requests of the row count against a rate limit, and responses state what is left. */
 function isCounted(row: Route): boolean {
   return row.rate !== "none";
 }
 
-/** The answer has an entity tag: one resource with a version, or the description of the API. */
+/** The response has an entity tag: a resource with a version, or the OpenAPI document. */
 export function hasEntityTag(row: Route): boolean {
   return membersOf(row.reply)["version"] !== undefined || row.reply === OpenApiDocument;
 }
@@ -99,14 +99,14 @@ function responseReference(name: string): { $ref: string } {
   return { $ref: `#/components/responses/${name}` };
 }
 
-/** All answers of a row, by status. */
+/** All responses of a row, by status. */
 export function responsesOf(row: Route, rows: readonly Route[]): Record<string, JsonObject> {
   const refusals = isOAuth(row) ? oauthRefusals(row) : problemRefusals(row);
   const unchanged = row.method === "GET" && hasEntityTag(row) ? { "304": notModifiedOf(row) } : {};
   return { [row.status]: successOf(row, rows), ...unchanged, ...refusals };
 }
 
-/** The description of the API alone is so large that it is compressed. */
+/** Only the OpenAPI document is large enough to be compressed, so its tag is weak. */
 function tagHeaders(row: Route): string[] {
   return row.reply === OpenApiDocument ? ["ETag-Weak", "Vary"] : ["ETag"];
 }
@@ -167,7 +167,7 @@ function refusalOf(row: Route, status: number, codes: readonly ProblemCode[]): J
   return name === undefined ? response : responseReference(name);
 }
 
-/** Codes of a conflict that passes by itself: the answer says when. */
+/** Codes of temporary conflicts: the response has `Retry-After`. */
 const passing: ReadonlySet<ProblemCode> = new Set([
   "leverage_change_in_progress",
   "liquidation_in_progress",
@@ -195,8 +195,8 @@ const commonNames = new Map(
 );
 
 /**
- * Codes that any row of this form may answer with, whatever its handler does. A method that a path does not have
- * answers 405 and an unknown path 404, but neither of them is an operation.
+ * Codes that any row of this form may return, independent of its handler. An unsupported method answers 405 and an
+ * unknown path 404, but neither is an operation.
  */
 function standardRefusals(row: Route): ProblemCode[] {
   const hasBody = row.body !== undefined;
@@ -216,7 +216,7 @@ function standardRefusals(row: Route): ProblemCode[] {
     "rate_limit_exceeded",
     "internal_error",
     "bad_gateway",
-    // What calls no other service always is available: the health and the description of the API.
+    // Operations that call no other service are always available: the health check and the OpenAPI document.
     ...(row.auth === "token" || row.grants.length > 0 ? (["service_unavailable"] as const) : []),
     "gateway_timeout",
   ];
@@ -236,7 +236,7 @@ function oauthResponse(
   };
 }
 
-/** Refusals of an OAuth endpoint, by the shape of RFC 6749 5.2 or as a problem where the gateway refuses as well. */
+/** Refusals of an OAuth endpoint in the shape of RFC 6749 5.2, or as a problem if the gateway refuses. */
 const oauthResponses: Readonly<Record<string, JsonObject>> = {
   OAuthPayloadTooLarge: oauthResponse("The body is too large.", ["invalid_request", "payload_too_large"], rateHeaders, {
     ...tokenErrorContent,

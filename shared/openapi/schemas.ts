@@ -25,7 +25,7 @@ import * as webhook from "../schema/webhook.ts";
 import { Url } from "../schema/webhook.ts";
 import type { JsonObject } from "./document.ts";
 
-/** Files whose exported schemas become components, named as they are exported; a new file is added here. */
+/** Modules whose exported schemas become components under their exported names; add new modules here. */
 const modules: readonly object[] = [
   account,
   application,
@@ -48,12 +48,12 @@ const modules: readonly object[] = [
   webhook,
 ];
 
-/** Kinds of schema worth a component. Strings stay inline: OpenAPI 3.0 allows no `nullable` beside a reference. */
+/** Schema types that become components. Strings stay inline: OpenAPI 3.0 allows no `nullable` next to a reference. */
 const componentKinds = new Set(["object", "record", "enum"]);
 
 const referencePrefix = "#/components/schemas/";
 
-/** Where a component stands: `#/components/schemas/<name>`. */
+/** Reference to a component: `#/components/schemas/<name>`. */
 export function referenceTo(name: string): string {
   return `${referencePrefix}${name}`;
 }
@@ -75,18 +75,18 @@ function innermost(schema: $ZodType | undefined): $ZodType | undefined {
   return inner === undefined ? schema : innermost(inner);
 }
 
-/** Members of an object schema by name; none when the schema is no object. */
+/** Members of an object schema by name; empty for other schemas. */
 export function membersOf(schema: $ZodType | undefined): Readonly<Record<string, $ZodType>> {
   return schema === undefined ? {} : (definitionOf(schema).shape ?? {});
 }
 
-/** What a page schema holds one page of; undefined when the schema is no page. */
+/** Schema of the items of a page schema; undefined for other schemas. */
 export function itemOf(schema: $ZodType): $ZodType | undefined {
   const { data, page, _links } = membersOf(schema);
   return data && page && _links ? definitionOf(data).element : undefined;
 }
 
-/** Exported schemas by the name of their component: `EventTypeSchema` is `EventType`, beside a type of its name. */
+/** Exported schemas with the names of their components; the suffix of `EventTypeSchema` is removed. */
 function exportedSchemas(): Map<$ZodType, string> {
   const names = new Map<$ZodType, string>();
   for (const module of modules) {
@@ -103,7 +103,7 @@ const names = exportedSchemas();
 
 /**
  * Name of the component of a body or a reply; a page is named after what it lists.
- * @throws when the schema is not exported from `shared/schema/`, since generated clients would get a name nobody chose.
+ * @throws Error if the schema is not exported from `shared/schema/`, since a component needs a stable name
  */
 export function componentName(schema: $ZodType, where: string): string {
   const item = itemOf(schema);
@@ -167,8 +167,9 @@ const control = String.raw`\x00-\x1f\x7f-\x9f`;
 const portableText = String.raw`^[^${control}]*[^\s${control}][^${control}]*$`;
 
 /**
- * Patterns with classes of Unicode by what every language knows instead: `\\p` is no part of most. That identifiers and
- * names hold nothing invisible is said in words; a validator made from the document takes more than the service.
+ * Portable replacements of patterns with Unicode classes: most languages do not support `\\p`. Descriptions state that
+ * identifiers and names have no invisible characters; a validator generated from the document accepts more than the
+ * service.
  */
 const portable = new Map([
   [patternOf(fields.text(1)), portableText],
@@ -177,18 +178,18 @@ const portable = new Map([
   [patternOf(fields.MetadataValue), `^[^${control}]*$`],
 ]);
 
-/** The pattern that a schema of text asks for, as it stands there. */
+/** The pattern of a text schema. */
 function patternOf(schema: $ZodType): unknown {
   return (z.toJSONSchema(schema) as JsonObject)["pattern"];
 }
 
-/** What `setOf` makes of its words. */
+/** Form of the patterns of `setOf`. */
 const setPattern = /^\^\(\?:([^()]*)\)\(\?:,\(\?:\1\)\)\{0,\d+\}\$$/;
 
-/** What `listOf` makes of its pattern. */
+/** Form of the patterns of `listOf`. */
 const listPattern = /^\^(.+)\(\?:,\1\)\{0,(\d+)\}\$$/;
 
-/** Where OpenAPI has a word of its own for what a schema says by a pattern or by code. */
+/** Adds descriptions, and replaces patterns and code of schemas by OpenAPI keywords where they exist. */
 function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: JsonObject }): void {
   const json = jsonSchema;
   const description = descriptionOf(zodSchema);
@@ -222,7 +223,7 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
     const items = { type: "string", pattern: `^${one}$` };
     Object.assign(json, { type: "array", items, minItems: 1, maxItems: Number(more) + 1 });
   }
-  // Every integer of the wire fits a double; saying so with two bounds in each place would only hide the real bounds.
+  // Every integer on the wire fits a double; stating these bounds everywhere would only hide the real ones.
   if (json["minimum"] === Number.MIN_SAFE_INTEGER) delete json["minimum"];
   if (json["maximum"] === Number.MAX_SAFE_INTEGER) delete json["maximum"];
   // OpenAPI 3.0.3, clarified semantics of nullable: an enumeration admits null only by listing it.
@@ -231,7 +232,9 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
   }
 }
 
-/** Puts a copy of the component where a reference is nullable: beside `allOf`, `nullable` admits nothing in 3.0.3. */
+/**
+ * Replaces a nullable reference by a copy of the component: in 3.0.3, `nullable` next to `allOf` does not admit null.
+ */
 function inlineNullable(node: unknown, components: Record<string, JsonObject>): unknown {
   return mapObjects(node, (json) => {
     const [only] = Array.isArray(json["allOf"]) ? (json["allOf"] as JsonObject[]) : [];
@@ -253,7 +256,7 @@ function opened(node: unknown): unknown {
   });
 }
 
-/** Rebuilds a JSON value; every object is given to `change` before its members are visited. */
+/** A copy of a JSON value; `change` is applied to every object before its members are visited. */
 function mapObjects(node: unknown, change: (json: JsonObject) => JsonObject): unknown {
   if (Array.isArray(node)) return node.map((one) => mapObjects(one, change));
   if (typeof node !== "object" || node === null) return node;

@@ -40,7 +40,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Service: "The calling application, the policies of the brokerage and the service itself.",
 };
 
-/** Descriptions of components; those of their members stand beside the members, in `shared/schema/`. */
+/** Descriptions of components; members are described in `shared/schema/`. */
 const componentTexts: Readonly<Record<string, string>> = {
   AccountBalance: "Balance and margin figures of an account.",
   Actor: "The application or system that caused a change.",

@@ -1,21 +1,21 @@
-/** One request of the tour; what it does not say, the example of the body among it, comes from the document. */
+/** One request of the tour; everything else, such as the example of the body, comes from the document. */
 export interface Step {
   /** Operation id of the row that it calls, as the route table has it. */
   readonly row: string;
-  /** What the request is called; without it, the summary of the row. */
+  /** Name of the request; by default the summary of the row. */
   readonly name?: string;
   /** Members of the body that replace those of the row's example, or the body of a row without an example. */
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Query parameters that are sent; all others are listed, and switched off. */
+  /** Query parameters that are sent; all others are listed but disabled. */
   readonly query?: Readonly<Record<string, string>>;
   /**
-   * Variables that the answer sets for the requests after it, each with the place in the answer that its value is
-   * read from. A row that answers 201 sets the identifier of what it made besides.
+   * Variables that the response sets for later requests, each with the place in the response that its value is read
+   * from. A row that answers 201 also sets the identifier of the created resource.
    */
   readonly keeps?: Readonly<Record<string, string>>;
-  /** Refusal that the document names and that is right here; without it, the request succeeds. */
+  /** Expected status of a refusal; by default the request succeeds. */
   readonly status?: number;
-  /** The answer shows only after a moment what an earlier request caused: asked again until it has what is kept. */
+  /** The effect of an earlier request is asynchronous: the request is repeated until the stored values are present. */
   readonly waits?: true;
 }
 
@@ -26,19 +26,19 @@ export interface Chapter {
   readonly steps: readonly Step[];
 }
 
-/** A value that is new at every run, where a brokerage takes each once only. */
+/** A value that is different in every run, for members that must be unique. */
 const fresh = "{{$guid}}";
-/** What an identity check asks of a person. */
+/** Personal data that an identity check requires. */
 const checked = { date_of_birth: "1990-12-31", country: "PT" };
 
 /**
- * Every row of the sandbox in an order that succeeds in an empty brokerage: what a request needs was made by one before
- * it, and what takes something away comes last. The requests of the Postman collection, and their order.
+ * Every row of the sandbox in an order that succeeds in an empty brokerage: each request uses resources of earlier
+ * ones, and removals come last. The requests of the Postman collection, and their order.
  */
 export const tour: readonly Chapter[] = [
   {
     name: "Token",
-    description: "Run this first: every other request sends the access token that it keeps.",
+    description: "Run this first: every other request sends the access token that it stores.",
     steps: [
       { row: "create_token", keeps: { access_token: "access_token", refresh_token: "refresh_token" } },
       { row: "get_key_set" },
@@ -46,7 +46,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Service",
-    description: "Who the token speaks for, and under which policies.",
+    description: "The calling application and the policies of the brokerage.",
     steps: [
       { row: "get_health" },
       { row: "get_openapi" },
@@ -58,7 +58,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Market",
-    description: "What can be traded, and at which prices.",
+    description: "Tradable symbols and their prices.",
     steps: [
       { row: "set_sandbox_prices", body: { prices: [{ symbol: "EURUSD", bid: "1.10000" }] } },
       { row: "list_symbols" },
@@ -70,7 +70,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Webhooks",
-    description: "Where events are sent to. The address of the example answers nothing, so its deliveries are retried.",
+    description: "Webhook endpoints. The URL of the example does not respond, so its deliveries are retried.",
     steps: [
       { row: "create_webhook_endpoint" },
       { row: "list_webhook_endpoints" },
@@ -109,7 +109,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Transactions",
-    description: "Money in and out: completed, paid out and returned, and declined.",
+    description: "Deposits and withdrawals: completed, paid out and returned, and declined.",
     steps: [
       { row: "create_deposit", body: { amount: "5000.00" } },
       { row: "update_transaction" },
@@ -128,10 +128,10 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Trading",
-    description: "A trade, a pending order, and an account that is driven to a margin call.",
+    description: "A trade, a pending order, and an account that is moved to a margin call.",
     steps: [
       { row: "get_symbol_margin", query: { account_id: "{{account_id}}", lots: "1.00" } },
-      // Far enough away that the price which causes the margin call does not meet it.
+      // Far enough away that the price that causes the margin call does not reach it.
       { row: "open_sandbox_trade", body: { stop_loss: "1.00000" }, keeps: { position_id: "position_id" } },
       { row: "get_trade" },
       { row: "list_trades" },
@@ -151,7 +151,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Feed",
-    description: "What a trading platform sends; an item that cannot be applied is put aside and tried again.",
+    description: "Input from a trading platform; an item that cannot be applied is put aside and retried.",
     steps: [
       { row: "create_feed_source", body: { name: `mt5:${fresh}` } },
       { row: "get_feed_source" },
@@ -164,7 +164,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Events",
-    description: "Everything that happened, and what became of its deliveries.",
+    description: "Events and their deliveries.",
     steps: [
       { row: "list_event_types" },
       { row: "list_events", keeps: { event_id: "data[0].id" }, waits: true },
@@ -173,14 +173,14 @@ export const tour: readonly Chapter[] = [
       { row: "replay_events", body: { after_sequence: "0" } },
       { row: "list_deliveries", keeps: { delivery_id: "data[0].id" }, waits: true },
       { row: "get_delivery" },
-      // The address of the example never answers, and what is still tried by itself is not delivered once more.
+      // The URL of the example never responds, and a delivery that is still being retried cannot be repeated.
       { row: "retry_delivery", status: 409 },
       { row: "update_webhook_endpoint" },
     ],
   },
   {
     name: "Applications",
-    description: "Who may call this API. The application that is made here is revoked below.",
+    description: "Applications that may call this API. The application that is created here is revoked below.",
     steps: [
       { row: "create_application" },
       { row: "list_applications" },
@@ -191,7 +191,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Cleaning up",
-    description: "What takes something away. The token is revoked last: nothing works after it but the first request.",
+    description: "Removals. The token is revoked last: afterwards only the first request works.",
     steps: [
       { row: "disable_account" },
       { row: "delete_webhook_endpoint" },

@@ -10,8 +10,8 @@ npm run openapi -- [options]
   --help             this text`;
 
 /**
- * The file is committed, so that a change of the interface is seen in review and served without schemas; the README's
- * table of endpoints comes from the same rows.
+ * The file is committed, so that a change of the interface is visible in reviews and served without schemas; the
+ * README's table of endpoints is generated from the same rows.
  */
 function write(): void {
   if (helpAsked(help)) return;

@@ -29,7 +29,7 @@ const StopOutMode = z.enum(["full", "partial"]);
 const PositionMode = z.enum(["hedging", "netting"]);
 const MarginCalculation = z.enum(["max", "sum", "net"]);
 
-/** `POST /accounts`: the client is enough. */
+/** `POST /accounts`; only the client is required. */
 export const CreateAccountRequest = z.strictObject({
   client_id: described(id("cli"), "Client identifier."),
   number: described(
@@ -152,7 +152,7 @@ const money = {
   withdrawable: described(Money, "Maximum amount that can be withdrawn now."),
 };
 
-/** `GET /accounts/{id}/balance`: the money of an account alone. */
+/** `GET /accounts/{id}/balance`: balance and margin figures of an account. */
 export const AccountBalance = z.object({
   object: described(z.literal("account_balance"), "Resource type; always this value."),
   account_id: described(z.string(), "Account identifier."),
@@ -173,7 +173,7 @@ export const AccountMetricsQuery = z.strictObject({
   ),
 });
 
-/** `GET /accounts/metrics`: the money of several accounts at the newest prices. */
+/** `GET /accounts/metrics`: balance and margin figures of several accounts at the latest prices. */
 export const AccountMetrics = z.object({
   object: described(z.literal("account_metrics"), "Resource type; always this value."),
   data: described(z.array(AccountBalance), "The accounts, in the requested order."),
@@ -188,7 +188,7 @@ export const ListMarginWatchQuery = z.strictObject({
   sort: described(z.optional(z.enum(["margin_level"])), "Sort order; a leading hyphen means descending."),
 });
 
-/** An account with open positions on the list of margin levels: how it stands now, and at its last evaluation. */
+/** An account with open positions in the list of margin levels: its current figures and its last evaluation. */
 export const WatchedAccount = z.object({
   ...AccountBalance.shape,
   object: described(z.literal("watched_account"), "Resource type; always this value."),
@@ -215,7 +215,7 @@ export const ListAccountsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
-/** An account as the API shows it; the money fields are computed from its balance item. */
+/** An account in responses; its amounts are computed from its balance item. */
 export const TradingAccount = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("account"), "Resource type; always this value."),
@@ -270,7 +270,7 @@ export const TradingAccount = z.object({
   ...resourceFields,
 });
 
-/** The money of an account at one moment of a liquidation. */
+/** Margin figures of an account at one moment of a liquidation. */
 export const MarginMoney = z.object({
   ...money,
   margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
@@ -278,7 +278,7 @@ export const MarginMoney = z.object({
   metrics_stale: described(z.boolean(), "Whether a price that the amounts are based on is too old."),
 });
 
-/** What a liquidation came to, in all its steps. */
+/** Result of a liquidation, over all its steps. */
 export const Liquidation = z.object({
   order: described(StopOutOrder, "Order in which positions were closed."),
   mode: described(StopOutMode, "Whether positions were closed in full or only as much as needed."),
@@ -288,13 +288,13 @@ export const Liquidation = z.object({
   closed_trade_ids: described(z.array(z.string()), "Closed trades, in order; each has its own `trade.closed` event."),
 });
 
-/** An account as the event `stop.out` shows it. */
+/** An account in the event `stop.out`. */
 export const LiquidatedAccount = z.object({
   ...TradingAccount.shape,
   stop_out: described(Liquidation, "Result of the liquidation, over all its steps."),
 });
 
-/** Kinds of a ledger entry. */
+/** Types of a ledger entry. */
 export const LedgerKind = z.enum([
   "deposit",
   "withdrawal",
@@ -324,7 +324,7 @@ export const ListLedgerQuery = z.strictObject({
   ),
 });
 
-/** One posting on an account. `balance_version` counts the postings of the account from 1 without a gap. */
+/** One posting on an account. `balance_version` numbers the postings of the account from 1 without gaps. */
 export const LedgerEntry = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("ledger_entry"), "Resource type; always this value."),
@@ -354,9 +354,9 @@ export type LedgerEntryBody = z.infer<typeof LedgerEntry>;
 export type LedgerKindName = z.infer<typeof LedgerKind>;
 /** Body of `PATCH /accounts/{id}` after validation. */
 export type UpdateAccount = z.infer<typeof UpdateAccountRequest>;
-/** The money of several accounts on the wire. */
+/** Balance and margin figures of several accounts on the wire. */
 export type AccountMetricsBody = z.infer<typeof AccountMetrics>;
 /** An account on the list of margin levels on the wire. */
 export type WatchedAccountBody = z.infer<typeof WatchedAccount>;
-/** The money of an account on the wire. */
+/** Balance and margin figures of an account on the wire. */
 export type AccountBalanceBody = z.infer<typeof AccountBalance>;

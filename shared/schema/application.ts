@@ -8,7 +8,7 @@ import { scopes } from "./scope.ts";
 const Status = z.enum(["active", "revoked"]);
 const Scopes = z.array(z.enum(scopes)).check(z.minLength(1), z.maxLength(scopes.length));
 
-/** An address or a range of addresses, IPv4 or IPv6: `203.0.113.0/24` (RFC 4632, RFC 4291). */
+/** An IPv4 or IPv6 address or a CIDR range: `203.0.113.0/24` (RFC 4632, RFC 4291). */
 const AddressRange = z
   .string()
   .check(z.maxLength(49), z.refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/24"));
@@ -21,7 +21,7 @@ function isAddressRange(value: string): boolean {
   return bits === undefined || (/^(?:0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-/** `POST /applications`. Without `allowed_ips` it may call from anywhere. */
+/** `POST /applications`. Without `allowed_ips` the application may call from any address. */
 export const CreateApplicationRequest = z.strictObject({
   name: described(name(100), "Display name."),
   scopes: described(Scopes, "Scopes of the application."),
@@ -31,7 +31,7 @@ export const CreateApplicationRequest = z.strictObject({
   ),
 });
 
-/** `PATCH /applications/{id}`, a merge patch: null lets it call from anywhere again. */
+/** `PATCH /applications/{id}`, a merge patch: null removes the restriction of addresses. */
 export const UpdateApplicationRequest = z.strictObject({
   name: described(z.optional(name(100)), "Display name."),
   scopes: described(z.optional(Scopes), "Scopes of the application."),
@@ -41,7 +41,7 @@ export const UpdateApplicationRequest = z.strictObject({
   ),
 });
 
-/** `POST /applications/{id}/rotate_secret`: how long the secret before works beside the new one; 0 ends it at once. */
+/** `POST /applications/{id}/rotate_secret`: how long the previous secret remains valid; 0 revokes it immediately. */
 export const RotateApplicationSecretRequest = z.strictObject({
   grace_seconds: described(
     z.optional(z.int().check(z.minimum(0), z.maximum(limits.applications.max_grace_seconds))),
@@ -100,10 +100,10 @@ const shown = {
   _links: described(Links, "Links to this resource and to related resources, by relation."),
 };
 
-/** An API application as the API shows it. `last_used_at` is when it last got a token, to five minutes. */
+/** An API application in responses. `last_used_at` is accurate to five minutes. */
 export const ApiApplication = z.object(shown);
 
-/** An API application with its new secret, which is shown this once. */
+/** An API application with its new secret, which is returned only once. */
 export const IssuedApiApplication = z.object({
   ...shown,
   client_secret: described(z.string(), "Client secret; returned only once."),

@@ -47,8 +47,8 @@ const Address = z.strictObject({
 });
 
 /**
- * Trimmed, lower-cased and normalised (NFC) before it is checked and stored, so that two spellings are one address; it
- * holds no character that is not seen.
+ * Trimmed, lower-cased and normalised (NFC) before it is checked and stored, so that two spellings are one address.
+ * Invisible characters are rejected.
  */
 export const Email = z.pipe(
   z.pipe(
@@ -113,7 +113,7 @@ const optionalProfile = {
   ),
 };
 
-/** `POST /clients`: email and names are enough; a corporate client names its company instead. */
+/** `POST /clients`: email and names are required; for a corporate client, the company name instead. */
 export const CreateClientRequest = z.strictObject({
   type: described(z.optional(ClientType), "Client type: `individual` or `corporate`."),
   email: described(
@@ -183,7 +183,7 @@ export const ListClientsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
-/** A client as the API shows it. */
+/** A client in responses. */
 export const BrokerageClient = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("client"), "Resource type; always this value."),

@@ -1,4 +1,4 @@
-/** The nine event kinds of the specification. */
+/** The nine event types of the specification. */
 export const eventTypes = [
   "client.created",
   "client.verified",
@@ -11,7 +11,7 @@ export const eventTypes = [
   "stop.out",
 ] as const;
 
-/** Kinds that a webhook endpoint only gets when it names them. */
+/** Types that a webhook endpoint receives only if it lists them by name. */
 export const optInEventTypes = [
   "client.updated",
   "account.updated",
@@ -19,5 +19,5 @@ export const optInEventTypes = [
   "margin.recovered",
 ] as const;
 
-/** One event kind. */
+/** One event type. */
 export type EventType = (typeof eventTypes)[number] | (typeof optInEventTypes)[number];

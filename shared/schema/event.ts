@@ -3,16 +3,16 @@ import { described } from "./described.ts";
 import { eventTypes, optInEventTypes } from "./event-types.ts";
 import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "./fields.ts";
 
-/** Any event kind, as a schema. */
+/** Any event type, as a schema. */
 export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);
 
-/** Who caused a change. */
+/** The application or system that caused a change. */
 export const Actor = z.object({
   type: described(z.enum(["api_application", "system"]), "Type of the actor."),
   id: described(z.string(), "Identifier of the actor."),
 });
 
-/** An event as the API shows it and as a webhook carries it; immutable, kept 90 days. */
+/** An event in responses and webhooks; immutable, kept for 90 days. */
 export const BrokerageEvent = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("event"), "Resource type; always this value."),
@@ -51,7 +51,7 @@ export const BrokerageEvent = z.object({
   _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
-/** A kind of event: its schema (JSON Schema 2020-12) and a sample. `*` subscribes to all that are not opt-in. */
+/** An event type: its schema (JSON Schema 2020-12) and a sample. `*` subscribes to all types that are not opt-in. */
 export const EventKind = z.object({
   type: described(EventTypeSchema, "Event type."),
   description: described(z.string(), "What the event reports."),
@@ -60,7 +60,7 @@ export const EventKind = z.object({
   sample: described(z.record(z.string(), z.unknown()), "Sample event."),
 });
 
-/** Every kind of event. */
+/** All event types. */
 export const EventTypeCatalogue = z.object({
   object: described(z.literal("list"), "Resource type; always this value."),
   data: described(z.array(EventKind), "All event types."),

@@ -7,12 +7,11 @@ import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
 import { platformKinds } from "./transaction.ts";
 
-/** Number of an item in its feed: a whole number from 1, without leading zeros. */
+/** Sequence number of an item in its feed: a whole number from 1, without leading zeros. */
 const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
 /**
- * What a platform calls one of its own: a deal, a position, an order, a login. It is cleaned as `identifier` asks for,
- * never refused for a character: platforms pad names with zero bytes, and a deal that is put aside is money that is not
- * booked.
+ * Identifier assigned by a platform, of a deal, a position, an order or a login. Characters that `identifier` rejects
+ * are removed instead: platforms pad names with zero bytes, and a deal that is put aside is money that is not booked.
  */
 const PlatformId = z.string().check(
   z.overwrite((value) =>
@@ -24,7 +23,7 @@ const PlatformId = z.string().check(
   z.minLength(1),
   z.maxLength(64),
 );
-/** Text of a feed for people: without control characters, and cut where it is too long. */
+/** Human-readable text of a feed: control characters are removed, and the text is truncated if it is too long. */
 const Description = z.string().check(
   z.overwrite((value) =>
     clipped(
@@ -36,11 +35,11 @@ const Description = z.string().check(
     ),
   ),
 );
-/** Money that a platform booked, with the sign that it had on the account. */
+/** Amount that a platform booked, signed as on the account. */
 const SignedMoney = z
   .string()
   .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?$/, "must be a plain decimal such as -6.20"));
-/** Money that is never in favour of the account. */
+/** Amount that is zero or negative for the account. */
 const Cost = z
   .string()
   .check(
@@ -69,7 +68,7 @@ export const CreateFeedSourceRequest = z.strictObject({
   first_seq: described(z.optional(Sequence), "Sequence number of the first item; 1 by default."),
 });
 
-/** A source of trades and prices as the API shows it. `lag_ms`: since its last batch. */
+/** A source of trades and prices in responses. `lag_ms` is the time since its last batch. */
 export const FeedSource = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("feed_source"), "Resource type; always this value."),
@@ -102,8 +101,8 @@ export const FeedSource = z.object({
 });
 
 /**
- * One item of a batch. What its type asks of `data` is looked at item by item: a wrong one is put aside and does not
- * hold up the others.
+ * One item of a batch. `data` is validated for each item by its type: an invalid item is put aside and does not block
+ * the others.
  */
 const FeedItem = z.strictObject({
   seq: described(Sequence, "Sequence number assigned by the source."),
@@ -115,7 +114,7 @@ const FeedItem = z.strictObject({
   data: described(z.optional(z.unknown()), "Content of the item; its members depend on `type`."),
 });
 
-/** `POST /feed/sources/{id}/batches`: without items it is a sign of life. */
+/** `POST /feed/sources/{id}/batches`; an empty batch is a heartbeat. */
 export const FeedBatch = z.strictObject({
   first_seq: described(Sequence, "Sequence number of the first item; in an empty batch, of the next item."),
   items: described(
@@ -129,7 +128,7 @@ const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(s
 const stops = { stop_loss: nullable(Decimal), take_profit: nullable(Decimal) };
 const money = { profit: nullable(SignedMoney), commission: nullable(Cost), swap: nullable(SignedMoney) };
 
-/** A deal that opened lots, or with netting changed a position. */
+/** A deal that opened a position or, with netting, changed one. */
 export const FeedOpening = z.strictObject({
   action: z.literal("open"),
   platform_login: PlatformId,
@@ -145,7 +144,7 @@ export const FeedOpening = z.strictObject({
   margin_rate: nullable(Decimal),
 });
 
-/** A deal that closed a position, or as many of its lots as it says. */
+/** A deal that closed a position, fully or by the given lots. */
 export const FeedClosing = z.strictObject({
   action: z.literal("close"),
   platform_login: z.optional(PlatformId),
@@ -176,7 +175,7 @@ export const FeedPendingOrder = z.strictObject({
   expires_at: nullable(TimestampInput),
 });
 
-/** A pending order that has come to its end. */
+/** A pending order that has ended. */
 export const FeedEndedOrder = z.strictObject({
   status: z.enum(["filled", "cancelled", "expired", "rejected"]),
   order_id: PlatformId,
@@ -187,12 +186,12 @@ export const FeedEndedOrder = z.strictObject({
 /** An order. */
 export const FeedOrder = z.discriminatedUnion("status", [FeedPendingOrder, FeedEndedOrder]);
 
-/** Swap that a platform charged or paid for a night. */
+/** Swap that a platform charged or credited for a night. */
 export const FeedSwap = z.strictObject({ position_id: PlatformId, amount: SignedMoney, for_date: CalendarDate });
 
 /**
- * Money that a platform moved onto an account or off it. The kind gives the sign of a deposit and of a withdrawal; the
- * amount of every other kind has its own. `reference`: the transaction whose money it is.
+ * Money that a platform moved to or from an account. `kind` determines the sign of deposits and withdrawals; the
+ * amounts of all other kinds are signed. `reference` is the transaction that the money belongs to.
  */
 export const FeedBalanceOperation = z.strictObject({
   operation_id: PlatformId,
@@ -202,7 +201,7 @@ export const FeedBalanceOperation = z.strictObject({
   reference: nullable(PlatformId),
 });
 
-/** A symbol with its terms. `market_status` halts it whatever its sessions say; without it they decide. */
+/** A symbol with its terms. `market_status` can halt it; otherwise its sessions determine the status. */
 export const FeedSymbol = z.strictObject({
   symbol: SymbolName,
   description: Description,
@@ -218,7 +217,7 @@ export const FeedSymbol = z.strictObject({
 
 const ItemStatus = z.enum(["applied", "duplicate", "rejected", "deferred"]);
 
-/** What became of one item. */
+/** Result of one item. */
 export const FeedResult = z.object({
   seq: described(z.string(), "Sequence number assigned by the source."),
   status: described(
@@ -241,7 +240,7 @@ export const FeedResult = z.object({
   ),
 });
 
-/** What became of a batch. Items after `accepted_through` are to be sent again. */
+/** Result of a batch. Items after `accepted_through` must be sent again. */
 export const FeedReceipt = z.object({
   object: described(z.literal("feed_receipt"), "Resource type; always this value."),
   accepted_through: described(
@@ -271,7 +270,7 @@ export const FeedQuotes = z.strictObject({
   ),
 });
 
-/** What became of one price. */
+/** Result of one quote. */
 export const FeedQuoteResult = z.object({
   symbol: described(z.string(), "Symbol name."),
   seq: described(z.string(), "Sequence number assigned by the source."),
@@ -300,7 +299,7 @@ export const FeedQuoteResult = z.object({
   ),
 });
 
-/** What became of prices. */
+/** Result of a request with quotes. */
 export const FeedQuoteReceipt = z.object({
   object: described(z.literal("feed_quote_receipt"), "Resource type; always this value."),
   accepted: described(z.int(), "Number of quotes that were accepted."),
@@ -314,7 +313,7 @@ export const ListFeedRejectsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["seq"])), "Sort order; a leading hyphen means descending."),
 });
 
-/** `POST /feed/sources/{id}/rejects/{seq}/retry`: what a person knows of money that could be that of a transaction. */
+/** `POST /feed/sources/{id}/rejects/{seq}/retry`: an operator's decision on which transaction the money belongs to. */
 export const RetryFeedRejectRequest = z
   .strictObject({
     transaction_id: described(
@@ -333,7 +332,7 @@ export const RetryFeedRejectRequest = z
     ),
   );
 
-/** An item that could not be applied, as it came, with the reason of the last try. */
+/** An item that could not be applied, as received, with the reason of the last attempt. */
 export const FeedReject = z.object({
   object: described(z.literal("feed_reject"), "Resource type; always this value."),
   source_id: described(z.string(), "Feed source identifier."),
@@ -369,17 +368,17 @@ export type FeedSourceBody = z.infer<typeof FeedSource>;
 export type CreateFeedSource = z.infer<typeof CreateFeedSourceRequest>;
 /** A batch on the wire. */
 export type FeedBatchBody = z.infer<typeof FeedBatch>;
-/** What became of an item, on the wire. */
+/** Result of an item, on the wire. */
 export type FeedResultBody = z.infer<typeof FeedResult>;
-/** What became of a batch, on the wire. */
+/** Result of a batch, on the wire. */
 export type FeedReceiptBody = z.infer<typeof FeedReceipt>;
 /** A reject on the wire. */
 export type FeedRejectBody = z.infer<typeof FeedReject>;
 /** Prices on the wire. */
 export type FeedQuotesBody = z.infer<typeof FeedQuotes>;
-/** What a person knows of an item that is tried again, on the wire. */
+/** An operator's decision on an item that is retried, on the wire. */
 export type RetryFeedReject = z.infer<typeof RetryFeedRejectRequest>;
-/** What became of prices, on the wire. */
+/** Result of a request with quotes, on the wire. */
 export type FeedQuoteReceiptBody = z.infer<typeof FeedQuoteReceipt>;
 /** The data of each type of item, on the wire. */
 export interface FeedData {

@@ -13,13 +13,13 @@ export const Timestamp = z
     ),
   );
 
-// A day that the calendar has, as `z.iso` asks for it; that would bring four formats along, 3 KB.
+// A valid calendar day, by the pattern of `z.iso`, which itself would add four formats, 3 KB.
 const leapYear = String.raw`(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)`;
 const shortMonths = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)`;
 const day = String.raw`(?:${leapYear}-02-29|\d{4}-(?:${shortMonths}|(?:0[13578]|1[02])-31))`;
 const timeOfDay = String.raw`(?:[01]\d|2[0-3]):[0-5]\d`;
 
-/** A moment in a request: RFC 3339 with any offset. */
+/** A time in a request: RFC 3339 with any offset. */
 export const TimestampInput = z
   .string()
   .check(
@@ -32,7 +32,7 @@ export const TimestampInput = z
 /** A calendar day: `2026-11-21`. */
 export const CalendarDate = z.string().check(z.regex(new RegExp(`^${day}$`), "must be a date such as 1990-12-31"));
 
-/** Decimal string with exactly the minor digits of its currency: `"1250.00"` USD, `"15000"` JPY. */
+/** Decimal string with exactly the decimals of its currency: `"1250.00"` USD, `"15000"` JPY. */
 export const Money = z
   .string()
   .check(
@@ -57,13 +57,13 @@ export const Country = z
   .string()
   .check(z.regex(/^[A-Z]{2}$/, "must be a country code of two capital letters (ISO 3166-1)"));
 
-// Normalised first (Unicode Annex 15, NFC): what is measured is what is compared and stored.
+// Normalised first (Unicode Annex 15, NFC), so that the measured text is the one that is compared and stored.
 // @__NO_SIDE_EFFECTS__
 function normalised(max: number, pattern: RegExp, rule: string) {
   return z.string().check(z.normalize("NFC"), z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
 }
 
-/** Text for people, at most `max` characters: no control character, no half of a surrogate pair, not blank. */
+/** Free text of at most `max` characters: no control characters, no unpaired surrogates, not blank. */
 // @__NO_SIDE_EFFECTS__
 export function text(max: number) {
   const pattern = /^(?![\s\p{DI}]*$)[^\p{Cc}\p{Cs}]+$/u;
@@ -71,8 +71,8 @@ export function text(max: number) {
 }
 
 /**
- * Text that identifies: two that look the same are the same. So it holds nothing that is not seen either: no format
- * character (Cf, marks of direction among them), no separator of lines, nothing that is ignored by default (DI).
+ * Identifying text: two identifiers that look the same are the same. So it has no invisible characters either: no
+ * format characters (Cf, which include bidirectional marks), no line separators, no default ignorable characters (DI).
  */
 // @__NO_SIDE_EFFECTS__
 export function identifier(max: number) {
@@ -81,8 +81,8 @@ export function identifier(max: number) {
 }
 
 /**
- * A name of a person or a thing: as {@link identifier}, but U+200C and U+200D join the letters of Persian and of Indic
- * scripts, and variation selectors (VS) choose the form of a Han character.
+ * A name of a person or a thing: as {@link identifier}, but with U+200C and U+200D, which join letters of Persian and
+ * Indic scripts, and variation selectors (VS), which choose the form of a Han character.
  */
 // @__NO_SIDE_EFFECTS__
 export function name(max: number) {
@@ -105,7 +105,7 @@ export const MetadataValue = z
     z.regex(/^[^\p{Cc}\p{Cs}]*$/u, "must be text without control characters"),
   );
 
-/** What the caller keeps with a resource: keys of 40 characters, values of 500, both bounded together in bytes. */
+/** The caller's own data of a resource: keys of 40 characters, values of 500, with a limit in bytes for the whole. */
 export const Metadata = z.record(MetadataKey, MetadataValue).check(
   z.refine((value) => Object.keys(value).length <= max_keys, {
     error: `must not hold more than ${max_keys} keys`,
@@ -117,10 +117,10 @@ export const Metadata = z.record(MetadataKey, MetadataValue).check(
   }),
 );
 
-/** Metadata in a merge patch: null removes a key. The bounds of the whole are those of what the merge comes to. */
+/** Metadata in a merge patch: null removes a key. The limits of the whole apply to the merged result. */
 export const MetadataPatch = z.record(MetadataKey, z.nullable(MetadataValue));
 
-/** Pattern of a ULID in capitals, as identifiers hold it. */
+/** Pattern of an upper-case ULID, as used in identifiers. */
 export const ulid = "[0-9A-HJKMNP-TV-Z]{26}";
 
 /** Identifier `<prefix>_<ULID>`. */
@@ -131,16 +131,16 @@ export function id(prefix: string) {
     .check(z.regex(new RegExp(`^${prefix}_${ulid}$`), `must be an identifier that begins with ${prefix}_`));
 }
 
-/** An absolute address (RFC 3986). */
+/** An absolute URL (RFC 3986). */
 export const Address = z.string();
 
-/** An email address as it is shown. */
+/** An email address in responses. */
 export const EmailText = z.string();
 
 /** Links of a resource or of a page. */
 export const Links = z.record(z.string(), z.object({ href: described(Address, "Absolute URL.") }));
 
-/** What every resource carries. `version` rises by one with every change and is the entity tag. */
+/** Members of every resource. `version` is incremented on every change; the entity tag is derived from it. */
 export const resourceFields = {
   created_at: described(Timestamp, "Time of creation."),
   updated_at: described(Timestamp, "Time of the last change."),
@@ -169,7 +169,7 @@ export const pageParameters = {
   ),
 };
 
-/** A range over `created_at`, from inclusive, to exclusive. */
+/** A range over `created_at`: from inclusive, to exclusive. */
 export const createdRange = {
   created_from: described(z.optional(TimestampInput), "Created at or after this time."),
   created_to: described(z.optional(TimestampInput), "Created before this time."),
@@ -190,7 +190,7 @@ export function setOf(words: readonly string[]) {
     );
 }
 
-/** One or more texts of this pattern, at most `most`, separated by commas. */
+/** One to `most` texts of this pattern, separated by commas. */
 // @__NO_SIDE_EFFECTS__
 export function listOf(pattern: string, most: number, what: string) {
   return z

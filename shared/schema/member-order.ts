@@ -9,8 +9,9 @@ interface Definition {
 }
 
 /**
- * In which order an answer shows its members: of an object by name, each with the order inside it; of a list and of a
- * map, whose entries go by name, that of every entry. Links go by name too, with absolute addresses. Null: as it comes.
+ * Order of the members of a response: for an object, its members with their own order; for a list or a map (whose
+ * entries are sorted by name), the order of each entry. Links are sorted by name and get absolute URLs. Null keeps the
+ * order.
  */
 export type MemberOrder =
   | { readonly members: Readonly<Record<string, MemberOrder>> }
@@ -19,17 +20,17 @@ export type MemberOrder =
   | { readonly links: true }
   | null;
 
-/** What a row has in the place of its reply's schema once it is bundled: all that a function asks the schema. */
+/** Replacement of the reply's schema in a bundled row: all that a function needs of the schema. */
 interface BundledReply {
   readonly order: MemberOrder;
 }
 
-/** The order of a reply, from its schema or, in a bundle, as the build read it there. */
+/** The order of a reply, from its schema or, in a bundle, as the build derived it from there. */
 export function replyOrder(reply: $ZodType | BundledReply): MemberOrder {
   return "order" in reply ? reply.order : memberOrder(reply);
 }
 
-/** The order that a schema asks for. */
+/** The order that a schema defines. */
 export function memberOrder(schema: $ZodType): MemberOrder {
   const { type, innerType, shape, element, valueType } = definitionOf(schema);
   if (innerType !== undefined) return memberOrder(innerType);
@@ -41,7 +42,7 @@ export function memberOrder(schema: $ZodType): MemberOrder {
     ]);
     return { members: Object.fromEntries(members) };
   }
-  // What holds anything at all, such as the resource inside a published event, has no order but the one it came in.
+  // A value of unknown shape, such as the resource inside a published event, keeps the order that it has.
   if (type !== "record" || valueType === undefined || definitionOf(valueType).type === "unknown") return null;
   return { entries: memberOrder(valueType) };
 }
@@ -51,9 +52,9 @@ function definitionOf(schema: $ZodType): Definition {
 }
 
 /**
- * The value as its schema shows it, without what the schema does not name. DynamoDB keeps no order of members, so
- * without this two reads of one version would differ in their bytes and in their entity tags. `absolute` makes an
- * address of the path that a link leads to.
+ * The value with its members in the order of the schema, without members that the schema does not name. DynamoDB does
+ * not keep the order of members, so two reads of one version would otherwise differ in bytes and entity tags.
+ * `absolute` returns the absolute URL of the path of a link.
  */
 export function inOrder(order: MemberOrder, value: unknown, absolute: (path: string) => string): unknown {
   if (order === null || typeof value !== "object" || value === null) return value;
@@ -61,7 +62,7 @@ export function inOrder(order: MemberOrder, value: unknown, absolute: (path: str
   const given = value as Readonly<Record<string, unknown>>;
   const shown: Record<string, unknown> = {};
   if ("members" in order) {
-    // The first list of an environment comes by here before V8 has compiled it, so nothing is called without need.
+    // The first list of an environment runs this before V8 has compiled it, so unnecessary calls are avoided.
     for (const name in order.members) {
       const member = given[name];
       const inner = order.members[name] ?? null;

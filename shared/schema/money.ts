@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 
 /**
  * Money in a request: a decimal string, or a JSON number whose source text is such a string. No sign, exponent or
- * leading zero. How many digits after the point are right depends on the currency and is checked where that is known.
+ * leading zero. The number of decimals depends on the currency and is checked where the currency is known.
  */
 export const MoneyInput = z
   .string()
@@ -17,7 +17,7 @@ export const MoneyInput = z
 
 /**
  * Names of the members of an object schema that hold money. The strict JSON reader keeps the source text of numbers
- * under these names, because a double cannot hold every amount: `90071992547409.93` would become `…09.94`, a cent made.
+ * under these names, because a double cannot represent every amount: `90071992547409.93` would become `…09.94`.
  */
 export function moneyMembersOf(schema: $ZodType | undefined): ReadonlySet<string> {
   const shape = (schema as unknown as Defined | undefined)?._zod.def.shape ?? {};
@@ -25,7 +25,7 @@ export function moneyMembersOf(schema: $ZodType | undefined): ReadonlySet<string
   return new Set(Object.keys(shape).filter((name) => innermost(shape[name] as Defined) === money));
 }
 
-/** A schema, as far as its definition says what it is made of. */
+/** The parts of a schema that this module reads. */
 interface Defined {
   readonly _zod: { readonly def: { readonly shape?: Readonly<Record<string, Defined>>; readonly innerType?: Defined } };
 }

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { described } from "./described.ts";
 
 /**
- * Parameters of `POST /oauth/token`, as a form (RFC 6749 4.4.2, 6) or, as an extension, as JSON. Unknown ones are
- * ignored (RFC 6749 3.2); the endpoint checks them itself, because its errors have a shape of their own (5.2).
+ * Parameters of `POST /oauth/token`, as a form (RFC 6749 4.4.2, 6) or, as an extension, as JSON. Unknown parameters are
+ * ignored (RFC 6749 3.2). The endpoint validates them itself, because its errors have a different shape (5.2).
  */
 export const TokenRequest = z.object({
   grant_type: described(z.enum(["client_credentials", "refresh_token"]), "OAuth grant type (RFC 6749)."),
@@ -19,7 +19,7 @@ export const TokenRequest = z.object({
   client_secret: described(z.optional(z.string()), "Client secret, unless sent by HTTP Basic."),
 });
 
-/** Answer of the token endpoint (RFC 6749 5.1). */
+/** Successful response of the token endpoint (RFC 6749 5.1). */
 export const TokenReply = z.object({
   access_token: described(
     z.string(),
@@ -43,10 +43,10 @@ export const RevocationRequest = z.object({
   client_secret: described(z.optional(z.string()), "Client secret, unless sent by HTTP Basic."),
 });
 
-/** An answer without a body. */
+/** A response without a body. */
 export const Nothing = z.undefined();
 
-/** The public keys that verify access tokens (RFC 7517 5). */
+/** Public keys for verifying access tokens (RFC 7517 5). */
 export const KeySet = z.object({
   keys: described(
     z.array(

@@ -4,7 +4,7 @@ import { createdRange, id, pageParameters, resourceFields, setOf, Timestamp } fr
 import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Side } from "./trade.ts";
 
-/** How an order waits: for a better price, for a worse one, or first for one and then for the other. */
+/** Order types: `limit` waits for a better price, `stop` for a worse one, `stop_limit` for one and then the other. */
 const OrderType = z.enum(["limit", "stop", "stop_limit"]);
 /** States of an order; all but `pending` are final. */
 const OrderStatus = z.enum(["pending", "filled", "cancelled", "expired", "rejected"]);
@@ -38,7 +38,7 @@ export const ListOrdersQuery = z.strictObject({
 /** Query of `GET /accounts/{id}/orders`. */
 export const ListAccountOrdersQuery = z.strictObject(filters);
 
-/** A pending order as the API shows it. It reserves no margin. */
+/** An order in responses. Pending orders reserve no margin. */
 export const Order = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("order"), "Resource type; always this value."),
@@ -83,5 +83,5 @@ export const Order = z.object({
 
 /** An order on the wire. */
 export type OrderBody = z.infer<typeof Order>;
-/** One reason to reject. */
+/** One rejection reason. */
 export type RejectReasonName = z.infer<typeof RejectReason>;

@@ -20,7 +20,7 @@ export const ListPositionsQuery = z.strictObject({
 /** Query of `GET /accounts/{id}/positions`. */
 export const ListAccountPositionsQuery = z.strictObject(filters);
 
-/** An open position as the API shows it, valued at the newest price; null where there never was one. */
+/** An open position in responses, valued at the latest price; null if the symbol has never had one. */
 export const Position = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("position"), "Resource type; always this value."),

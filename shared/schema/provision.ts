@@ -2,18 +2,18 @@ import * as z from "zod/mini";
 import { id, text } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
-/** What the provisioning function can be asked: a new application, or to settle what an earlier call left open. */
+/** Requests to the provisioning function: create an application, or complete what an earlier call left unfinished. */
 export const ProvisionRequest = z.discriminatedUnion("action", [
   z.strictObject({
     action: z.literal("create_application"),
-    /** Null makes a new tenant. */
+    /** Null creates a new tenant. */
     tenant_id: z.nullable(id("brk")),
     name: text(100),
-    /** Null gives every scope. */
+    /** Null grants every scope. */
     scopes: z.nullable(z.array(z.enum(scopes)).check(z.minLength(1))),
   }),
   z.strictObject({ action: z.literal("reconcile") }),
 ]);
 
-/** Tag of every API key that this service makes, with the stage as its value: keys without it are not touched. */
+/** Tag of every API key that this service creates, with the stage as value; keys without it are left alone. */
 export const keyTag = "brokerage:stage";

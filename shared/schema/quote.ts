@@ -5,7 +5,7 @@ import { Currency, Links, resourceFields, setOf, Timestamp } from "./fields.ts";
 import { Decimal, InstrumentCurrency, MarketStatus, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion } from "./trade.ts";
 
-/** The newest price of a symbol as the API shows it. `stale`: the market is open and the price is old. */
+/** The latest price of a symbol. `stale`: the market is open and the price is too old. */
 export const Quote = z.object({
   symbol: described(SymbolName, "Symbol name."),
   object: described(z.literal("quote"), "Resource type; always this value."),
@@ -40,7 +40,7 @@ export const ListQuotesQuery = z.strictObject({
   symbols: described(symbolNames(limits.trading.max_quotes), "Symbol names, separated by commas; at most 50."),
 });
 
-/** The newest prices of the symbols that were asked for, and why the others have none. */
+/** The latest prices of the requested symbols, and the reason why others have none. */
 export const QuoteSet = z.object({
   object: described(z.literal("quote_set"), "Resource type; always this value."),
   data: described(z.array(Quote), "The quotes, in the requested order."),
@@ -65,7 +65,7 @@ export const ConversionRatesQuery = z.strictObject({
   to: described(z.optional(setOf(Currency.options)), "Target currency."),
 });
 
-/** The rate that an amount is converted at now, with the way it is made of. */
+/** A current conversion rate, with its conversion path. */
 export const ConversionRate = z.object({
   ...Conversion.shape,
   as_of: described(z.nullable(Timestamp), "Time of the oldest quote that was used; null if none was needed."),
@@ -75,7 +75,7 @@ export const ConversionRate = z.object({
   ),
 });
 
-/** The rates used now, per pair. A pair that cannot be converted is not among them. */
+/** Current conversion rates, one per pair. Pairs that cannot be converted are left out. */
 export const ConversionRates = z.object({
   object: described(z.literal("conversion_rates"), "Resource type; always this value."),
   data: described(z.array(ConversionRate), "One entry per currency pair."),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { described } from "./described.ts";
 import { resourceFields, Timestamp } from "./fields.ts";
 
-/** How many items of each kind a reset has removed so far. */
+/** Number of items of each type that a reset has removed so far. */
 const Removed = z.object({
   clients: described(z.int(), "Clients."),
   accounts: described(z.int(), "Accounts."),
@@ -13,7 +13,7 @@ const Removed = z.object({
   other_items: described(z.int(), "All other items: ledger entries, positions, prices."),
 });
 
-/** A reset of the sandbox, while it runs and when it is done. */
+/** A reset of the sandbox, running or completed. */
 export const SandboxReset = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("sandbox_reset"), "Resource type; always this value."),
@@ -28,5 +28,5 @@ export const SandboxReset = z.object({
 
 /** A reset on the wire. */
 export type SandboxResetBody = z.infer<typeof SandboxReset>;
-/** What a reset counts. */
+/** Types of items that a reset counts. */
 export type RemovedKind = keyof z.infer<typeof Removed>;

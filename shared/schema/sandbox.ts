@@ -10,8 +10,8 @@ import { Side } from "./trade.ts";
 const PriceMode = z.enum(["frozen", "walk"]);
 
 /**
- * The price that a symbol is to have: bid, ask or both; one alone keeps the spread, none of them the price. With `walk`
- * it walks from there on, after its seed.
+ * A price to set: bid, ask or both. With only one of them the spread stays, with neither the price stays. With `walk`
+ * the price then moves along the path of its seed.
  */
 export const SandboxPriceChange = z.strictObject({
   symbol: described(SymbolName, "Symbol name."),
@@ -32,7 +32,7 @@ export const SetSandboxPrices = z.strictObject({
   ),
 });
 
-/** The price of a symbol as the sandbox's market holds it. */
+/** The price of a symbol in the sandbox market. */
 export const SandboxPrice = z.object({
   symbol: described(SymbolName, "Symbol name."),
   bid: described(Decimal, "Bid: the price to sell at."),
@@ -43,7 +43,7 @@ export const SandboxPrice = z.object({
   seed: described(z.nullable(z.string()), "Seed of the price path; null for a frozen price."),
 });
 
-/** What prices did within the request. */
+/** Effects of prices that were applied within the request. */
 export const SandboxEffects = z.object({
   orders_filled: described(z.array(z.string()), "Pending orders that were filled."),
   orders_ended: described(z.array(z.string()), "Pending orders that were rejected at their price or had expired."),
@@ -52,7 +52,7 @@ export const SandboxEffects = z.object({
   complete: described(z.boolean(), "False if processing continues asynchronously."),
 });
 
-/** What prices came to. */
+/** Result of setting prices. */
 export const SandboxPrices = z.object({
   object: described(z.literal("sandbox_prices"), "Resource type; always this value."),
   data: described(z.array(SandboxPrice), "The prices, in the order of the request."),
@@ -65,14 +65,14 @@ export const DriveSandboxAccount = z.strictObject({
   symbol: described(z.optional(SymbolName), "Symbol whose price is moved; by default that of the largest position."),
 });
 
-/** An event that was written, by its number. */
+/** An event that the request caused, with its sequence number. */
 export const SandboxEvent = z.object({
   id: described(z.string(), "Event identifier."),
   type: described(EventTypeSchema, "Event type."),
   sequence: described(z.string(), "Sequence number of the event."),
 });
 
-/** What driving an account to a margin level came to. */
+/** Result of moving an account to a margin level. */
 export const SandboxDrive = z.object({
   object: described(z.literal("sandbox_drive"), "Resource type; always this value."),
   account_id: described(z.string(), "Account identifier."),
@@ -102,7 +102,7 @@ export const OpenSandboxTrade = z.strictObject({
   ...stops,
 });
 
-/** `POST /sandbox/trades/{id}/close`: so many of its lots; without them all. */
+/** `POST /sandbox/trades/{id}/close`: closes the given lots, or the whole trade if omitted. */
 export const CloseSandboxTrade = z.strictObject({
   lots: described(z.optional(Decimal), "Volume to close, in lots; the whole trade if omitted."),
 });
@@ -135,17 +135,17 @@ export const PlaceSandboxOrder = z.strictObject({
 
 /** A trade to open, on the wire. */
 export type OpenSandboxTradeBody = z.infer<typeof OpenSandboxTrade>;
-/** What is to be closed of a trade, on the wire. */
+/** Volume of a trade to close, on the wire. */
 export type CloseSandboxTradeBody = z.infer<typeof CloseSandboxTrade>;
 /** An order to place, on the wire. */
 export type PlaceSandboxOrderBody = z.infer<typeof PlaceSandboxOrder>;
-/** What prices did, on the wire. */
+/** Effects of prices, on the wire. */
 export type SandboxEffectsBody = z.infer<typeof SandboxEffects>;
-/** A margin level to drive an account to, on the wire. */
+/** A target margin level of an account, on the wire. */
 export type DriveSandboxAccountBody = z.infer<typeof DriveSandboxAccount>;
-/** What driving an account came to, on the wire. */
+/** Result of moving an account to a margin level, on the wire. */
 export type SandboxDriveBody = z.infer<typeof SandboxDrive>;
 /** Prices to set, on the wire. */
 export type SetSandboxPricesBody = z.infer<typeof SetSandboxPrices>;
-/** A price of the sandbox's market, on the wire. */
+/** A price in the sandbox market, on the wire. */
 export type SandboxPriceBody = z.infer<typeof SandboxPrice>;

@@ -3,14 +3,14 @@ import { described } from "./described.ts";
 import { Links, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
-/** `GET /health`: the API answers. Nothing behind it is asked, so it cannot be used to load the table. */
+/** `GET /health`: the API responds. It calls no other service, so it cannot be used to put load on the table. */
 export const Health = z.object({
   status: described(z.literal("ok"), "Always `ok`."),
   environment: described(z.enum(["sandbox", "production"]), "Environment: `sandbox` or `production`."),
   time: described(Timestamp, "Current time of the service."),
 });
 
-/** `GET /me`: who the token speaks for and what it may do. */
+/** `GET /me`: the application of the token, with its scopes and limits. */
 export const Me = z.object({
   object: described(z.literal("caller"), "Resource type; always this value."),
   application: described(
@@ -36,7 +36,7 @@ export const Me = z.object({
   _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
-/** `GET /openapi.json`: the description of the API. */
+/** `GET /openapi.json`: the OpenAPI document. */
 export const OpenApiDocument = z.record(z.string(), z.unknown());
 
 /** The caller on the wire. */

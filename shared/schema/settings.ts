@@ -34,7 +34,7 @@ export const UpdateSettingsRequest = z.strictObject({
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
 });
 
-/** The policies of a tenant as the API shows them. */
+/** The policies of a tenant in responses. */
 export const Settings = z.object({
   object: described(z.literal("settings"), "Resource type; always this value."),
   tenant_id: described(z.string(), "Brokerage identifier."),

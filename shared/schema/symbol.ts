@@ -3,26 +3,26 @@ import { limits } from "../limits.ts";
 import { described } from "./described.ts";
 import { Currency, id, listOf, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
 
-/** Decimal string that is not negative, `"1.10010"` for one. */
+/** Non-negative decimal string: `"1.10010"`. */
 export const Decimal = z
   .string()
   .check(z.regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
-/** Decimal string with a sign where it is below zero. */
+/** Decimal string, negative with a leading minus sign. */
 export const SignedDecimal = z
   .string()
   .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
-/** What the key of a symbol looks like: `EURUSD`, `GER40`, and as platforms write theirs `EURUSD.r`, `EURUSDm`. */
+/** Pattern of a symbol name: `EURUSD`, `GER40`, and platform variants such as `EURUSD.r` and `EURUSDm`. */
 export const symbolPattern = "[A-Za-z0-9._]{2,20}";
-/** Key of a symbol. `EURUSDm` and `EURUSDM` are two. */
+/** Symbol name; case-sensitive: `EURUSDm` and `EURUSDM` are different symbols. */
 export const SymbolName = z
   .string()
   .check(z.regex(new RegExp(`^${symbolPattern}$`), "must be the name of a symbol such as EURUSD"));
-/** One or more keys of symbols, separated by commas. */
+/** One or more symbol names, separated by commas. */
 // @__NO_SIDE_EFFECTS__
 export function symbolNames(most: number = limits.page.max_filter_words) {
   return listOf(symbolPattern, most, `up to ${most} names of symbols such as EURUSD`);
 }
-/** A currency that an instrument is made of; more than the ones that accounts have. */
+/** Currency of an instrument; there are more of them than account currencies. */
 export const InstrumentCurrency = z
   .string()
   .check(z.regex(/^[A-Z]{3}$/, "must be a currency code of three capital letters (ISO 4217)"));
@@ -32,13 +32,13 @@ const TimeOfDay = z
   .string()
   .check(z.regex(/^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/, "must be a time of day such as 22:00"));
 
-/** Whether a symbol can be executed: its sessions say open or closed, its feed can halt it. */
+/** Market status: `open` or `closed` by the sessions of the symbol, or `halted` by its feed. */
 export const MarketStatus = z.enum(["open", "closed", "halted"]);
 
 const assetClasses = ["forex", "metal", "index", "commodity", "crypto", "equity"] as const;
 const tradingModes = ["enabled", "close_only", "disabled"] as const;
 
-/** The terms that a symbol is traded on, as a feed sends them and as the API shows them. */
+/** Trading terms of a symbol, the same in feed items and responses. */
 export const symbolTerms = {
   asset_class: described(z.enum(assetClasses), "Asset class."),
   base_currency: described(InstrumentCurrency, "Currency or metal that `contract_size` is measured in."),
@@ -101,7 +101,7 @@ export const symbolTerms = {
   holidays: described(z.array(z.string()), "Days without a session, `YYYY-MM-DD`."),
 };
 
-/** A trading symbol as the API shows it. */
+/** A trading symbol in responses. */
 export const TradingSymbol = z.object({
   symbol: described(SymbolName, "Symbol name."),
   object: described(z.literal("symbol"), "Resource type; always this value."),

@@ -18,7 +18,7 @@ export const CloseReason = z.enum([
   "platform",
 ]);
 
-/** The path from one currency to another, so that a reader can compute every cent again. */
+/** Conversion path between two currencies, so that every amount can be recomputed. */
 export const Conversion = z.object({
   from: described(InstrumentCurrency, "Source currency."),
   to: described(Currency, "Target currency."),
@@ -66,7 +66,7 @@ export const ListTradesQuery = z.strictObject({
 /** Query of `GET /accounts/{id}/trades`. */
 export const ListAccountTradesQuery = z.strictObject(filters);
 
-/** A trade as the API shows it. A part that is closed becomes a closed trade with a `parent_trade_id`. */
+/** A trade in responses. Closing a part creates a separate closed trade with a `parent_trade_id`. */
 export const Trade = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("trade"), "Resource type; always this value."),
@@ -119,7 +119,7 @@ export const Trade = z.object({
   _links: resourceFields._links,
 });
 
-/** The margin that lots of a symbol take by themselves, opened now. */
+/** Margin required to open a volume of a symbol now, without other positions. */
 export const SymbolMargin = z.object({
   object: described(z.literal("symbol_margin"), "Resource type; always this value."),
   symbol: described(SymbolName, "Symbol name."),
@@ -149,7 +149,7 @@ export type TradeBody = z.infer<typeof Trade>;
 export type ConversionBody = z.infer<typeof Conversion>;
 /** One side. */
 export type SideName = z.infer<typeof Side>;
-/** One reason to close. */
+/** One closing reason. */
 export type CloseReasonName = z.infer<typeof CloseReason>;
 /** A margin on the wire. */
 export type SymbolMarginBody = z.infer<typeof SymbolMargin>;

@@ -20,12 +20,12 @@ import { MoneyInput } from "./money.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
 
-/** Money that only a trading platform moves, beside deposits and withdrawals; its amount has a sign. */
+/** Kinds, other than deposits and withdrawals, that only a trading platform books; their amounts are signed. */
 export const platformKinds = ["adjustment", "fee", "commission", "dividend", "swap", "correction"] as const;
 
 /**
- * What a transaction is. A negative balance correction covers the debt that trading left on a protected account; what
- * follows it comes from trading platforms.
+ * Transaction types. A negative balance correction covers the debt that trading left on a protected account; the types
+ * after it are booked by trading platforms only.
  */
 export const TransactionKind = z.enum(["deposit", "withdrawal", "negative_balance_correction", ...platformKinds]);
 
@@ -50,7 +50,7 @@ const StatusReason = z.strictObject({
   message: described(z.optional(z.nullable(text(500))), "Human-readable reason."),
 });
 
-/** The other end of the money: shown masked, only the last four characters are kept in the clear. */
+/** Source or destination of the money. Responses mask it except for the last four characters. */
 const Endpoint = z.strictObject({
   iban: described(
     z.optional(z.string().check(z.regex(/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/, "must be an IBAN without spaces"))),
@@ -99,7 +99,7 @@ const request = {
   ),
 };
 
-/** `POST /transactions/deposit`: account and amount are enough. */
+/** `POST /transactions/deposit`; only account and amount are required. */
 export const CreateDepositRequest = z.strictObject({
   ...request,
   source: described(z.optional(z.nullable(Endpoint)), "Source of the money."),
@@ -111,7 +111,7 @@ export const CreateWithdrawalRequest = z.strictObject({
   destination: described(z.optional(z.nullable(Endpoint)), "Destination of the money."),
 });
 
-/** `PATCH /transactions/{id}`: moves the status. */
+/** `PATCH /transactions/{id}`: changes the status. */
 export const UpdateTransactionRequest = z.strictObject({
   status: described(z.optional(TransactionStatus), "Target status."),
   reason: described(z.optional(StatusReason), "Reason; required to reject, fail or return a transaction."),
@@ -171,8 +171,8 @@ export const ListTransactionsQuery = z.strictObject({
 });
 
 /**
- * An operation of a trading platform that is this transaction's money: `forward` what it moved, `reverse` what came
- * back when it was returned or its payout failed.
+ * An operation on a trading platform that moved this transaction's money: `forward`, or `reverse` when it was returned
+ * or its payout failed.
  */
 const PlatformOperation = z.object({
   source_id: described(z.string(), "Feed source that reported the operation."),
@@ -184,7 +184,7 @@ const PlatformOperation = z.object({
   at: described(Timestamp, "Time of the operation on the platform."),
 });
 
-/** A transaction as the API shows it. */
+/** A transaction in responses. */
 export const Transaction = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("transaction"), "Resource type; always this value."),
@@ -264,7 +264,7 @@ export const Transaction = z.object({
   ...resourceFields,
 });
 
-/** The states that a transaction went through, oldest first. */
+/** Status changes of a transaction, oldest first. */
 export const TransactionHistory = z.object({
   object: described(z.literal("transaction_history"), "Resource type; always this value."),
   transaction_id: described(z.string(), "Transaction identifier."),

@@ -19,13 +19,13 @@ import {
 
 const bounds = limits.webhooks;
 
-/** What an endpoint may subscribe to: `*` is the nine kinds of the specification; the others only by name. */
+/** Event types of a subscription: `*` stands for the nine types of the specification; others are listed by name. */
 const Subscription = z.enum(["*", ...eventTypes, ...optInEventTypes]);
 
-/** Whether an endpoint gets events; `auto_disabled` is the service's own doing and ends by a PATCH. */
+/** Endpoint status; the service sets `auto_disabled`, and a PATCH ends it. */
 export const WebhookStatus = z.enum(["enabled", "disabled", "auto_disabled"]);
 
-/** Where a delivery stands. */
+/** Delivery status. */
 export const DeliveryStatus = z.enum(["pending", "retrying", "succeeded", "exhausted", "cancelled"]);
 
 /** Why an attempt failed. */
@@ -42,7 +42,7 @@ export const DeliveryError = z.enum([
 
 const Sequence = z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number"));
 
-/** Where a webhook goes. What it may be is a matter of its parts, so the decision says what is wrong with it. */
+/** Webhook URL. Its parts are validated by the decision, which returns the specific error. */
 export const Url = z.string().check(z.minLength(1), z.maxLength(bounds.url_max_characters));
 
 const subscription = {
@@ -67,7 +67,7 @@ const optionalSubscription = {
   group_ids: z.optional(subscription.group_ids),
 };
 
-/** `POST /webhook_endpoints`: where to, and what of. */
+/** `POST /webhook_endpoints`: URL and event types are required. */
 export const CreateWebhookEndpointRequest = z.strictObject({
   url: described(Url, "URL that events are sent to by POST; https only."),
   event_types: subscription.event_types,
@@ -79,7 +79,7 @@ export const CreateWebhookEndpointRequest = z.strictObject({
   ),
 });
 
-/** `PATCH /webhook_endpoints/{id}`, a merge patch (RFC 7396). A null or empty filter lets every event through. */
+/** `PATCH /webhook_endpoints/{id}`, a merge patch (RFC 7396). A null or empty filter matches every event. */
 export const UpdateWebhookEndpointRequest = z.strictObject({
   url: described(z.optional(Url), "URL that events are sent to by POST; https only."),
   event_types: z.optional(subscription.event_types),
@@ -116,16 +116,16 @@ const shown = {
   ...resourceFields,
 };
 
-/** A webhook endpoint as the API shows it. Empty filters let every event through. */
+/** A webhook endpoint in responses. Empty filters match every event. */
 export const WebhookEndpoint = z.object(shown);
 
-/** A webhook endpoint with its new secret, which is shown this once. */
+/** A webhook endpoint with its new secret, which is returned only once. */
 export const IssuedWebhookEndpoint = z.object({
   ...shown,
   secret: described(z.string(), "Signing secret; returned only once."),
 });
 
-/** The answer to a deletion: the endpoint is gone. */
+/** Response to a deletion. */
 export const DeletedWebhookEndpoint = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("webhook_endpoint"), "Resource type; always this value."),
@@ -139,7 +139,7 @@ export const ListWebhookEndpointsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
-/** `POST /webhook_endpoints/{id}/rotate_secret`: how long the old secret signs along; 0 ends it at once. */
+/** `POST /webhook_endpoints/{id}/rotate_secret`: how long the previous secret also signs; 0 revokes it immediately. */
 export const RotateWebhookSecretRequest = z.strictObject({
   grace_seconds: described(
     z.optional(z.int().check(z.minimum(0), z.maximum(bounds.previous_secret_seconds))),
@@ -147,20 +147,20 @@ export const RotateWebhookSecretRequest = z.strictObject({
   ),
 });
 
-/** `POST /webhook_endpoints/{id}/test`: of which kind the sample is. */
+/** `POST /webhook_endpoints/{id}/test`: event type of the sample. */
 export const TestWebhookEndpointRequest = z.strictObject({
   type: described(z.enum([...eventTypes, ...optInEventTypes]), "Event type of the sample."),
 });
 
-/** `POST /sandbox/events/trigger`: of which kind the sample is, and where it goes. */
+/** `POST /sandbox/events/trigger`: event type of the sample, and the endpoint that receives it. */
 export const TriggerEventRequest = z.strictObject({
   type: TestWebhookEndpointRequest.shape.type,
   endpoint_id: described(id("whe"), "Webhook endpoint that receives the sample."),
 });
 
 /**
- * `POST /webhook_endpoints/{id}/replay`: events above a sequence, or those that happened from a moment on; in both
- * cases up to a moment when `to` is given.
+ * `POST /webhook_endpoints/{id}/replay`: events above a sequence number, or events from a time on; in both cases up to
+ * `to`, if given.
  */
 export const ReplayEventsRequest = z.strictObject({
   after_sequence: described(z.optional(Sequence), "Replay events with a higher sequence number."),
@@ -168,7 +168,7 @@ export const ReplayEventsRequest = z.strictObject({
   to: described(z.optional(TimestampInput), "Replay events that occurred before this time."),
 });
 
-/** What a replay came to; `next_after_sequence` is null when the range was looked through to its end. */
+/** Result of a replay; `next_after_sequence` is null if the range is complete. */
 export const Replay = z.object({
   object: described(z.literal("replay"), "Resource type; always this value."),
   queued: described(z.int(), "Number of events queued for delivery."),
@@ -188,7 +188,7 @@ export const DeliveryAttempt = z.object({
   response_excerpt: described(z.nullable(z.string()), "Beginning of the response body."),
 });
 
-/** A delivery as lists show it. */
+/** A delivery in responses; lists leave `attempts` out. */
 export const WebhookDelivery = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("delivery"), "Resource type; always this value."),
@@ -228,7 +228,7 @@ export type UpdateWebhookEndpoint = z.infer<typeof UpdateWebhookEndpointRequest>
 export type RotateWebhookSecret = z.infer<typeof RotateWebhookSecretRequest>;
 /** Body of `POST /webhook_endpoints/{id}/replay` after validation. */
 export type ReplayEvents = z.infer<typeof ReplayEventsRequest>;
-/** The answer to a replay. */
+/** Result of a replay, on the wire. */
 export type ReplayBody = z.infer<typeof Replay>;
 /** A webhook endpoint on the wire. */
 export type WebhookEndpointBody = z.infer<typeof WebhookEndpoint>;

@@ -39,13 +39,13 @@ export const tolerated: readonly { readonly phrase: string; readonly sentence: s
 /** How often the phrases occur in the files of each folder. These counts may only fall. */
 export const counts: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   shared: {
-    nobody: 54,
+    nobody: 51,
     whoever: 17,
-    anew: 7,
+    anew: 6,
     told: 12,
     "of ours": 8,
-    he: 4,
-    beside: 37,
+    he: 3,
+    beside: 31,
     "side by side": 11,
     "what is no": 2,
   },

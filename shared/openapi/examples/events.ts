@@ -61,13 +61,13 @@ const liquidated: JsonObject = {
   },
 };
 
-/** What an event carries, by its kind, where it is not what `GET` answers. */
+/** Content of an event, by its type, if it differs from what `GET` returns. */
 interface EventData {
   readonly object: JsonObject;
   readonly previous?: JsonObject;
 }
 
-/** Samples of events that tell of more than a resource as it stands. */
+/** Samples of events with more than the current resource. */
 export const eventData: Readonly<Record<string, EventData>> = {
   "trade.opened": { object: opened },
   "trade.closed": { object: trade, previous: { status: "open" } },

@@ -1,4 +1,4 @@
-/** Base address that absolute links of the examples begin with. */
+/** Base URL of the links in the examples. */
 export const exampleBaseUrl = "https://api.brokerage.example/v2";
 
 /** Identifiers of the examples, by the collection in the path. Tests replace them by real ones. */
@@ -16,7 +16,7 @@ export const exampleIds: Readonly<Record<string, string>> = {
   orders: "ord_01JD000000000000000000000C",
 };
 
-/** The collection that a path is about: `clients` of `/clients/{id}` and of `/sandbox/clients/{id}/verify`. */
+/** The collection of a path: `clients` of `/clients/{id}` and of `/sandbox/clients/{id}/verify`. */
 export function collectionOf(path: string): string {
   const [first = "", second = ""] = path.split("/").slice(1);
   return first === "sandbox" ? second : first;
