@@ -1,6 +1,7 @@
 import { notFound } from "../../shared/domain/decision.ts";
 import { deliveryBody, retryDelivery as retry } from "../../shared/domain/delivery.ts";
 import { inForce } from "../../shared/domain/webhook.ts";
+import { eventRef } from "../../shared/events/event-ref.ts";
 import { wake } from "../../shared/events/fan-out.ts";
 import { command } from "../../shared/http/operations.ts";
 import { retryDelivery } from "../../shared/routes/webhooks.ts";
@@ -15,7 +16,7 @@ export const handler = await command(
     const { delivery } = await load({ delivery: ref.delivery(path.id) });
     if (delivery === undefined) return notFound();
     const { endpoint_id: id } = delivery;
-    const refs = { endpoint: ref.webhook(id), health: ref.webhookHealth(id), event: ref.eventOf(delivery) };
+    const refs = { endpoint: ref.webhook(id), health: ref.webhookHealth(id), event: eventRef.ofDelivery(delivery) };
     const { endpoint, health, event } = await load(refs);
     const known = event && { ...event, sequence: delivery.event_sequence };
     return retry(delivery, endpoint && inForce(endpoint, health), known, { nameOf: deliveryId, delayMs }, context);

@@ -7,8 +7,9 @@ import { newId } from "../runtime/ids.ts";
 import type { ProvisionRequest } from "../schema/provision.ts";
 import { scopes } from "../schema/scope.ts";
 import { applicationRefs, applications, type Key, tenants } from "../table/entities.ts";
+import { isStored } from "../table/expression.ts";
 import { readKeys, transact } from "../table/store.ts";
-import { putNew, type TransactItem } from "../table/write.ts";
+import { changeMember, putNew, type TransactItem } from "../table/write.ts";
 import { drawApplication } from "./application-draws.ts";
 import { settleApplication } from "./settle.ts";
 
@@ -63,13 +64,5 @@ function newTenant(id: string, now: string): TransactItem {
 
 /** The operator may go past the bound that a tenant itself has, to let a locked out tenant in again. */
 function oneMore(key: Key): TransactItem {
-  return {
-    Update: {
-      TableName: env.tableName,
-      Key: key,
-      UpdateExpression: "ADD applications :one",
-      ConditionExpression: "attribute_exists(pk)",
-      ExpressionAttributeValues: { ":one": 1 },
-    },
-  };
+  return changeMember(key, { add: { applications: 1 }, when: [isStored] });
 }

@@ -27,6 +27,8 @@ import { applicationType, outboxPartType, outboxType, pulseType, quoteType, risk
 export interface Key {
   readonly pk: string;
   readonly sk: string;
+  /** Whether the item is in the volatile table; in the main table without it. */
+  readonly volatile?: boolean;
 }
 
 /** Index keys of an item; an index that is not named does not hold it. */
@@ -195,7 +197,7 @@ export interface StoredQuote extends Quote {
 /** The newest quote of a symbol, in the volatile table: its stream wakes the margin watch. */
 export const quotes = {
   et: quoteType,
-  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${symbol}`, sk: "QUOTE" }),
+  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${symbol}`, sk: "QUOTE", volatile: true }),
   keyOf: (item: StoredQuote): Key => quotes.key(item.tenant_id, item.symbol),
 } satisfies Entity<StoredQuote> & Record<string, unknown>;
 
@@ -217,7 +219,7 @@ export interface StoredPulse extends SourcePulse {
 /** When each source was last heard of, by its name, in the volatile table. */
 export const pulses = {
   et: pulseType,
-  key: (tenant: string, source: string): Key => ({ pk: `${tenant}|PULSE|${source}`, sk: "PULSE" }),
+  key: (tenant: string, source: string): Key => ({ pk: `${tenant}|PULSE|${source}`, sk: "PULSE", volatile: true }),
   keyOf: (item: StoredPulse): Key => pulses.key(item.tenant_id, item.name),
 } satisfies Entity<StoredPulse> & Record<string, unknown>;
 

@@ -6,10 +6,9 @@ import type { Change, Context, Decision, DomainEvent, Refusal } from "../domain/
 import type { Delivery } from "../domain/delivery.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import type { SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { chance, newId } from "../runtime/ids.ts";
 import { isThrottle, type Reason, Unavailable } from "../runtime/unavailable.ts";
 import {
@@ -18,10 +17,7 @@ import {
   balances,
   clients,
   deliveries,
-  eventKeyOf,
-  events,
   type Key,
-  type PublishedEvent,
   type StoredReply,
   storedReplies,
   tenants,
@@ -31,7 +27,7 @@ import {
   webhooks,
 } from "./entities.ts";
 import { putOutbox } from "./outbox.ts";
-import { readItem, readRawItem, table } from "./table.ts";
+import { readItem, readRawItem, table, tableOf } from "./table.ts";
 import { putReply, type TransactItem, writeOf } from "./write.ts";
 
 /**
@@ -39,7 +35,7 @@ import { putReply, type TransactItem, writeOf } from "./write.ts";
  * request.
  */
 export interface Ref<T> {
-  readonly keyIn: (tenant: string) => TableKey;
+  readonly keyIn: (tenant: string) => Key;
   readonly kind?: T;
 }
 
@@ -51,15 +47,10 @@ export const ref = {
   account: (id: string): Ref<Account> => ({ keyIn: (tenant) => accounts.key(tenant, id) }),
   balance: (accountId: string): Ref<Balance> => ({ keyIn: (tenant) => balances.key(tenant, accountId) }),
   transaction: (id: string): Ref<Transaction> => ({ keyIn: (tenant) => transactions.key(tenant, id) }),
-  event: (sequence: number): Ref<PublishedEvent> => ({ keyIn: (tenant) => events.key(tenant, sequence) }),
   webhook: (id: string): Ref<WebhookEndpoint> => ({ keyIn: (tenant) => webhooks.key(tenant, id) }),
   webhookCount: (): Ref<WebhookCount> => ({ keyIn: (tenant) => webhookCounts.key(tenant) }),
   webhookHealth: (id: string): Ref<WebhookHealth> => ({ keyIn: (tenant) => webhookHealths.key(tenant, id) }),
   delivery: (id: string): Ref<Delivery> => ({ keyIn: (tenant) => deliveries.key(tenant, id) }),
-  /** The event of a delivery, a sample or a published one. */
-  eventOf: (delivery: Delivery): Ref<PublishedEvent | SampleEvent> => ({
-    keyIn: (tenant) => eventKeyOf({ ...delivery, tenant_id: tenant }),
-  }),
 };
 
 type Loaded<R extends Readonly<Record<string, Ref<unknown>>>> = {
@@ -154,16 +145,11 @@ export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>
   return Object.fromEntries(names) as Loaded<R>;
 }
 
-/** A key of the volatile table where it says so, of the main table otherwise. */
-export interface TableKey extends Key {
-  readonly volatile?: boolean;
-}
-
 /**
  * Items by key, in the order of the keys; strongly consistent unless told otherwise. A hundred keys to a call, side by
  * side, whichever table they are in.
  */
-export async function readKeys(keys: readonly TableKey[], consistent = true): Promise<(unknown | undefined)[]> {
+export async function readKeys(keys: readonly Key[], consistent = true): Promise<(unknown | undefined)[]> {
   const distinct = [...new Map(keys.map((key) => [identityOf(key), key])).values()];
   const found = new Map<string, unknown>();
   const calls: Promise<void>[] = [];
@@ -174,7 +160,7 @@ export async function readKeys(keys: readonly TableKey[], consistent = true): Pr
   return keys.map((key) => found.get(identityOf(key)));
 }
 
-async function readInto(found: Map<string, unknown>, keys: readonly TableKey[], consistent: boolean): Promise<void> {
+async function readInto(found: Map<string, unknown>, keys: readonly Key[], consistent: boolean): Promise<void> {
   let wanted = keys;
   let inVain = 0;
   while (wanted.length > 0) {
@@ -198,11 +184,7 @@ async function readInto(found: Map<string, unknown>, keys: readonly TableKey[], 
   }
 }
 
-function tableOf({ volatile = false }: Pick<TableKey, "volatile">): string {
-  return volatile ? env.volatileTableName : env.tableName;
-}
-
-function identityOf(key: TableKey): string {
+function identityOf(key: Key): string {
   return `${key.volatile ?? false}\n${key.pk}\n${key.sk}`;
 }
 
@@ -389,7 +371,7 @@ async function settleUnchanged<R>(command: Command<R>, reply: Reply): Promise<At
   const stored = await storedReplyOf(command.idempotency, command.tenant_id, reply);
   const { Put: put } = putReply(stored, Math.floor(nowMs() / 1000));
   try {
-    await table.send(new PutCommand(put as never));
+    await table.send(new PutCommand(put));
     return { kind: "fresh", reply };
   } catch (error) {
     const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };

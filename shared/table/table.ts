@@ -3,6 +3,8 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
+import { env } from "../runtime/env.ts";
+import type { Key } from "./entities.ts";
 import { facetsAttribute } from "./table-shape.ts";
 
 /**
@@ -19,6 +21,11 @@ export const table = bounded(
     },
   ),
 );
+
+/** The name of the table that a key is of. */
+export function tableOf({ volatile }: Pick<Key, "volatile">): string {
+  return volatile ? env.volatileTableName : env.tableName;
+}
 
 function exactNumber(text: string): number | bigint {
   const value = Number(text);

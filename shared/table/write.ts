@@ -25,6 +25,8 @@ import {
   webhookHealths,
   webhooks,
 } from "./entities.ts";
+import { type Condition, expressionOf, type ItemChange, isNew, isStored } from "./expression.ts";
+import { tableOf } from "./table.ts";
 
 /** One member of a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
@@ -49,30 +51,44 @@ const entities: Readonly<Record<EntityName, Entity<never>>> = {
 
 /** The full item of a stored kind: its keys, its type tag, its index keys and its own fields. */
 export function itemOf<T extends object>(entity: Entity<T>, item: T): Record<string, unknown> {
-  return { ...entity.keyOf(item), et: entity.et, ...entity.indexesOf?.(item), ...item };
+  const { pk, sk } = entity.keyOf(item);
+  return { pk, sk, et: entity.et, ...entity.indexesOf?.(item), ...item };
+}
+
+function placeOf(key: Key) {
+  return { TableName: tableOf(key), Key: { pk: key.pk, sk: key.sk } };
+}
+
+/** Puts an item, in the place of one that is there unless a condition says otherwise. */
+export function putMember<T extends object>(entity: Entity<T>, item: T, when?: ItemChange["when"]) {
+  const TableName = tableOf(entity.keyOf(item));
+  return { Put: { TableName, Item: itemOf(entity, item), ...expressionOf({ when }) } };
+}
+
+/** Changes an item; without a condition it is made where there is none. */
+export function changeMember(key: Key, change: ItemChange) {
+  const { UpdateExpression = "", ...condition } = expressionOf(change);
+  return { Update: { ...placeOf(key), UpdateExpression, ...condition } };
+}
+
+/** Deletes an item if there is one. */
+export function deleteMember(key: Key, when?: ItemChange["when"]) {
+  return { Delete: { ...placeOf(key), ...expressionOf({ when }) } };
 }
 
 /** Puts an item that must not exist yet. */
-export function putNew<T extends object>(entity: Entity<T>, item: T): TransactItem {
-  return {
-    Put: { TableName: env.tableName, Item: itemOf(entity, item), ConditionExpression: "attribute_not_exists(pk)" },
-  };
+export function putNew<T extends object>(entity: Entity<T>, item: T) {
+  return putMember(entity, item, [isNew]);
 }
 
 /**
  * Stores the answer of a request with an Idempotency-Key, unless an unexpired one is there; then the transaction fails
  * here and brings the stored one along. Expiry is compared, because DynamoDB deletes late.
  */
-export function putReply(reply: StoredReply, nowSeconds: number): TransactItem {
-  return {
-    Put: {
-      TableName: env.tableName,
-      Item: itemOf(storedReplies, reply),
-      ConditionExpression: "attribute_not_exists(pk) OR expires_at < :now",
-      ExpressionAttributeValues: { ":now": nowSeconds },
-      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-    },
-  };
+export function putReply(reply: StoredReply, nowSeconds: number) {
+  const expired: Condition = { attribute: "expires_at", is: "below", value: nowSeconds };
+  const { Put: put } = putMember(storedReplies, reply, [{ any: [isNew, expired] }]);
+  return { Put: { ...put, ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const } };
 }
 
 /** The table's form of one change of a decision. */
@@ -88,37 +104,28 @@ export function writeOf(change: Change, tenant: string): TransactItem {
         change.require,
       );
     case "adjust": {
-      return {
-        Update: expression(adjustedKey(change, tenant), change.set ?? {}, change.add ?? {}, [], change.require),
-      };
+      const { set, add, require } = change;
+      return changeMember(adjustedKey(change, tenant), { set, add, when: [isStored, ...require] });
     }
     case "claim":
       return {
         Put: {
           TableName: env.tableName,
           Item: { ...uniques.key(tenant, change.kind, change.value), et: uniques.et, owner_id: change.owner },
-          ...(change.instead_of === undefined
-            ? { ConditionExpression: "attribute_not_exists(pk)" }
-            : {
-                ConditionExpression: "owner_id = :owner",
-                ExpressionAttributeValues: { ":owner": change.instead_of },
-              }),
+          ...expressionOf({ when: [change.instead_of === undefined ? isNew : ownedBy(change.instead_of)] }),
         },
       };
     case "list":
-      return { Put: { TableName: env.tableName, Item: itemOf(unjoinedLegs, change.leg) } };
+      return putMember(unjoinedLegs, change.leg);
     case "unlist":
-      return { Delete: { TableName: env.tableName, Key: unjoinedLegs.keyOf(change.leg) } };
+      return deleteMember(unjoinedLegs.keyOf(change.leg));
     case "release":
-      return {
-        Delete: {
-          TableName: env.tableName,
-          Key: uniques.key(tenant, change.kind, change.value),
-          ConditionExpression: "owner_id = :owner",
-          ExpressionAttributeValues: { ":owner": change.owner },
-        },
-      };
+      return deleteMember(uniques.key(tenant, change.kind, change.value), [ownedBy(change.owner)]);
   }
+}
+
+function ownedBy(value: string): Condition {
+  return { attribute: "owner_id", is: "equal", value };
 }
 
 function adjustedKey({ entity, id }: Extract<Change, { op: "adjust" }>, tenant: string): Key {
@@ -137,57 +144,12 @@ export function updateItem<T extends object & { readonly version: number }>(
   before: T,
   after: T,
   require: readonly Requirement[] = [],
-): TransactItem {
+) {
   const stored: Record<string, unknown> = itemOf(entity, before);
   const wanted: Record<string, unknown> = itemOf(entity, after);
   const set: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(wanted)) if (!sameValue(stored[name], value)) set[name] = value;
   const remove = Object.keys(stored).filter((name) => !(name in wanted));
   const version: Requirement = { attribute: "version", is: "equal", value: before.version };
-  return { Update: expression(entity.keyOf(before), set, {}, remove, [version, ...require]) };
-}
-
-const comparators = { equal: "=", not: "<>", at_least: ">=", below: "<" } as const;
-
-/**
- * Update of one item from what it sets, adds and removes, on the condition that it exists and meets every requirement.
- */
-function expression(
-  key: Key,
-  set: Readonly<Record<string, unknown>>,
-  add: Readonly<Record<string, number | bigint>>,
-  remove: readonly string[],
-  require: readonly Requirement[],
-) {
-  const names: Record<string, string> = {};
-  const values: Record<string, unknown> = {};
-  const name = (attribute: string) => {
-    names[`#${attribute}`] = attribute;
-    return `#${attribute}`;
-  };
-  const value = (given: unknown) => {
-    const placeholder = `:v${Object.keys(values).length}`;
-    values[placeholder] = given;
-    return placeholder;
-  };
-  const clauses = [
-    clause("SET", Object.entries(set), ([attribute, given]) => `${name(attribute)} = ${value(given)}`),
-    clause("ADD", Object.entries(add), ([attribute, given]) => `${name(attribute)} ${value(given)}`),
-    clause("REMOVE", remove, (attribute) => name(attribute)),
-  ];
-  const conditions = require.map(
-    ({ attribute, is, value: wanted }) => `${name(attribute)} ${comparators[is]} ${value(wanted)}`,
-  );
-  return {
-    TableName: env.tableName,
-    Key: key,
-    UpdateExpression: clauses.filter((text) => text !== "").join(" "),
-    ConditionExpression: ["attribute_exists(pk)", ...conditions].join(" AND "),
-    ExpressionAttributeNames: names,
-    ExpressionAttributeValues: values,
-  };
-}
-
-function clause<T>(word: string, members: readonly T[], text: (member: T) => string): string {
-  return members.length === 0 ? "" : `${word} ${members.map(text).join(", ")}`;
+  return changeMember(entity.keyOf(before), { set, remove, when: [isStored, version, ...require] });
 }

@@ -56,7 +56,7 @@ function leftBy({ dynamodb }: DynamoDBRecord): Left | undefined {
 async function dueOf(tenant: string, all: readonly Left[]): Promise<readonly Left[]> {
   const others = all.filter(({ risk }) => !isDueAtOnce(risk));
   const names = [...new Set(others.flatMap(({ risk }) => risk.triggers.map(({ symbol }) => symbol)))];
-  const found = await readKeys(names.map((name) => ({ ...quotes.key(tenant, name), volatile: true })));
+  const found = await readKeys(names.map((name) => quotes.key(tenant, name)));
   const newest = new Map((found as (Quote | undefined)[]).map((quote, place) => [names[place], quote]));
   const isReached = ({ risk }: Left) =>
     risk.triggers.some((trigger) => {

@@ -9,7 +9,6 @@ import type { SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { StoredRisk } from "../domain/trading/watch.ts";
-import { env } from "../runtime/env.ts";
 import {
   dedups,
   type Entity,
@@ -25,17 +24,16 @@ import {
   trades,
   uniques,
 } from "../table/entities.ts";
+import { isNew, isStill } from "../table/expression.ts";
 import type { Ref } from "../table/store.ts";
-import { itemOf, putNew, type TransactItem, updateItem, writeOf } from "../table/write.ts";
+import { deleteMember, putMember, putNew, type TransactItem, updateItem, writeOf } from "../table/write.ts";
 
 /** References to what trading stores; apart from the others, because most functions never ask for it. */
 export const tradingRef = {
   symbol: (symbol: string): Ref<TradingSymbol> => ({ keyIn: (tenant) => symbols.key(tenant, symbol) }),
-  quote: (symbol: string): Ref<Quote> => ({ keyIn: (tenant) => ({ ...quotes.key(tenant, symbol), volatile: true }) }),
+  quote: (symbol: string): Ref<Quote> => ({ keyIn: (tenant) => quotes.key(tenant, symbol) }),
   /** The last sign of life of a source, by its name. */
-  pulse: (source: string): Ref<SourcePulse> => ({
-    keyIn: (tenant) => ({ ...pulses.key(tenant, source), volatile: true }),
-  }),
+  pulse: (source: string): Ref<SourcePulse> => ({ keyIn: (tenant) => pulses.key(tenant, source) }),
   trade: (id: string): Ref<Trade> => ({ keyIn: (tenant) => trades.key(tenant, id) }),
   position: (accountId: string, id: string): Ref<Position> => ({
     keyIn: (tenant) => positions.key(tenant, accountId, id),
@@ -69,20 +67,13 @@ const entities: Readonly<Record<TradingEntity, Entity<never>>> = {
 export function writeTrading(change: TradingChange, tenant: string): TransactItem {
   switch (change.op) {
     case "expose":
-      return { Put: { TableName: env.tableName, Item: itemOf(exposures, change.entry) } };
+      return putMember(exposures, change.entry);
     case "hide":
-      return { Delete: { TableName: env.tableName, Key: exposures.keyOf(change.entry) } };
+      return deleteMember(exposures.keyOf(change.entry));
     case "mark":
       return putMark(change.before, change.after);
     case "remove":
-      return {
-        Delete: {
-          TableName: env.tableName,
-          Key: positions.keyOf(change.before),
-          ConditionExpression: "version = :version",
-          ExpressionAttributeValues: { ":version": change.before.version },
-        },
-      };
+      return deleteMember(positions.keyOf(change.before), isStill({ version: change.before.version }));
     case "create":
       return isTrading(change) ? putNew(entityOf(change), change.item) : writeOf(change, tenant);
     case "update":
@@ -96,15 +87,7 @@ export function writeTrading(change: TradingChange, tenant: string): TransactIte
 
 /** Notes what became of an item of a feed. */
 function putMark(before: Dedup | undefined, after: Dedup): TransactItem {
-  const condition =
-    before === undefined
-      ? { ConditionExpression: "attribute_not_exists(pk)" }
-      : {
-          ConditionExpression: "#status = :status AND seq = :seq",
-          ExpressionAttributeNames: { "#status": "status" },
-          ExpressionAttributeValues: { ":status": before.status, ":seq": before.seq },
-        };
-  return { Put: { TableName: env.tableName, Item: itemOf(dedups, after), ...condition } };
+  return putMember(dedups, after, before === undefined ? [isNew] : isStill({ status: before.status, seq: before.seq }));
 }
 
 function isTrading<C extends { readonly entity: string }>(change: C): change is C & { readonly entity: TradingEntity } {

@@ -4,9 +4,9 @@ import { internalSource, type SourcePulse } from "../domain/trading/source.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { pulses, quotes, symbols } from "../table/entities.ts";
+import { type Key, pulses, quotes, symbols } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { readKeys, type TableKey } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 
 /** Something that is valued: a symbol on an account of this currency, from a source. A position is one. */
@@ -72,7 +72,7 @@ export async function readMarket(tenant: string, valued: Iterable<Valued>): Prom
 export async function readMarketWith(
   tenant: string,
   valued: Iterable<Valued>,
-  keys: readonly TableKey[],
+  keys: readonly Key[],
 ): Promise<{ readonly market: Market; readonly items: readonly unknown[] }> {
   const wanted = [...valued];
   if (wanted.length === 0) return { market: noMarket, items: await readKeys(keys) };
@@ -88,18 +88,13 @@ export async function readQuoted(tenant: string, names: Iterable<string>): Promi
   return (await readNamed(tenant, names, [], [])).market;
 }
 
-async function readNamed(
-  tenant: string,
-  names: Iterable<string>,
-  sources: Iterable<string>,
-  others: readonly TableKey[],
-) {
+async function readNamed(tenant: string, names: Iterable<string>, sources: Iterable<string>, others: readonly Key[]) {
   const wanted = [...new Set(names)];
   const found = await readKeys([
     ...others,
     ...wanted.map((name) => symbols.key(tenant, name)),
-    ...wanted.map((name) => ({ ...quotes.key(tenant, name), volatile: true })),
-    ...[...new Set(sources)].map((name) => ({ ...pulses.key(tenant, name), volatile: true })),
+    ...wanted.map((name) => quotes.key(tenant, name)),
+    ...[...new Set(sources)].map((name) => pulses.key(tenant, name)),
   ]);
   const named = found.slice(others.length);
   const count = wanted.length;
@@ -115,7 +110,7 @@ async function readNamed(
 export async function readPairs(tenant: string): Promise<Market> {
   const all = await symbolsOf(tenant);
   const pairs = all.filter(({ calc_mode }) => calc_mode === "forex");
-  const found = await readKeys(pairs.map(({ symbol }) => ({ ...quotes.key(tenant, symbol), volatile: true })));
+  const found = await readKeys(pairs.map(({ symbol }) => quotes.key(tenant, symbol)));
   return {
     symbols: new Map(all.map((symbol) => [symbol.symbol, symbol])),
     quotes: byName<Quote>(found, ({ symbol }) => symbol),

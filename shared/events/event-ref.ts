@@ -1,0 +1,13 @@
+import type { Delivery } from "../domain/delivery.ts";
+import type { SampleEvent } from "../domain/webhook.ts";
+import { eventKeyOf, events, type PublishedEvent } from "../table/entities.ts";
+import type { Ref } from "../table/store.ts";
+
+/** References to events; apart from the others, because few functions ask for one. */
+export const eventRef = {
+  bySequence: (sequence: number): Ref<PublishedEvent> => ({ keyIn: (tenant) => events.key(tenant, sequence) }),
+  /** The event of a delivery, a sample or a published one. */
+  ofDelivery: (delivery: Delivery): Ref<PublishedEvent | SampleEvent> => ({
+    keyIn: (tenant) => eventKeyOf({ ...delivery, tenant_id: tenant }),
+  }),
+};
