@@ -1,4 +1,4 @@
-import { PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Account } from "../domain/account.ts";
 import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
 import { atRest } from "../domain/delivery-lane.ts";
@@ -14,6 +14,7 @@ import { eventTypes } from "../schema/event-types.ts";
 import { overdue, type Swept } from "../table/due.ts";
 import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent } from "../table/entities.ts";
 import type { WaitingEvent } from "../table/outbox.ts";
+import { keyIn, readPartition } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
 import { readRawItem, table } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
@@ -159,19 +160,9 @@ export async function fanOutAgain(items: readonly Outbox[]): Promise<void> {
 }
 
 async function latestOf(tenant: string, resource: string): Promise<readonly PublishedEvent[]> {
-  const { name, partition } = indexes.state;
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      IndexName: name,
-      KeyConditionExpression: `${partition} = :resource`,
-      ExpressionAttributeValues: { ":resource": events.ofResource(tenant, resource) },
-      ScanIndexForward: false,
-      Limit: limits.events.due_page,
-    }),
-  );
-  const keys = (answer.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) }));
-  return (await readKeys(keys)).filter((item) => item !== undefined) as PublishedEvent[];
+  const query = { index: indexes.state, descending: true, max_items: limits.events.due_page };
+  const entries = await readPartition(events.ofResource(tenant, resource), query);
+  return (await readKeys(entries.map(keyIn))).filter((item) => item !== undefined) as PublishedEvent[];
 }
 
 /** Finds published events whose deliveries were not all made, and makes them. Returns how many events that were. */

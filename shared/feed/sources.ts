@@ -1,30 +1,17 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
 import type { SourcePulse } from "../domain/trading/source.ts";
 import { limits } from "../limits.ts";
-import { env } from "../runtime/env.ts";
 import { feedSources } from "../table/entities.ts";
+import { countEntries } from "../table/partition.ts";
 import { type Committable, loadItems } from "../table/store.ts";
-import { table } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
 import { putNew } from "../table/write.ts";
 import { tradingRef } from "../trading/items.ts";
 
 /** How many sources a tenant has, as far as the index knows yet; not more than are allowed. */
-export async function sourcesOf(tenant: string): Promise<number> {
-  const { name, partition } = indexes.list;
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      IndexName: name,
-      KeyConditionExpression: `${partition} = :partition`,
-      ExpressionAttributeValues: { ":partition": feedSources.all(tenant) },
-      Select: "COUNT",
-      Limit: limits.feed.max_sources,
-    }),
-  );
-  return answer.Count ?? 0;
+export function sourcesOf(tenant: string): Promise<number> {
+  return countEntries(indexes.list, feedSources.all(tenant), limits.feed.max_sources);
 }
 
 /** The decision of a new source in the table's form; the claim of its name stays, for its refusal. */

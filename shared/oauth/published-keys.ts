@@ -1,20 +1,13 @@
-import { PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { env } from "../runtime/env.ts";
 import { type PublicKey, publicKeys } from "../table/entities.ts";
+import { readPartition } from "../table/partition.ts";
 import { readItem, table } from "../table/table.ts";
 import { itemOf } from "../table/write.ts";
 
 /** Every published key, expired ones that DynamoDB has not deleted yet included; strongly consistent. */
 export async function publishedKeys(): Promise<readonly PublicKey[]> {
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      ConsistentRead: true,
-      KeyConditionExpression: "pk = :keys",
-      ExpressionAttributeValues: { ":keys": publicKeys.partition },
-    }),
-  );
-  return (answer.Items ?? []).map((item) => readItem<PublicKey>(item));
+  return (await readPartition(publicKeys.partition)).map((item) => readItem<PublicKey>(item));
 }
 
 /** Publishes a key, or publishes it again as it is now. */

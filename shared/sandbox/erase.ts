@@ -1,4 +1,4 @@
-import { DeleteCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { DeleteCommand } from "@aws-sdk/lib-dynamodb";
 import { nothingRemoved, type Removed, type Reset } from "../domain/sandbox/reset.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
@@ -6,8 +6,9 @@ import { env } from "../runtime/env.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { RemovedKind } from "../schema/reset.ts";
 import type { Key } from "../table/entities.ts";
+import { pagesOf, type StoredAttributes } from "../table/partition.ts";
 import { table } from "../table/table.ts";
-import { indexes } from "../table/table-shape.ts";
+import type { indexes } from "../table/table-shape.ts";
 
 /** Thrown by a walk that has no time left: what it did not come to the next one finds. */
 export class OutOfTime extends Error {}
@@ -36,24 +37,17 @@ export class Walk {
   }
 
   /** Items of a partition of the table, consistently, or of the index `list`, page by page. */
-  async *pages(partition: string, index?: "list"): AsyncGenerator<readonly Record<string, unknown>[]> {
-    const pk = index === undefined ? "pk" : indexes[index].partition;
-    let start: Record<string, unknown> | undefined;
-    do {
-      if (!this.goOn()) throw new OutOfTime("The walk goes on another time.");
-      const answer = await table.send(
-        new QueryCommand({
-          TableName: env.tableName,
-          ...(index === undefined ? { ConsistentRead: true } : { IndexName: indexes[index].name }),
-          KeyConditionExpression: `${pk} = :partition`,
-          ExpressionAttributeValues: { ":partition": partition },
-          ExclusiveStartKey: start,
-          Limit: limits.sandbox.reset_page,
-        }),
-      );
-      if (answer.Items !== undefined && answer.Items.length > 0) yield answer.Items;
-      start = answer.LastEvaluatedKey;
-    } while (start !== undefined);
+  async *pages(partition: string, index?: typeof indexes.list): AsyncGenerator<readonly StoredAttributes[]> {
+    this.checkTime();
+    const query = { index, page_size: limits.sandbox.reset_page };
+    for await (const { items, next } of pagesOf(partition, query)) {
+      if (items.length > 0) yield items;
+      if (next !== undefined) this.checkTime();
+    }
+  }
+
+  private checkTime(): void {
+    if (!this.goOn()) throw new OutOfTime("The walk goes on another time.");
   }
 
   /** Removes items; one that is gone already is not counted. */
@@ -85,9 +79,4 @@ export class Walk {
     this.counts.other_items += 1;
     return true;
   }
-}
-
-/** The key of an item that was read. */
-export function keyIn(item: Readonly<Record<string, unknown>>): Key {
-  return { pk: String(item["pk"]), sk: String(item["sk"]) };
 }

@@ -33,6 +33,6 @@ async function eventsAfter(tenant: string, after: number): Promise<readonly Publ
 }
 
 async function eventsIn(partition: string, after: number): Promise<PublishedEvent[]> {
-  const items = await readPartition(partition, { after: events.sortOf(after) });
+  const items = await readPartition(partition, { from: events.sortOf(after + 1) });
   return items.map((item) => readItem<PublishedEvent>(item));
 }

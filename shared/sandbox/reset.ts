@@ -39,10 +39,12 @@ import {
   uniques,
   unjoinedLegs,
 } from "../table/entities.ts";
+import { keyIn } from "../table/partition.ts";
 import { readKeys, transact } from "../table/store.ts";
 import { readItem, table } from "../table/table.ts";
+import { indexes } from "../table/table-shape.ts";
 import { itemOf, updateItem } from "../table/write.ts";
-import { keyIn, OutOfTime, Walk } from "./erase.ts";
+import { OutOfTime, Walk } from "./erase.ts";
 
 const { reset_parallel: parallel, reset_settles_seconds: settleSeconds } = limits.sandbox;
 
@@ -91,14 +93,14 @@ function isOld({ reset }: Walk, item: Readonly<Record<string, unknown>>): boolea
 
 /** Clients first: no account can be made under one who is gone. */
 async function removeClients(walk: Walk): Promise<void> {
-  for await (const page of walk.pages(clients.all(walk.tenant), "list")) {
+  for await (const page of walk.pages(clients.all(walk.tenant), indexes.list)) {
     const old = page.filter((item) => isBefore(String(item["id"]), walk.reset.id));
     await walk.remove("clients", old.map(keyIn));
   }
 }
 
 async function removeAccounts(walk: Walk): Promise<void> {
-  for await (const page of walk.pages(accounts.all(walk.tenant), "list")) {
+  for await (const page of walk.pages(accounts.all(walk.tenant), indexes.list)) {
     const old = page.filter((item) => isOld(walk, item));
     const noted = withAccounts(walk.reset, old as unknown as readonly { currency: string; created_at: string }[]);
     if (noted !== walk.reset) {
@@ -151,7 +153,7 @@ async function removeRisk(walk: Walk, account_id: string): Promise<void> {
 
 /** What a list of the tenant holds of clients who were there before. */
 async function removeListed(walk: Walk, kind: RemovedKind, partition: string): Promise<void> {
-  for await (const page of walk.pages(partition, "list")) {
+  for await (const page of walk.pages(partition, indexes.list)) {
     await walk.remove(kind, page.filter((item) => isOld(walk, item)).map(keyIn));
   }
 }
@@ -159,7 +161,7 @@ async function removeListed(walk: Walk, kind: RemovedKind, partition: string): P
 /** What became of single deals is kept by the name of their source, which no other gets, and expires by itself. */
 async function removeSources(walk: Walk): Promise<void> {
   const { tenant } = walk;
-  for await (const page of walk.pages(feedSources.all(tenant), "list")) {
+  for await (const page of walk.pages(feedSources.all(tenant), indexes.list)) {
     const ids = page.map((item) => String(item["id"])).filter((id) => isBefore(id, walk.reset.id));
     const found = (await readKeys(ids.map((id) => feedSources.key(tenant, id)))) as (FeedSource | undefined)[];
     for (const source of found) {

@@ -1,9 +1,7 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { exitReason } from "../domain/trading/market-trade.ts";
 import { openPrice, type Quote } from "../domain/trading/quote.ts";
-import { env } from "../runtime/env.ts";
 import { type Direction, orders, positions } from "../table/entities.ts";
-import { table } from "../table/table.ts";
+import { type PartitionQuery, pagesOf, type StoredAttributes } from "../table/partition.ts";
 import { facetsAttribute, indexes } from "../table/table-shape.ts";
 
 /** Something that waits for a price which has come, as its index knows it: the decision looks at it itself. */
@@ -16,21 +14,22 @@ export interface Waiting {
 
 /** A part of one partition of an index. */
 interface Part {
-  readonly index: "state" | "client";
+  readonly index: PartitionQuery["index"];
   readonly partition: string;
   /** Bound of the sort key. */
   readonly from?: string;
   readonly to?: string;
 }
 
-type Entry = Readonly<Record<string, unknown>>;
-
 /**
  * What the price of a symbol may meet: positions with stops first, then the orders that wait up to it. A buy opens at
  * the ask and a sell at the bid, and each waits for that price from above or from below.
  */
 export async function* waitingFor(tenant: string, quote: Quote): AsyncGenerator<Waiting> {
-  for await (const entry of entriesOf({ index: "client", partition: positions.withStops(tenant, quote.symbol) })) {
+  for await (const entry of entriesOf({
+    index: indexes.client,
+    partition: positions.withStops(tenant, quote.symbol),
+  })) {
     const facets = entry[facetsAttribute] as Parameters<typeof exitReason>[0];
     if (exitReason(facets, quote) !== undefined) yield waiting("stops", entry);
   }
@@ -42,7 +41,7 @@ export async function* waitingFor(tenant: string, quote: Quote): AsyncGenerator<
   }
 }
 
-function waiting(kind: Waiting["kind"], entry: Entry): Waiting {
+function waiting(kind: Waiting["kind"], entry: StoredAttributes): Waiting {
   return { kind, account_id: String(entry["account_id"]), id: String(entry["id"]) };
 }
 
@@ -51,24 +50,9 @@ function reached(tenant: string, quote: Quote, side: "buy" | "sell", direction: 
   const at = orders.waitingAt(openPrice(quote, side));
   const partition = orders.waiting(tenant, quote.symbol, side, direction);
   // Behind the price stands the identifier after a bar, and a tilde comes after both.
-  return { index: "state", partition, ...(direction === "dn" ? { from: at } : { to: `${at}~` }) };
+  return { index: indexes.state, partition, ...(direction === "dn" ? { from: at } : { to: `${at}~` }) };
 }
 
-async function* entriesOf({ index, partition, from, to }: Part): AsyncGenerator<Entry> {
-  const { name, partition: pk, sort: sk } = indexes[index];
-  const bound = from !== undefined ? ` AND ${sk} >= :bound` : to !== undefined ? ` AND ${sk} <= :bound` : "";
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        IndexName: name,
-        KeyConditionExpression: `${pk} = :partition${bound}`,
-        ExpressionAttributeValues: { ":partition": partition, ...(bound !== "" && { ":bound": from ?? to }) },
-        ExclusiveStartKey: start,
-      }),
-    );
-    yield* answer.Items ?? [];
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
+async function* entriesOf({ partition, ...query }: Part): AsyncGenerator<StoredAttributes> {
+  for await (const { items } of pagesOf(partition, query)) yield* items;
 }

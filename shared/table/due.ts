@@ -1,10 +1,8 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { type DueKind, duePartition, type Key } from "./entities.ts";
-import { table } from "./table.ts";
+import { keyIn, type PartitionPosition, readPage } from "./partition.ts";
 import { indexes } from "./table-shape.ts";
 
 /** What a sweep came to: how many it dealt with, and how many it could not. */
@@ -38,7 +36,7 @@ type DueKey = Key & { readonly due: string };
 interface Shard {
   readonly partition: string;
   /** Where to go on after the pages read so far. */
-  readonly from: Record<string, unknown> | undefined;
+  readonly from: PartitionPosition | undefined;
 }
 
 /**
@@ -68,24 +66,10 @@ export async function* overdue(kind: DueKind, goOn: () => boolean): AsyncGenerat
 }
 
 async function pageOf(shard: Shard, now: string): Promise<{ keys: readonly DueKey[]; next: Shard | undefined }> {
-  const { name, partition, sort } = indexes.due;
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      IndexName: name,
-      KeyConditionExpression: `${partition} = :shard AND ${sort} <= :now`,
-      ExpressionAttributeValues: { ":shard": shard.partition, ":now": now },
-      ExclusiveStartKey: shard.from,
-      Limit: limits.events.due_page,
-    }),
-  );
-  const keys = (answer.Items ?? []).map((item) => ({
-    pk: String(item["pk"]),
-    sk: String(item["sk"]),
-    due: String(item[sort]),
-  }));
-  const from = answer.LastEvaluatedKey;
-  return { keys, next: from === undefined ? undefined : { ...shard, from } };
+  const query = { index: indexes.due, to: now, page_size: limits.events.due_page };
+  const { items, next } = await readPage(shard.partition, query, shard.from);
+  const keys = items.map((item) => ({ ...keyIn(item), due: String(item[indexes.due.sort]) }));
+  return { keys, next: next && { ...shard, from: next } };
 }
 
 /** Whether the item itself is due: the index may be behind, and another sweep may have dealt with it by now. */

@@ -1,13 +1,11 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
-import { env } from "../runtime/env.ts";
 import type { Cursor } from "./cursor.ts";
 import { events, type Key } from "./entities.ts";
-import { projection } from "./partition.ts";
+import { keyIn, type PartitionQuery, readPage } from "./partition.ts";
 import { lastSequence } from "./sequences.ts";
 import { readKeys } from "./store.ts";
-import { readItem, table } from "./table.ts";
-import { facetsAttribute, type IndexName, indexes, type SlimAttribute } from "./table-shape.ts";
+import { readItem } from "./table.ts";
+import { facetsAttribute, type IndexName, indexes, keyAttributes, type SlimAttribute } from "./table-shape.ts";
 
 /** What a page is cut from: one order over sort keys, bounds, and what of it is wanted. */
 export interface PageRequest {
@@ -62,9 +60,7 @@ export type ListIndex = Exclude<IndexName, "due">;
 
 /** One partition of an index, or of the table itself. */
 interface Source {
-  readonly index?: string;
-  readonly pk: string;
-  readonly sk: string;
+  readonly index?: (typeof indexes)[ListIndex];
   readonly partition: string;
   /** What is read of an entry beside its keys; all of it without this. */
   readonly attributes?: readonly SlimAttribute[] | undefined;
@@ -98,12 +94,12 @@ export function pageOfEntries(
   request: PageRequest,
   attributes: readonly SlimAttribute[],
 ): Promise<Page<Entry>> {
-  return walk(indexSources(index, partitions, request.keep === undefined ? attributes : undefined), request, false);
+  return walk(indexSources(index, partitions, request.keep === undefined ? attributes : undefined), request);
 }
 
 /** A page of a partition of the table itself, strongly consistent. */
 export async function pageOfPartition<T>(partition: string, request: PageRequest): Promise<Page<T>> {
-  const page = await walk([{ pk: "pk", sk: "sk", partition }], request, true);
+  const page = await walk([{ partition }], request);
   return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
 }
 
@@ -124,11 +120,9 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   const far = near + (down ? -1 : 1);
   const inside = far >= partitionOf(start) && far <= partitionOf(last);
   const sources = (inside ? [near, far] : [near]).map((number) => ({
-    pk: "pk",
-    sk: "sk",
     partition: events.partition(tenant, number * events.per_partition),
   }));
-  const page = await walk(sources, { ...request, floor: events.sortOf(start) }, true);
+  const page = await walk(sources, { ...request, floor: events.sortOf(start) });
   const items = page.items.map(({ item }) => readItem<T>(item));
   const way = cursor?.direction ?? "next";
   const beyond = far + (down ? -1 : 1);
@@ -144,9 +138,10 @@ function indexSources(
   partitions: readonly string[],
   attributes: Source["attributes"],
 ): readonly Source[] {
-  const { name, partition: pk, sort: sk } = indexes[index];
-  return partitions.map((partition) => ({ index: name, pk, sk, partition, attributes }));
+  return partitions.map((partition) => ({ index: indexes[index], partition, attributes }));
 }
+
+type SortBounds = Pick<PartitionQuery, "from" | "to">;
 
 /** How far one source has been read: to its end, or up to and including the last sort key. */
 interface Progress {
@@ -159,7 +154,7 @@ interface Progress {
  * Reads the sources side by side, in rounds, until the page is full, all have ended or the rounds are spent. An entry
  * is shown only when every source has been read past its place, so the merged order is total and nothing is skipped.
  */
-async function walk(sources: readonly Source[], request: PageRequest, consistent: boolean): Promise<Page<Entry>> {
+async function walk(sources: readonly Source[], request: PageRequest): Promise<Page<Entry>> {
   const { cursor, limit, keep } = request;
   const down = request.descending === (cursor?.direction !== "prev");
   const before = (a: string, b: string) => (down ? a > b : a < b);
@@ -170,7 +165,7 @@ async function walk(sources: readonly Source[], request: PageRequest, consistent
     const lagging = states.filter(({ ended, last }) => !ended && (last === undefined || last === frontier));
     // One entry more than the page tells whether there is another; the two ends of the bounds may be dropped.
     const size = keep === undefined ? limit + 3 : limits.page.entries_per_read;
-    read.push(...(await Promise.all(lagging.map((state) => advance(state, request, down, size, consistent)))).flat());
+    read.push(...(await Promise.all(lagging.map((state) => advance(state, request, down, size)))).flat());
     const open = states.flatMap(({ ended, last }) => (ended || last === undefined ? [] : [last]));
     frontier = open.toSorted((a, b) => (before(a, b) ? -1 : 1))[0];
     if (frontier === undefined || shownOf(read, frontier, before, keep).length > limit) break;
@@ -210,14 +205,8 @@ function cut(shown: readonly Entry[], frontier: string | undefined, { limit, cur
   return backward ? { ...page, next: returning, prev: onward } : { ...page, next: onward, prev: returning };
 }
 
-async function advance(
-  state: Progress,
-  request: PageRequest,
-  down: boolean,
-  size: number,
-  consistent: boolean,
-): Promise<Entry[]> {
-  const { source } = state;
+async function advance(state: Progress, request: PageRequest, down: boolean, size: number): Promise<Entry[]> {
+  const { index, partition, attributes } = state.source;
   const start = state.last ?? request.cursor?.position;
   const inclusive = state.last === undefined && (request.cursor?.inclusive ?? false);
   const bounds = boundsOf(request, down, start);
@@ -225,48 +214,36 @@ async function advance(
     state.ended = true;
     return [];
   }
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      ...(source.index === undefined ? { ConsistentRead: consistent } : { IndexName: source.index }),
-      KeyConditionExpression: `${source.pk} = :partition${bounds.condition(source.sk)}`,
-      ExpressionAttributeValues: { ":partition": source.partition, ...bounds.values },
-      ScanIndexForward: !down,
-      Limit: size,
-      // It costs the same units, but what is not sent need not be parsed, which is a part of every first list.
-      ...(source.attributes && projection(["pk", "sk", source.sk, ...source.attributes])),
-    }),
-  );
-  const found = (answer.Items ?? []).map((item) => ({
-    key: { pk: String(item["pk"]), sk: String(item["sk"]) },
-    sort: String(item[source.sk]),
+  const sk = (index ?? keyAttributes).sort;
+  const { items, next } = await readPage(partition, {
+    index,
+    ...bounds,
+    descending: down,
+    page_size: size,
+    // It costs the same units, but what is not sent need not be parsed, which is a part of every first list.
+    attributes: attributes && ["pk", "sk", sk, ...attributes],
+  });
+  const found = items.map((item) => ({
+    key: keyIn(item),
+    sort: String(item[sk]),
     item: { ...item, ...(item[facetsAttribute] as Record<string, unknown> | undefined) },
   }));
-  state.ended = answer.LastEvaluatedKey === undefined;
+  state.ended = next === undefined;
   state.last = found.at(-1)?.sort ?? state.last;
   const wanted = found.filter(({ sort }) => inclusive || sort !== start);
   return wanted.filter(({ sort }) => request.ceiling === undefined || sort < request.ceiling);
 }
 
 /**
- * The key condition between the bounds of the list and the place to go on from. DynamoDB takes one condition on the
- * sort key, so both ends are inclusive there, and what is exclusive is dropped after the read. Undefined when nothing
- * can lie between.
+ * The sort keys between the bounds of the list and the place to go on from. DynamoDB takes one condition on the sort
+ * key, so both ends are inclusive there, and what is exclusive is dropped after the read. Undefined when nothing can
+ * lie between.
  */
-function boundsOf(request: PageRequest, down: boolean, start: string | undefined) {
-  const lows = [request.floor, down ? undefined : start].filter((each) => each !== undefined);
-  const highs = [request.ceiling, down ? start : undefined].filter((each) => each !== undefined);
-  const low = lows.toSorted().at(-1);
-  const high = highs.toSorted()[0];
-  if (low !== undefined && high !== undefined && low > high) return undefined;
-  const values = { ...(low === undefined ? {} : { ":low": low }), ...(high === undefined ? {} : { ":high": high }) };
-  const condition = (sk: string) =>
-    low !== undefined && high !== undefined
-      ? ` AND ${sk} BETWEEN :low AND :high`
-      : low !== undefined
-        ? ` AND ${sk} >= :low`
-        : high !== undefined
-          ? ` AND ${sk} <= :high`
-          : "";
-  return { values, condition };
+function boundsOf(request: PageRequest, down: boolean, start: string | undefined): SortBounds | undefined {
+  const from = [request.floor, down ? undefined : start]
+    .filter((each) => each !== undefined)
+    .toSorted()
+    .at(-1);
+  const to = [request.ceiling, down ? start : undefined].filter((each) => each !== undefined).toSorted()[0];
+  return from !== undefined && to !== undefined && from > to ? undefined : { from, to };
 }

@@ -1,53 +1,118 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { env } from "../runtime/env.ts";
+import type { Key } from "./entities.ts";
 import { table } from "./table.ts";
+import { type IndexName, type indexes, keyAttributes } from "./table-shape.ts";
 
-/** Which items of a partition are read, and how. */
-interface PartitionOptions {
-  /** What their sort keys begin with; all of them without it. */
+/** An item as it is stored, or what an index carries of it. */
+export type StoredAttributes = Readonly<Record<string, unknown>>;
+
+/** An index whose partitions are read, by its names: `indexes.state`. */
+type Index = (typeof indexes)[IndexName];
+
+/** What is read of a partition, and how. */
+export interface PartitionQuery {
+  /** Index whose partition it is; the table's own without it. */
+  readonly index?: Index | undefined;
+  /** What sort keys begin with; not together with a bound, since DynamoDB takes one condition. */
   readonly prefix?: string;
-  /** The sort key that they come after; not together with a prefix, since DynamoDB takes one condition. */
-  readonly after?: string;
-  /** Strongly consistent unless told otherwise. */
+  /** Lowest sort key, inclusive. */
+  readonly from?: string | undefined;
+  /** Highest sort key, inclusive. */
+  readonly to?: string | undefined;
+  /** Reads of the table itself are strongly consistent unless told otherwise; those of an index cannot be. */
   readonly consistent?: boolean;
-  /** The attributes that are read; all of them without it. */
-  readonly attributes?: readonly string[];
+  /** Attributes that are read; all of them without it. */
+  readonly attributes?: readonly string[] | undefined;
+  readonly descending?: boolean;
+  /** Items that one call reads at the most. */
+  readonly page_size?: number | undefined;
 }
 
-/** What asks for these attributes alone, by names that are no words of DynamoDB's own. */
-export function projection(attributes: readonly string[]) {
-  return {
-    ProjectionExpression: attributes.map((name) => `#${name}`).join(", "),
-    ExpressionAttributeNames: Object.fromEntries(attributes.map((name) => [`#${name}`, name])),
-  };
+/** The place in a partition where a read goes on. */
+export type PartitionPosition = Record<string, unknown>;
+
+/** What one call reads of a partition. */
+export interface PartitionPage {
+  readonly items: readonly StoredAttributes[];
+  /** Where the next call goes on; undefined when nothing is left. */
+  readonly next: PartitionPosition | undefined;
 }
 
-/** All items of a partition of the main table in the order of their sort keys, as they are stored. */
+/**
+ * Reads one page of a partition in the order of its sort keys, from a position on: one call. Members of it that are
+ * undefined are not sent.
+ */
+export async function readPage(
+  partition: string,
+  { index, prefix, from, to, consistent = true, attributes, descending, page_size }: PartitionQuery,
+  start?: PartitionPosition,
+): Promise<PartitionPage> {
+  const { partition: pk, sort: sk } = index ?? keyAttributes;
+  const low = from === undefined ? "" : to === undefined ? ` AND ${sk} >= :low` : ` AND ${sk} BETWEEN :low AND :high`;
+  const bound = low === "" && to !== undefined ? ` AND ${sk} <= :high` : low;
+  const answer = await table.send(
+    new QueryCommand({
+      TableName: env.tableName,
+      IndexName: index?.name,
+      ConsistentRead: index ? undefined : consistent,
+      KeyConditionExpression: `${pk} = :pk${prefix === undefined ? bound : ` AND begins_with(${sk}, :low)`}`,
+      ExpressionAttributeValues: { ":pk": partition, ":low": prefix ?? from, ":high": to },
+      ExclusiveStartKey: start,
+      ScanIndexForward: !descending,
+      Limit: page_size,
+      // Placeholders, since some names are reserved words.
+      ProjectionExpression: attributes?.map((name) => `#${name}`).join(),
+      ExpressionAttributeNames: attributes && Object.fromEntries(attributes.map((name) => [`#${name}`, name])),
+    }),
+  );
+  return { items: answer.Items ?? [], next: answer.LastEvaluatedKey };
+}
+
+/** The pages of a partition, one call each, to its end. */
+export async function* pagesOf(partition: string, query: PartitionQuery): AsyncGenerator<PartitionPage> {
+  let page: PartitionPage | undefined;
+  do {
+    page = await readPage(partition, query, page?.next);
+    yield page;
+  } while (page.next !== undefined);
+}
+
+/**
+ * All items of a partition in the order of their sort keys, as they are stored; with `max_items` the first ones, and no
+ * call asks for more than are missing.
+ */
 export async function readPartition(
   partition: string,
-  { prefix, after, consistent = true, attributes }: PartitionOptions = {},
-): Promise<Record<string, unknown>[]> {
-  const begin = prefix === undefined ? "" : " AND begins_with(sk, :prefix)";
-  const bound = after === undefined ? begin : " AND sk > :after";
-  const found: Record<string, unknown>[] = [];
-  let start: Record<string, unknown> | undefined;
+  query: PartitionQuery & { readonly max_items?: number } = {},
+): Promise<StoredAttributes[]> {
+  const found: StoredAttributes[] = [];
+  let page: PartitionPage | undefined;
+  let left = query.max_items;
   do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        ConsistentRead: consistent,
-        KeyConditionExpression: `pk = :partition${bound}`,
-        ExpressionAttributeValues: {
-          ":partition": partition,
-          ...(prefix !== undefined && { ":prefix": prefix }),
-          ...(after !== undefined && { ":after": after }),
-        },
-        ExclusiveStartKey: start,
-        ...(attributes && projection(attributes)),
-      }),
-    );
-    found.push(...(answer.Items ?? []));
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
+    page = await readPage(partition, { ...query, page_size: left }, page?.next);
+    found.push(...page.items);
+    left &&= left - page.items.length;
+  } while (page.next && left !== 0);
   return found;
+}
+
+/** How many entries a partition of an index has, counted up to `most`; none of them is sent. */
+export async function countEntries(index: Index, partition: string, most: number): Promise<number> {
+  const answer = await table.send(
+    new QueryCommand({
+      TableName: env.tableName,
+      IndexName: index.name,
+      KeyConditionExpression: `${index.partition} = :partition`,
+      ExpressionAttributeValues: { ":partition": partition },
+      Select: "COUNT",
+      Limit: most,
+    }),
+  );
+  return answer.Count ?? 0;
+}
+
+/** The primary key of an item, or of an entry of an index. */
+export function keyIn(item: StoredAttributes): Key {
+  return { pk: String(item["pk"]), sk: String(item["sk"]) };
 }

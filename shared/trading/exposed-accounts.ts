@@ -1,18 +1,14 @@
-import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { pricePoints } from "../domain/trading/quote.ts";
 import { limits } from "../limits.ts";
-import { env } from "../runtime/env.ts";
 import { type Direction, exposures, type StoredQuote } from "../table/entities.ts";
-import { table } from "../table/table.ts";
+import { type PartitionPosition, readPage } from "../table/partition.ts";
 import { symbolsOf } from "./market.ts";
 
+/** The triggers that a price meets: from this sort key on, or up to it. */
+type Met = { readonly from: string } | { readonly to: string };
+
 /** The part of one partition of the exposure index that a price meets, and where to go on in it. */
-interface Passed {
-  readonly partition: string;
-  readonly condition: ">=" | "<";
-  readonly edge: bigint;
-  readonly from: Record<string, unknown> | undefined;
-}
+type Passed = Met & { readonly partition: string; readonly start?: PartitionPosition };
 
 /**
  * The accounts whose trigger a quote meets, in pages, each partition read side by side and strongly consistent. What is
@@ -25,28 +21,23 @@ export async function* exposedTo({
   bid,
   ask,
 }: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask">): AsyncGenerator<readonly string[]> {
+  // Behind the points stands the account after a bar, so no sort key is those of the next point alone.
   yield* accountsIn([
-    ...shardsOf(tenant_id, symbol, "dn", { condition: ">=", edge: pricePoints(bid) }),
-    ...shardsOf(tenant_id, symbol, "up", { condition: "<", edge: pricePoints(ask) + 1n }),
+    ...shardsOf(tenant_id, symbol, "dn", { from: exposures.sortOf(String(pricePoints(bid))) }),
+    ...shardsOf(tenant_id, symbol, "up", { to: exposures.sortOf(String(pricePoints(ask) + 1n)) }),
   ]);
 }
 
 /** The accounts of a tenant that wait for any price at all, since one that they depend on was old or cut off. */
 export async function* waitingAccounts(tenant: string): AsyncGenerator<readonly string[]> {
-  const met = { condition: ">=", edge: limits.trading.highest_points } as const;
+  const met = { from: exposures.sortOf(String(limits.trading.highest_points)) };
   for (const { symbol } of await symbolsOf(tenant)) yield* accountsIn(shardsOf(tenant, symbol, "dn", met));
 }
 
-function shardsOf(
-  tenant: string,
-  symbol: string,
-  direction: Direction,
-  met: Pick<Passed, "condition" | "edge">,
-): Passed[] {
+function shardsOf(tenant: string, symbol: string, direction: Direction, met: Met): Passed[] {
   return Array.from({ length: limits.trading.exposure_shards }, (_, shard) => ({
     partition: exposures.partition(tenant, symbol, direction, shard),
     ...met,
-    from: undefined,
   }));
 }
 
@@ -60,18 +51,8 @@ async function* accountsIn(parts: readonly Passed[]): AsyncGenerator<readonly st
   }
 }
 
-async function pageOf(part: Passed) {
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      ConsistentRead: true,
-      KeyConditionExpression: `pk = :partition AND sk ${part.condition} :edge`,
-      ExpressionAttributeValues: { ":partition": part.partition, ":edge": exposures.sortOf(String(part.edge)) },
-      ProjectionExpression: "account_id",
-      ExclusiveStartKey: part.from,
-    }),
-  );
-  const from = answer.LastEvaluatedKey;
-  const accountIds = (answer.Items ?? []).map((item) => String(item["account_id"]));
-  return { accountIds, next: from === undefined ? undefined : { ...part, from } };
+async function pageOf({ partition, start, ...range }: Passed) {
+  const { items, next } = await readPage(partition, { ...range, attributes: ["account_id"] }, start);
+  const accountIds = items.map((item) => String(item["account_id"]));
+  return { accountIds, next: next && { partition, ...range, start: next } };
 }

@@ -91,7 +91,7 @@ async function sinceDebit(
 /** The entries of an account from one number to that of its balance, read again until none of them is missing. */
 async function ledgerFrom({ tenant_id, account_id, seq }: Balance, from: number): Promise<readonly Ledger[]> {
   for (let attempt = 1; attempt <= limits.commit.decision_tries; attempt += 1) {
-    const items = await readPartition(ledgers.partition(tenant_id, account_id), { after: ledgers.sortOf(from - 1) });
+    const items = await readPartition(ledgers.partition(tenant_id, account_id), { from: ledgers.sortOf(from) });
     const entries = items.map((item) => readItem<Ledger>(item)).filter(({ balance_version: at }) => at <= seq);
     if (entries.length === seq - from + 1) return entries;
     await pause(backoffMs(attempt));

@@ -1,4 +1,4 @@
-import { QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Account } from "../domain/account.ts";
 import { unchanged } from "../domain/decision.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
@@ -11,6 +11,7 @@ import { inParallel } from "../runtime/parallel.ts";
 import { systemContext } from "../table/context.ts";
 import { overdue, type Swept } from "../table/due.ts";
 import { accounts, orders } from "../table/entities.ts";
+import { keyIn, pagesOf } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
 import { table } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
@@ -76,23 +77,10 @@ async function cancelOf(account: Account, time: SweepTime): Promise<Swept> {
 
 /** The pending orders of an account as its index shows them, in pages. */
 async function* pendingOf({ tenant_id, id }: Account): AsyncGenerator<readonly Order[]> {
-  const { name, partition } = indexes.owner;
-  let start: Record<string, unknown> | undefined;
-  do {
-    const answer = await table.send(
-      new QueryCommand({
-        TableName: env.tableName,
-        IndexName: name,
-        KeyConditionExpression: `${partition} = :partition`,
-        ExpressionAttributeValues: { ":partition": orders.ofAccount(tenant_id, id, "pending") },
-        ExclusiveStartKey: start,
-        Limit: limits.events.due_page,
-      }),
-    );
-    const keys = (answer.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) }));
-    yield ((await readKeys(keys)) as (Order | undefined)[]).filter((order) => order !== undefined);
-    start = answer.LastEvaluatedKey;
-  } while (start !== undefined);
+  const query = { index: indexes.owner, page_size: limits.events.due_page };
+  for await (const { items } of pagesOf(orders.ofAccount(tenant_id, id, "pending"), query)) {
+    yield ((await readKeys(items.map(keyIn))) as (Order | undefined)[]).filter((order) => order !== undefined);
+  }
 }
 
 /** Ends an order by a decision that is made from a new read; undefined of the decision: there is nothing to end. */

@@ -1,4 +1,4 @@
-import { DeleteCommand, QueryCommand, TransactWriteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { DeleteCommand, TransactWriteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { cancelled, type Delivery, isOpen, isWanted, messageOf, type Wake, wakeUp } from "../domain/delivery.ts";
 import { restsOn, restUntil } from "../domain/delivery-lane.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
@@ -12,6 +12,7 @@ import { inParallel } from "../runtime/parallel.ts";
 import { type DeliveryQueue, type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
 import { isDue, overdue, type Swept } from "../table/due.ts";
 import { deliveries, webhookHealths, webhooks } from "../table/entities.ts";
+import { keyIn, type PartitionPage, pagesOf } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
 import { table } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
@@ -90,22 +91,20 @@ export async function wakeResting(
   const { max_delay_seconds } = limits.queues;
   let whole = true;
   let woken = 0;
+  const secondsAt = (place: number) => Math.floor(place / limits.webhooks.woken_per_second);
+  const spent = () => !goOn() || secondsAt(woken + limits.events.due_page) > max_delay_seconds;
   for (const partition of deliveries.ofEndpoint(tenant, endpointId, ["pending", "retrying"])) {
-    let start: Record<string, unknown> | undefined;
-    do {
+    if (spent()) return { whole: false, seconds: secondsAt(woken) };
+    for await (const page of pagesOf(partition, openPages)) {
       const first = woken;
-      const delayOf = (place: number) => Math.floor((first + place) / limits.webhooks.woken_per_second);
-      if (!goOn() || delayOf(limits.events.due_page) > max_delay_seconds) return { whole: false, seconds: delayOf(0) };
-      const page = await openDeliveries(partition, start);
-      const found = (await readKeys(page.keys)) as (Delivery | undefined)[];
-      const resting = found.filter((item) => item?.resting === true) as Delivery[];
-      const { failed } = await wakeAll(resting, delayOf);
+      const resting = (await deliveriesOn(page)).filter((item) => item.resting === true);
+      const { failed } = await wakeAll(resting, (place) => secondsAt(first + place));
       woken += resting.length;
       whole &&= failed === 0;
-      start = page.next;
-    } while (start !== undefined);
+      if (page.next !== undefined && spent()) return { whole: false, seconds: secondsAt(woken) };
+    }
   }
-  return { whole, seconds: Math.floor(woken / limits.webhooks.woken_per_second) };
+  return { whole, seconds: secondsAt(woken) };
 }
 
 /** Moves the wake of a delivery on, and returns the message to send if this sweep was the one that did so. */
@@ -180,37 +179,27 @@ async function cancelOf(endpoint: WebhookEndpoint, goOn: () => boolean): Promise
   let left = false;
   const partitions = deliveries.ofEndpoint(endpoint.tenant_id, endpoint.id, ["pending", "retrying"]);
   for (const partition of partitions) {
-    let start: Record<string, unknown> | undefined;
-    do {
-      const page = await openDeliveries(partition, start);
-      const found = (await readKeys(page.keys)) as (Delivery | undefined)[];
-      const unwanted = found.filter((item) => item !== undefined && isOpen(item) && !isWanted(item, endpoint));
-      await inParallel(limits.webhooks.parallel_writes, unwanted as Delivery[], async (delivery) => {
+    for await (const page of pagesOf(partition, openPages)) {
+      const unwanted = (await deliveriesOn(page)).filter((item) => isOpen(item) && !isWanted(item, endpoint));
+      await inParallel(limits.webhooks.parallel_writes, unwanted, async (delivery) => {
         if (await cancel(delivery)) count += 1;
         else left = true;
       });
-      start = page.next;
-    } while (start !== undefined && goOn());
-    left ||= start !== undefined;
+      if (page.next === undefined || goOn()) continue;
+      left = true;
+      break;
+    }
   }
   await settle(endpoint, left);
   return count;
 }
 
-async function openDeliveries(partition: string, start: Record<string, unknown> | undefined) {
-  const { name, partition: pk } = indexes.state;
-  const answer = await table.send(
-    new QueryCommand({
-      TableName: env.tableName,
-      IndexName: name,
-      KeyConditionExpression: `${pk} = :partition`,
-      ExpressionAttributeValues: { ":partition": partition },
-      ExclusiveStartKey: start,
-      Limit: limits.events.due_page,
-    }),
-  );
-  const keys = (answer.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) }));
-  return { keys, next: answer.LastEvaluatedKey };
+/** How the deliveries of an endpoint in one status are read. */
+const openPages = { index: indexes.state, page_size: limits.events.due_page };
+
+async function deliveriesOn({ items }: PartitionPage): Promise<readonly Delivery[]> {
+  const found = (await readKeys(items.map(keyIn))) as (Delivery | undefined)[];
+  return found.filter((item) => item !== undefined);
 }
 
 /** Cancels a delivery unless a worker has it; that one records its attempt first. */

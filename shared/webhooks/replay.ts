@@ -1,4 +1,4 @@
-import { DeleteCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { DeleteCommand } from "@aws-sdk/lib-dynamodb";
 import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
 import type { Replay, WebhookEndpoint } from "../domain/webhook.ts";
 import { addressees, putDelivery, sendOrLeave } from "../events/fan-out.ts";
@@ -10,6 +10,7 @@ import { inParallel } from "../runtime/parallel.ts";
 import type { OutgoingDelivery } from "../runtime/queues.ts";
 import { overdue, type Swept } from "../table/due.ts";
 import { deliveries, deliveryId, events, type PublishedEvent, replays } from "../table/entities.ts";
+import { readPartition } from "../table/partition.ts";
 import { lastSequence } from "../table/sequences.ts";
 import { readKeys } from "../table/store.ts";
 import { readItem, table } from "../table/table.ts";
@@ -46,31 +47,17 @@ export async function eventsToReplay(
   };
 }
 
+const glanced = ["sequence", "type", "account_id", "created_at"] as const satisfies readonly (keyof Glance)[];
+
 async function glances(tenant: string, after: number, last: number): Promise<readonly Glance[]> {
   const found: Glance[] = [];
   const partitionOf = (sequence: number) => Math.floor(sequence / events.per_partition);
   for (let number = partitionOf(after + 1); number <= partitionOf(last); number += 1) {
-    let start: Record<string, unknown> | undefined;
-    do {
-      const answer = await table.send(
-        new QueryCommand({
-          TableName: env.tableName,
-          ConsistentRead: true,
-          KeyConditionExpression: "pk = :partition AND sk > :after",
-          ExpressionAttributeValues: {
-            ":partition": events.partition(tenant, number * events.per_partition),
-            ":after": events.sortOf(after),
-          },
-          ProjectionExpression: "#s, #t, #a, #c",
-          ExpressionAttributeNames: { "#s": "sequence", "#t": "type", "#a": "account_id", "#c": "created_at" },
-          ExclusiveStartKey: start,
-          Limit: limits.webhooks.replay_max_events - found.length,
-        }),
-      );
-      found.push(...(answer.Items ?? []).map((item) => readItem<Glance>(item)));
-      if (found.length >= limits.webhooks.replay_max_events) return found;
-      start = answer.LastEvaluatedKey;
-    } while (start !== undefined);
+    const max_items = limits.webhooks.replay_max_events - found.length;
+    if (max_items === 0) break;
+    const query = { from: events.sortOf(after + 1), attributes: glanced, max_items };
+    const items = await readPartition(events.partition(tenant, number * events.per_partition), query);
+    found.push(...items.map((item) => readItem<Glance>(item)));
   }
   return found;
 }
