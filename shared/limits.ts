@@ -135,6 +135,8 @@ export const limits = {
     keys_per_read: 100,
     /** Tries after `TransactionConflict`, each after a new read. */
     conflict_tries: 10,
+    /** Tries of one update of a delivery or of an endpoint's health that meets transactions. */
+    update_tries: 5,
     /** Full jitter between these two, doubling. */
     conflict_delay_min_ms: 50,
     conflict_delay_max_ms: 800,
@@ -232,8 +234,6 @@ export const limits = {
     lease_ms: 20_000,
     /** The last dead claim of one attempt counts as its failure. */
     max_claims: 3,
-    /** Tries of one update of a delivery or of an endpoint's health that meets transactions. */
-    conflict_tries: 5,
     /** An endpoint that only failed for so long, so often and over such a span is switched off. */
     auto_disable_after_seconds: 5 * 24 * 3600,
     auto_disable_min_failures: 10,

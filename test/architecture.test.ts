@@ -6,6 +6,7 @@ import {
   crowdedFolders,
   docstrings,
   eventSourceFunctions,
+  expressionsInTable,
   functionLength,
   handlerLength,
   importDirection,
@@ -19,7 +20,6 @@ import {
   rules,
   type SourceFile,
   strangersAtRoot,
-  tableAccess,
   unmatchedFunctions,
 } from "./support/architecture-rules.ts";
 import { sourceText } from "./support/source-text.ts";
@@ -106,11 +106,17 @@ const planted: Record<string, Planted> = {
     'import type { B } from "../schema/b.ts";\n',
     'import { randomUUID } from "node:crypto";\n',
   ],
-  "a command of DynamoDB outside the data layer": [
-    tableAccess,
-    "shared/http/a.ts",
+  "a command of DynamoDB outside the table layer": [
+    expressionsInTable,
+    "shared/trading/a.ts",
     'import { PutCommand } from "@aws-sdk/lib-dynamodb";\n',
-    '// "@aws-sdk/lib-dynamodb"\nimport { put } from "../table/b.ts";\n',
+    '// "@aws-sdk/lib-dynamodb"\nimport { putItem } from "../table/items.ts";\n',
+  ],
+  "an expression of DynamoDB in a feature": [
+    expressionsInTable,
+    "shared/webhooks/a.ts",
+    'const change = { ConditionExpression: "wake_at = :before" };\n',
+    "// A ConditionExpression.\nconst change = { when: isStill({ wake_at }) };\n",
   ],
   "a bound beside its use": [
     boundsInOnePlace,

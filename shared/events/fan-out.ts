@@ -1,24 +1,22 @@
-import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Account } from "../domain/account.ts";
 import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
 import { atRest } from "../domain/delivery-lane.ts";
 import { subscribes, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { chance } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
 import { eventTypes } from "../schema/event-types.ts";
-import { overdue, type Swept } from "../table/due.ts";
+import { overdue, rescheduled, type Swept } from "../table/due.ts";
 import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent } from "../table/entities.ts";
+import { isStored } from "../table/expression.ts";
+import { changeItem, putOnce } from "../table/items.ts";
 import type { WaitingEvent } from "../table/outbox.ts";
 import { keyIn, readPartition } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
-import { readRawItem, table } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
-import { itemOf } from "../table/write.ts";
 import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
@@ -91,21 +89,7 @@ function isUnbegun({ status, attempt, claims, resting }: Delivery): boolean {
 
 /** Puts a delivery unless it is there; returns what is there then. */
 export async function putDelivery(draft: Delivery): Promise<Delivery> {
-  try {
-    await table.send(
-      new PutCommand({
-        TableName: env.tableName,
-        Item: itemOf(deliveries, draft),
-        ConditionExpression: "attribute_not_exists(pk)",
-        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      }),
-    );
-    return draft;
-  } catch (error) {
-    const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
-    if (name !== "ConditionalCheckFailedException" || item === undefined) throw error;
-    return readRawItem<Delivery>(item);
-  }
+  return (await putOnce(deliveries, draft)) ?? draft;
 }
 
 /** Sends first messages. A queue that does not take them stops nobody: the sweep finds the deliveries by their time. */
@@ -129,15 +113,11 @@ export function wake(delivery: Delivery): Promise<void> {
 
 /** The deliveries of an event exist: the sweep need not look at it any more. */
 async function putToRest(event: PublishedEvent): Promise<void> {
-  const { partition, sort } = indexes.due;
-  await table.send(
-    new UpdateCommand({
-      TableName: env.tableName,
-      Key: events.keyOf(event),
-      UpdateExpression: `REMOVE wake_at, ${partition}, ${sort}`,
-      ConditionExpression: "attribute_exists(pk)",
-    }),
+  const rested = await changeItem(
+    events.keyOf(event),
+    rescheduled(events, event, { remove: ["wake_at"], when: [isStored] }),
   );
+  if (!rested) throw new Error("A published event is gone.");
 }
 
 /**

@@ -1,8 +1,6 @@
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { WebhookEndpoint } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import { absolute, linked } from "../runtime/links.ts";
 import { countMetric, log } from "../runtime/log.ts";
@@ -17,11 +15,11 @@ import {
   type PublishedEvent,
   sequences,
 } from "../table/entities.ts";
+import { type Condition, isNew, isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
 import { lastSequence } from "../table/sequences.ts";
-import { backoffMs, readKeys } from "../table/store.ts";
-import { table } from "../table/table.ts";
-import { putNew, type TransactItem } from "../table/write.ts";
+import { backoffMs, readKeys, transactOnce } from "../table/store.ts";
+import { changeMember, deleteMember, putNew, type TransactItem } from "../table/write.ts";
 import { endpointsOf, healthsOf } from "./endpoint-reads.ts";
 import { addressees, addressesOf, fanOut, fanOutAgain } from "./fan-out.ts";
 
@@ -114,43 +112,26 @@ async function tryPublish(
   last: number,
   published: readonly PublishedEvent[],
 ): Promise<"published" | "again" | ReadonlySet<number>> {
-  const items: TransactItem[] = [
+  const outcome = await transactOnce([
     advance(tenant, last, last + published.length),
-    ...batch.map((item) => ({
-      Delete: { TableName: env.tableName, Key: outboxes.keyOf(item), ConditionExpression: "attribute_exists(pk)" },
-    })),
+    ...batch.map((item) => deleteMember(outboxes.keyOf(item), [isStored])),
     ...published.map((event) => putNew(events, event)),
-    ...batch.flatMap(partKeys).map((Key) => ({ Delete: { TableName: env.tableName, Key } })),
-  ];
-  try {
-    await table.send(new TransactWriteCommand({ TransactItems: items }));
-    return "published";
-  } catch (error) {
-    const { name, CancellationReasons: reasons } = error as {
-      name?: string;
-      CancellationReasons?: { Code?: string }[];
-    };
-    if (name !== "TransactionCanceledException" || reasons === undefined) throw error;
-    const gone = batch.flatMap((_, index) => (reasons[index + 1]?.Code === "ConditionalCheckFailed" ? [index] : []));
-    if (gone.length > 0) return new Set(gone);
-    const known = reasons.every(({ Code }) => Code === undefined || retried.has(Code) || isThrottle(Code));
-    if (known) return "again";
-    throw error;
-  }
+    ...batch.flatMap(partKeys).map((key) => deleteMember(key)),
+  ]);
+  if (outcome.ok) return "published";
+  const { codes } = outcome;
+  const gone = batch.flatMap((_, index) => (codes[index + 1] === "ConditionalCheckFailed" ? [index] : []));
+  if (gone.length > 0) return new Set(gone);
+  if (codes.every((code) => retried.has(code) || isThrottle(code))) return "again";
+  throw outcome.error;
 }
 
 const retried = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
 
 function advance(tenant: string, from: number, to: number): TransactItem {
-  return {
-    Update: {
-      TableName: env.tableName,
-      Key: sequences.key(tenant),
-      UpdateExpression: "SET n = :to, et = :et",
-      ConditionExpression: from === 0 ? "attribute_not_exists(pk) OR n = :from" : "n = :from",
-      ExpressionAttributeValues: { ":from": from, ":to": to, ":et": sequences.et },
-    },
-  };
+  const isLast: Condition = { attribute: "n", is: "equal", value: from };
+  const set = { n: to, et: sequences.et };
+  return changeMember(sequences.key(tenant), { set, when: [from === 0 ? { any: [isNew, isLast] } : isLast] });
 }
 
 function publishedEvent(

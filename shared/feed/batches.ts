@@ -1,4 +1,3 @@
-import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { refuse } from "../domain/decision.ts";
 import { type ItemReading, nextExpected, type ReadItem } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
@@ -8,15 +7,13 @@ import type { Order } from "../domain/trading/order.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { isUnavailable, Unavailable } from "../runtime/unavailable.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
 import { feedSources, type Key, orders, pulses, trades, uniques } from "../table/entities.ts";
+import { changeVersion, putItem } from "../table/items.ts";
 import { loadItems, readKeys } from "../table/store.ts";
-import { table } from "../table/table.ts";
-import { itemOf, updateItem } from "../table/write.ts";
 import { tradingRef } from "../trading/items.ts";
 import { deferred, type FeedRun, type PlacedItem, settleItem } from "./items.ts";
 
@@ -183,13 +180,7 @@ export async function advanceSource(source: FeedSource, results: readonly FeedRe
   for (let attempt = 0; attempt < limits.commit.decision_tries; attempt += 1) {
     if (BigInt(next_seq) <= BigInt(before.next_seq)) return before;
     const after = { ...before, next_seq, updated_at: nowIso(), version: before.version + 1 };
-    const { Update: update } = updateItem(feedSources, before, after);
-    try {
-      await table.send(new UpdateCommand(update as never));
-      return after;
-    } catch (error) {
-      if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
-    }
+    if (await changeVersion(feedSources, before, after)) return after;
     const { known } = await loadItems(source.tenant_id, { known: tradingRef.feedSource(source.id) });
     if (known === undefined) throw new Error(`The source ${source.id} is gone.`);
     before = known;
@@ -199,6 +190,5 @@ export async function advanceSource(source: FeedSource, results: readonly FeedRe
 
 /** Notes that a source is alive. Late for a moment or written twice it does no harm. */
 export async function beat({ tenant_id, name, authoritative }: FeedSource): Promise<void> {
-  const pulse = { tenant_id, name, authoritative, heartbeat_at: nowIso() };
-  await table.send(new PutCommand({ TableName: env.volatileTableName, Item: itemOf(pulses, pulse) }));
+  await putItem(pulses, { tenant_id, name, authoritative, heartbeat_at: nowIso() });
 }

@@ -1,7 +1,6 @@
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { Application } from "../domain/application.ts";
 import { applications } from "../table/entities.ts";
-import { table } from "../table/table.ts";
+import { transactOnce } from "../table/store.ts";
 import { updateItem } from "../table/write.ts";
 
 /**
@@ -9,11 +8,5 @@ import { updateItem } from "../table/write.ts";
  * sees. Returns false when the application has changed since `before` was read.
  */
 export async function writeSettled(before: Application, after: Application): Promise<boolean> {
-  try {
-    await table.send(new TransactWriteCommand({ TransactItems: [updateItem(applications, before, after)] }));
-    return true;
-  } catch (error) {
-    if ((error as Error).name !== "TransactionCanceledException") throw error;
-    return false;
-  }
+  return (await transactOnce([updateItem(applications, before, after)])).ok;
 }

@@ -1,13 +1,12 @@
-import { DeleteCommand } from "@aws-sdk/lib-dynamodb";
 import { nothingRemoved, type Removed, type Reset } from "../domain/sandbox/reset.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { RemovedKind } from "../schema/reset.ts";
 import type { Key } from "../table/entities.ts";
+import { isStill } from "../table/expression.ts";
+import { deleteItem, deleteStored } from "../table/items.ts";
 import { pagesOf, type StoredAttributes } from "../table/partition.ts";
-import { table } from "../table/table.ts";
 import type { indexes } from "../table/table-shape.ts";
 
 /** Thrown by a walk that has no time left: what it did not come to the next one finds. */
@@ -51,31 +50,15 @@ export class Walk {
   }
 
   /** Removes items; one that is gone already is not counted. */
-  async remove(kind: RemovedKind, keys: readonly Key[], tableName = env.tableName): Promise<void> {
-    await inParallel(limits.sandbox.reset_parallel, keys, async ({ pk, sk }) => {
-      const answer = await table.send(
-        new DeleteCommand({ TableName: tableName, Key: { pk, sk }, ReturnValues: "ALL_OLD" }),
-      );
-      if (answer.Attributes !== undefined) this.counts[kind] += 1;
+  async remove(kind: RemovedKind, keys: readonly Key[]): Promise<void> {
+    await inParallel(limits.sandbox.reset_parallel, keys, async (key) => {
+      if (await deleteStored(key)) this.counts[kind] += 1;
     });
   }
 
   /** Removes an item that still is as it was read; false when it is another by now. */
   async removeIf(key: Key, attribute: string, value: unknown): Promise<boolean> {
-    try {
-      await table.send(
-        new DeleteCommand({
-          TableName: env.tableName,
-          Key: { pk: key.pk, sk: key.sk },
-          ConditionExpression: "#attribute = :value",
-          ExpressionAttributeNames: { "#attribute": attribute },
-          ExpressionAttributeValues: { ":value": value },
-        }),
-      );
-    } catch (error) {
-      if ((error as Error).name === "ConditionalCheckFailedException") return false;
-      throw error;
-    }
+    if (!(await deleteItem(key, isStill({ [attribute]: value })))) return false;
     this.counts.other_items += 1;
     return true;
   }

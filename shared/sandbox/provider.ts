@@ -1,18 +1,16 @@
-import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { unchanged } from "../domain/decision.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
 import { playProvider } from "../domain/sandbox/triggers.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
-import { overdue, type Swept } from "../table/due.ts";
+import { overdue, rescheduled, type Swept } from "../table/due.ts";
 import { transactions } from "../table/entities.ts";
+import { isStill } from "../table/expression.ts";
+import { changeItem } from "../table/items.ts";
 import { readKeys } from "../table/store.ts";
-import { table } from "../table/table.ts";
-import { indexes } from "../table/table-shape.ts";
 import { commitDecision } from "../trading/commit.ts";
 import { decideTransaction } from "../trading/margin.ts";
 
@@ -44,25 +42,8 @@ async function putOff(tenant: string, id: string): Promise<void> {
   const [found] = (await readKeys([transactions.key(tenant, id)])) as (Transaction | undefined)[];
   if (found === undefined || !isDue(found)) return;
   const provider_at = new Date(nowMs() + delayMs(limits.sandbox.provider_retry_seconds)).toISOString();
-  const { due_sk } = transactions.indexesOf({ ...found, provider_at });
-  try {
-    await table.send(
-      new UpdateCommand({
-        TableName: env.tableName,
-        Key: transactions.keyOf(found),
-        UpdateExpression: `SET provider_at = :at, ${indexes.due.sort} = :sk`,
-        ConditionExpression: "version = :version AND provider_at = :before",
-        ExpressionAttributeValues: {
-          ":at": provider_at,
-          ":sk": due_sk,
-          ":version": found.version,
-          ":before": found.provider_at,
-        },
-      }),
-    );
-  } catch (error) {
-    if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
-  }
+  const when = isStill({ version: found.version, provider_at: found.provider_at });
+  await changeItem(transactions.keyOf(found), rescheduled(transactions, found, { set: { provider_at }, when }));
 }
 
 /** Lets the provider act on every transaction that is due to it. Returns how many it saw, and how many it could not. */

@@ -1,4 +1,3 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { Contra } from "../domain/account.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
@@ -8,7 +7,6 @@ import type { TradingSymbol } from "../domain/trading/symbol.ts";
 import type { StoredRisk } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { timePart } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
@@ -39,11 +37,12 @@ import {
   uniques,
   unjoinedLegs,
 } from "../table/entities.ts";
+import { putItem } from "../table/items.ts";
 import { keyIn } from "../table/partition.ts";
 import { readKeys, transact } from "../table/store.ts";
-import { readItem, table } from "../table/table.ts";
+import { readItem } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
-import { itemOf, updateItem } from "../table/write.ts";
+import { updateItem } from "../table/write.ts";
 import { OutOfTime, Walk } from "./erase.ts";
 
 const { reset_parallel: parallel, reset_settles_seconds: settleSeconds } = limits.sandbox;
@@ -169,7 +168,7 @@ async function removeSources(walk: Walk): Promise<void> {
       for await (const rejects of walk.pages(feedRejects.partition(tenant, source.id))) {
         await walk.remove("other_items", rejects.map(keyIn));
       }
-      await walk.remove("other_items", [pulses.key(tenant, source.name)], env.volatileTableName);
+      await walk.remove("other_items", [pulses.key(tenant, source.name)]);
       await walk.remove("feed_sources", [feedSources.keyOf(source)]);
     }
   }
@@ -253,7 +252,6 @@ async function restoreMarket(walk: Walk): Promise<void> {
   await walk.remove(
     "other_items",
     foreign.map(({ symbol }) => quotes.key(tenant, symbol)),
-    env.volatileTableName,
   );
   await walk.remove("other_items", foreign.map(symbols.keyOf));
   const prices = new Map(seedQuotes(now).map((quote) => [quote.symbol, { ...quote, tenant_id: tenant }]));
@@ -262,13 +260,9 @@ async function restoreMarket(walk: Walk): Promise<void> {
   );
   await inParallel(parallel, due, async (symbol) => {
     const quote = prices.get(symbol.symbol);
-    if (quote !== undefined) await put(env.volatileTableName, itemOf(quotes, quote));
-    await put(env.tableName, itemOf(symbols, symbol));
+    if (quote !== undefined) await putItem(quotes, quote);
+    await putItem(symbols, symbol);
   });
-}
-
-async function put(TableName: string, Item: Record<string, unknown>): Promise<void> {
-  await table.send(new PutCommand({ TableName, Item }));
 }
 
 async function walkThrough(walk: Walk): Promise<void> {

@@ -1,18 +1,16 @@
-import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { heldQuote } from "../domain/sandbox/prices.ts";
 import { draftWalk, nextStep, type PriceWalk } from "../domain/sandbox/walk.ts";
 import type { Quote } from "../domain/trading/quote.ts";
 import { isMarketOpen, type TradingSymbol } from "../domain/trading/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { isDue, overdue, type Swept } from "../table/due.ts";
 import { type Key, priceWalks } from "../table/entities.ts";
+import { deleteItem, putItem } from "../table/items.ts";
 import { readKeys, transact } from "../table/store.ts";
-import { table } from "../table/table.ts";
-import { itemOf, updateItem } from "../table/write.ts";
+import { updateItem } from "../table/write.ts";
 import { readQuoted } from "../trading/market.ts";
 import { replaceQuote } from "../trading/quotes.ts";
 
@@ -29,14 +27,14 @@ export async function endWalks(tenant: string, symbols: readonly string[]): Prom
   const found = (await readKeys(symbols.map((symbol) => priceWalks.key(tenant, symbol)))) as (PriceWalk | undefined)[];
   const walking = found.filter((walk) => walk !== undefined);
   await inParallel(limits.sandbox.parallel, walking, async (walk) => {
-    await table.send(new DeleteCommand({ TableName: env.tableName, Key: priceWalks.keyOf(walk) }));
+    await deleteItem(priceWalks.keyOf(walk));
   });
 }
 
 /** Lets the price of a symbol walk from this quote on. */
 export async function beginWalk(symbol: TradingSymbol, quote: Quote, seed: string): Promise<void> {
   const walk = draftWalk(symbol, quote, seed, { now: nowIso(), wake_at: nextWake() });
-  await table.send(new PutCommand({ TableName: env.tableName, Item: itemOf(priceWalks, walk) }));
+  await putItem(priceWalks, walk);
 }
 
 /** Takes the next step of every walk that is due, as long as `goOn` says so. */

@@ -1,7 +1,8 @@
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
-import { type DueKind, duePartition, type Key } from "./entities.ts";
+import { type DueKind, duePartition, type Entity, type Key } from "./entities.ts";
+import type { ItemChange } from "./expression.ts";
 import { keyIn, type PartitionPosition, readPage } from "./partition.ts";
 import { indexes } from "./table-shape.ts";
 
@@ -82,4 +83,18 @@ export async function overdueKeys(kind: DueKind): Promise<readonly Key[]> {
   const found: Key[] = [];
   for await (const keys of overdue(kind, () => true)) found.push(...keys);
   return found;
+}
+
+/**
+ * A change of an item together with its place in the due index: where what the change makes of the item is due, or out
+ * of the index when that is not.
+ */
+export function rescheduled<T extends object>(entity: Entity<T>, item: T, change: ItemChange): ItemChange {
+  const { set, remove = [] } = change;
+  const after = Object.fromEntries(Object.entries({ ...item, ...set }).filter(([name]) => !remove.includes(name)));
+  const { due_pk, due_sk } = entity.indexesOf?.(after as T) ?? {};
+  const { partition, sort } = indexes.due;
+  return due_pk === undefined
+    ? { ...change, remove: [...remove, partition, sort] }
+    : { ...change, set: { ...set, [partition]: due_pk, [sort]: due_sk } };
 }

@@ -358,6 +358,26 @@ export async function transact(items: readonly TransactItem[]): Promise<void> {
   }
 }
 
+/** What came of a transaction; when it was cancelled, the code of each member, `None` where nothing was wrong. */
+export type Transacted =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly codes: readonly string[]; readonly error: unknown };
+
+/**
+ * Sends one transaction once.
+ * @throws Error what DynamoDB says, unless it cancelled the transaction
+ */
+export async function transactOnce(items: readonly TransactItem[]): Promise<Transacted> {
+  try {
+    await table.send(new TransactWriteCommand({ TransactItems: [...items] }));
+    return { ok: true };
+  } catch (error) {
+    const codes = reasonsOf(error).map(({ Code = "None" }) => Code);
+    if (codes.length === 0) throw error;
+    return { ok: false, codes, error };
+  }
+}
+
 async function settleRefusal<R>(command: Command<R>, refusal: Refusal): Promise<Attempt> {
   const { reply, stored } = command.showRefusal(refusal);
   return stored ? settleUnchanged(command, reply) : { kind: "fresh", reply };

@@ -1,11 +1,9 @@
-import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { Breach } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { breaches } from "../table/entities.ts";
-import { table } from "../table/table.ts";
-import { itemOf } from "../table/write.ts";
+import { isStill } from "../table/expression.ts";
+import { deleteItem, putItem } from "../table/items.ts";
 
 /** Until when each symbol need not be noted again, by tenant and symbol. */
 const noted = new Map<string, number>();
@@ -19,8 +17,7 @@ export async function noteBreach(tenant: string, symbol: string): Promise<void> 
   const now = nowMs();
   if (now < (noted.get(name) ?? 0)) return;
   const wake_at = wakeAfter(now);
-  const item = itemOf(breaches, { tenant_id: tenant, symbol, wake_at, looks: 0 });
-  await table.send(new PutCommand({ TableName: env.tableName, Item: item }));
+  await putItem(breaches, { tenant_id: tenant, symbol, wake_at, looks: 0 });
   noted.delete(name);
   if (noted.size >= limits.trading.max_symbols) noted.delete([...noted.keys()][0] ?? "");
   noted.set(name, now + delayMs(limits.margin.noted_again_seconds));
@@ -34,16 +31,5 @@ export function wakeAfter(ms: number, looks = 0): string {
 
 /** Forgets a symbol that no account is left beyond, unless it was noted again meanwhile. */
 export async function endBreach(breach: Breach): Promise<void> {
-  try {
-    await table.send(
-      new DeleteCommand({
-        TableName: env.tableName,
-        Key: breaches.keyOf(breach),
-        ConditionExpression: "wake_at = :wake",
-        ExpressionAttributeValues: { ":wake": breach.wake_at },
-      }),
-    );
-  } catch (error) {
-    if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
-  }
+  await deleteItem(breaches.keyOf(breach), isStill({ wake_at: breach.wake_at }));
 }

@@ -1,16 +1,14 @@
-import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Quote } from "../domain/trading/quote.ts";
 import type { Breach, StoredRisk } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { isDue, overdue, type Swept } from "../table/due.ts";
+import { isDue, overdue, rescheduled, type Swept } from "../table/due.ts";
 import { breaches, type Entity, risks } from "../table/entities.ts";
+import { isStill } from "../table/expression.ts";
+import { changeItem } from "../table/items.ts";
 import { loadItems, readKeys } from "../table/store.ts";
-import { table } from "../table/table.ts";
-import { indexes } from "../table/table-shape.ts";
 import { endBreach, wakeAfter } from "./breaches.ts";
 import { exposedTo } from "./exposed-accounts.ts";
 import { tradingRef } from "./items.ts";
@@ -98,30 +96,9 @@ interface Due {
  * Moves the wake of an item on; false when somebody else did, or is just deciding on it. That is no change of version:
  * a decision under way stays as it is.
  */
-async function putOff<T extends Due>(entity: Entity<T>, item: T): Promise<boolean> {
+function putOff<T extends Due>(entity: Entity<T>, item: T): Promise<boolean> {
   const looks = item.looks === undefined ? undefined : item.looks + 1;
-  const wake_at = wakeAfter(nowMs(), looks);
-  const counted = looks === undefined ? "" : ", looks = :looks";
-  const { due_sk: place } = entity.indexesOf?.({ ...item, wake_at }) ?? {};
-  try {
-    await table.send(
-      new UpdateCommand({
-        TableName: env.tableName,
-        Key: entity.keyOf(item),
-        UpdateExpression: `SET wake_at = :wake, ${indexes.due.sort} = :place${counted}`,
-        ConditionExpression: "wake_at = :before",
-        ExpressionAttributeValues: {
-          ":wake": wake_at,
-          ":place": place,
-          ":before": item.wake_at,
-          ...(looks !== undefined && { ":looks": looks }),
-        },
-      }),
-    );
-    return true;
-  } catch (error) {
-    const { name } = error as Error;
-    if (name === "ConditionalCheckFailedException" || name === "TransactionConflictException") return false;
-    throw error;
-  }
+  const set = { wake_at: wakeAfter(nowMs(), looks), ...(looks !== undefined && { looks }) };
+  const when = isStill({ wake_at: item.wake_at });
+  return changeItem(entity.keyOf(item), rescheduled(entity, item, { set, when }), "refused");
 }

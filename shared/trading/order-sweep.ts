@@ -1,19 +1,18 @@
-import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Account } from "../domain/account.ts";
 import { unchanged } from "../domain/decision.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
 import { expireOrder, type Order, voidOrder } from "../domain/trading/order.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { systemContext } from "../table/context.ts";
-import { overdue, type Swept } from "../table/due.ts";
+import { overdue, rescheduled, type Swept } from "../table/due.ts";
 import { accounts, orders } from "../table/entities.ts";
+import { isStill } from "../table/expression.ts";
+import { changeItem } from "../table/items.ts";
 import { keyIn, pagesOf } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
-import { table } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
 import { commitDecision, prepared } from "./commit.ts";
 import { tradingRef } from "./items.ts";
@@ -110,19 +109,6 @@ async function endOrder(
 async function settle(account: Account): Promise<void> {
   const { orders_void_at: at = "" } = account;
   if (Date.parse(at) + delayMs(limits.margin.orders_settled_seconds) > nowMs()) return;
-  const { partition, sort } = indexes.due;
-  try {
-    await table.send(
-      new UpdateCommand({
-        TableName: env.tableName,
-        Key: accounts.keyOf(account),
-        UpdateExpression: `REMOVE orders_void_at, ${partition}, ${sort}`,
-        ConditionExpression: "orders_void_at = :at",
-        ExpressionAttributeValues: { ":at": at },
-      }),
-    );
-  } catch (error) {
-    const { name } = error as Error;
-    if (name !== "ConditionalCheckFailedException" && name !== "TransactionConflictException") throw error;
-  }
+  const change = { remove: ["orders_void_at"], when: isStill({ orders_void_at: at }) };
+  await changeItem(accounts.keyOf(account), rescheduled(accounts, account, change), "refused");
 }

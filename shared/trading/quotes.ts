@@ -1,15 +1,13 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { epochFault, type FeedSource } from "../domain/feed/source.ts";
 import type { Market, Quote } from "../domain/trading/quote.ts";
 import { acceptTick } from "../domain/trading/tick.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { FeedQuoteReceiptBody, FeedQuotesBody } from "../schema/feed.ts";
 import { quotes } from "../table/entities.ts";
-import { table } from "../table/table.ts";
-import { itemOf } from "../table/write.ts";
+import { type Condition, isNew, isStill } from "../table/expression.ts";
+import { putItem } from "../table/items.ts";
 import { readQuoted } from "./market.ts";
 
 type Result = FeedQuoteReceiptBody["results"][number];
@@ -78,25 +76,13 @@ function decided(market: Market, { source, epoch }: Sender, symbol: string, pric
 }
 
 /** Writes a quote in the place of the one that was read; false when the item was written since. */
-export async function replaceQuote(tenant: string, before: Quote | undefined, quote: Quote): Promise<boolean> {
-  const condition =
-    before === undefined
-      ? { ConditionExpression: "attribute_not_exists(pk)" }
-      : {
-          ConditionExpression: `received_at = :received AND ${
-            before.version === undefined ? "attribute_not_exists(version)" : "version = :version"
-          }`,
-          ExpressionAttributeValues: {
-            ":received": before.received_at,
-            ...(before.version !== undefined && { ":version": before.version }),
-          },
-        };
-  const item = itemOf(quotes, { ...quote, version: (before?.version ?? 0) + 1, tenant_id: tenant });
-  try {
-    await table.send(new PutCommand({ TableName: env.volatileTableName, Item: item, ...condition }));
-    return true;
-  } catch (error) {
-    if ((error as Error).name === "ConditionalCheckFailedException") return false;
-    throw error;
-  }
+export function replaceQuote(tenant: string, before: Quote | undefined, quote: Quote): Promise<boolean> {
+  const item = { ...quote, version: (before?.version ?? 0) + 1, tenant_id: tenant };
+  return putItem(quotes, item, before === undefined ? [isNew] : isSame(before));
+}
+
+/** The stored quote is still this one; the first of a seeded symbol has no version. */
+function isSame({ received_at, version }: Quote): Condition[] {
+  if (version !== undefined) return isStill({ received_at, version });
+  return [...isStill({ received_at }), { attribute: "version", is: "absent" }];
 }

@@ -11,19 +11,14 @@ import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } fro
 import {
   type DeliveryState,
   entryOf,
-  giveSlot,
   letRest,
   loadDeliveries,
   moveDelivery,
-  noteProbe,
-  noteResting,
   postpone,
   putAttempt,
   putCrash,
-  type Slot,
-  takeSlot,
-  type Verdict,
 } from "./deliveries.ts";
+import { giveSlot, noteProbe, noteResting, type Slot, takeSlot, type Verdict } from "./endpoint-health.ts";
 import { nextAttempt, retryAfterSeconds } from "./ladder.ts";
 import type { Poster, PostResult } from "./post.ts";
 import { openWebhookSecret } from "./secrets.ts";
@@ -171,7 +166,7 @@ async function isElsewhere(turn: Turn, delivery: Delivery, health: WebhookHealth
       await put(turn, delivery, place);
       return true;
     }
-    current = noted.health;
+    current = noted.item;
   }
   await giveBack(turn, delivery);
   return true;

@@ -1,26 +1,22 @@
-import { DeleteCommand, TransactWriteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { cancelled, type Delivery, isOpen, isWanted, messageOf, type Wake, wakeUp } from "../domain/delivery.ts";
 import { restsOn, restUntil } from "../domain/delivery-lane.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { healthsOf } from "../events/endpoint-reads.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { chance } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type DeliveryQueue, type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
-import { isDue, overdue, type Swept } from "../table/due.ts";
+import { isDue, overdue, rescheduled, type Swept } from "../table/due.ts";
 import { deliveries, webhookHealths, webhooks } from "../table/entities.ts";
+import { isStill } from "../table/expression.ts";
+import { changeItem, deleteItem } from "../table/items.ts";
 import { keyIn, type PartitionPage, pagesOf } from "../table/partition.ts";
-import { readKeys } from "../table/store.ts";
-import { table } from "../table/table.ts";
+import { readKeys, transactOnce } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { updateItem } from "../table/write.ts";
-import { letRest, putCrash } from "./deliveries.ts";
-
-const { partition: duePk, sort: dueSk } = indexes.due;
-const toRest = `SET wake_at = :wake REMOVE resting, ${duePk}, ${dueSk}`;
+import { letRest, putCrash, putOff } from "./deliveries.ts";
 
 /**
  * Wakes the deliveries that are due: those whose time comes within the horizon, and those whose message or worker was
@@ -57,7 +53,7 @@ async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0
     const health = healths.get(endpoint_id);
     if (overdue && restsOn(health, probed.has(endpoint_id))) return restOn(delivery, health);
     if (overdue) probed.add(endpoint_id);
-    const message = await putOff(delivery, overdue ? heldBack(wake, delayOf(place)) : wake);
+    const message = await wakeOne(delivery, overdue ? heldBack(wake, delayOf(place)) : wake);
     if (message !== undefined) messages.push(message);
   }).catch((error: unknown) => {
     failed += 1;
@@ -108,32 +104,12 @@ export async function wakeResting(
 }
 
 /** Moves the wake of a delivery on, and returns the message to send if this sweep was the one that did so. */
-async function putOff(
+async function wakeOne(
   delivery: Delivery,
   wake: Wake,
 ): Promise<{ queue: DeliveryQueue; message: OutgoingDelivery } | undefined> {
-  const wakeAt = wake.do === "rest" ? null : wake.wake_at;
-  const { due_pk, due_sk } = deliveries.indexesOf({ ...delivery, wake_at: wakeAt });
-  const rest = wakeAt === null;
-  try {
-    await table.send(
-      new UpdateCommand({
-        TableName: env.tableName,
-        Key: deliveries.keyOf(delivery),
-        UpdateExpression: rest ? toRest : `SET wake_at = :wake, ${duePk} = :pk, ${dueSk} = :sk REMOVE resting`,
-        ConditionExpression: "wake_at = :before AND attempt = :attempt",
-        ExpressionAttributeValues: {
-          ":wake": wakeAt,
-          ":before": delivery.wake_at,
-          ":attempt": delivery.attempt,
-          ...(rest ? {} : { ":pk": due_pk, ":sk": due_sk }),
-        },
-      }),
-    );
-  } catch (error) {
-    if ((error as Error).name === "ConditionalCheckFailedException") return undefined;
-    throw error;
-  }
+  const wake_at = wake.do === "rest" ? null : wake.wake_at;
+  if (!(await putOff(delivery, { set: { wake_at }, remove: ["resting"] }))) return undefined;
   if (wake.do !== "send") return undefined;
   return { queue: wake.queue, message: { ...messageOf(delivery), delay_seconds: wake.delay_seconds } };
 }
@@ -210,43 +186,18 @@ async function cancel(delivery: Delivery): Promise<boolean> {
     // Its worker died and may have posted: a call that was made is on record, however the delivery ends.
     await putCrash(delivery);
   }
-  try {
-    const change = updateItem(deliveries, delivery, cancelled(delivery, now));
-    await table.send(new TransactWriteCommand({ TransactItems: [change] }));
-    return true;
-  } catch (error) {
-    if ((error as Error).name !== "TransactionCanceledException") throw error;
-    return false;
-  }
+  return (await transactOnce([updateItem(deliveries, delivery, cancelled(delivery, now))])).ok;
 }
 
 /** Ends the endpoint's wake, or looks again in a while; one that was changed meanwhile stays due as it is. */
 async function settle(endpoint: WebhookEndpoint, left: boolean): Promise<void> {
-  const condition = {
-    TableName: env.tableName,
-    Key: webhooks.keyOf(endpoint),
-    ConditionExpression: "version = :version AND wake_at = :before",
-  };
-  const values = { ":version": endpoint.version, ":before": endpoint.wake_at };
-  const later = new Date(nowMs() + delayMs(limits.webhooks.lost_after_seconds)).toISOString();
-  const { due_sk } = webhooks.indexesOf({ ...endpoint, wake_at: later });
-  try {
-    if (!left && endpoint.status === "deleted") {
-      const { tenant_id, id } = endpoint;
-      await table.send(new DeleteCommand({ TableName: env.tableName, Key: webhookHealths.key(tenant_id, id) }));
-      await table.send(new DeleteCommand({ ...condition, ExpressionAttributeValues: values }));
-      return;
-    }
-    await table.send(
-      new UpdateCommand({
-        ...condition,
-        UpdateExpression: left
-          ? `SET wake_at = :wake, ${dueSk} = :sk`
-          : `SET wake_at = :wake REMOVE ${duePk}, ${dueSk}`,
-        ExpressionAttributeValues: { ...values, ":wake": left ? later : null, ...(left ? { ":sk": due_sk } : {}) },
-      }),
-    );
-  } catch (error) {
-    if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
+  const key = webhooks.keyOf(endpoint);
+  const when = isStill({ version: endpoint.version, wake_at: endpoint.wake_at });
+  if (!left && endpoint.status === "deleted") {
+    await deleteItem(webhookHealths.key(endpoint.tenant_id, endpoint.id));
+    await deleteItem(key, when);
+    return;
   }
+  const wake_at = left ? new Date(nowMs() + delayMs(limits.webhooks.lost_after_seconds)).toISOString() : null;
+  await changeItem(key, rescheduled(webhooks, endpoint, { set: { wake_at }, when }));
 }

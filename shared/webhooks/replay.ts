@@ -1,19 +1,18 @@
-import { DeleteCommand } from "@aws-sdk/lib-dynamodb";
 import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
 import type { Replay, WebhookEndpoint } from "../domain/webhook.ts";
 import { addressees, putDelivery, sendOrLeave } from "../events/fan-out.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
-import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { OutgoingDelivery } from "../runtime/queues.ts";
 import { overdue, type Swept } from "../table/due.ts";
 import { deliveries, deliveryId, events, type PublishedEvent, replays } from "../table/entities.ts";
+import { deleteItem } from "../table/items.ts";
 import { readPartition } from "../table/partition.ts";
 import { lastSequence } from "../table/sequences.ts";
 import { readKeys } from "../table/store.ts";
-import { readItem, table } from "../table/table.ts";
+import { readItem } from "../table/table.ts";
 
 /** What of an event is looked at before it is sent again. */
 type Glance = Pick<PublishedEvent, "sequence" | "type" | "account_id" | "created_at">;
@@ -104,7 +103,7 @@ export async function runReplay(replay: Replay, goOn: () => boolean): Promise<bo
     });
     await sendOrLeave(messages);
   }
-  await table.send(new DeleteCommand({ TableName: env.tableName, Key: replays.keyOf(replay) }));
+  await deleteItem(replays.keyOf(replay));
   return true;
 }
 

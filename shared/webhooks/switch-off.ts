@@ -2,14 +2,13 @@ import { inForce, type SwitchOff, type WebhookEndpoint, type WebhookHealth } fro
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
-import { isDue, overdue, type Swept } from "../table/due.ts";
+import { isDue, overdue, rescheduled, type Swept } from "../table/due.ts";
 import { webhookHealths, webhooks } from "../table/entities.ts";
+import { type ItemChange, isStill } from "../table/expression.ts";
+import { changeVersion } from "../table/items.ts";
 import { readKeys } from "../table/store.ts";
-import { indexes } from "../table/table-shape.ts";
-import { type HealthChange, moveOn, updateHealth } from "./deliveries.ts";
 import { wakeResting } from "./delivery-sweep.ts";
-
-const { partition: duePk, sort: dueSk } = indexes.due;
+import { updateHealth } from "./endpoint-health.ts";
 
 /**
  * Notes beside an endpoint that it is to be off, which counts from then on (see {@link inForce}), and lets the sweep
@@ -38,21 +37,9 @@ async function readBoth(tenant: string, id: string): Promise<Both> {
 }
 
 /** A note is compared as a whole: of two that come at once one is written, and none of another moment is taken away. */
-function noting(health: WebhookHealth, off: SwitchOff | null): HealthChange {
-  const wakeAt = off?.at ?? null;
-  const { due_pk, due_sk } = webhookHealths.indexesOf({ ...health, wake_at: wakeAt });
-  const due = off === null ? ` REMOVE ${duePk}, ${dueSk}` : `, ${duePk} = :pk, ${dueSk} = :sk`;
-  return {
-    update: `SET #off = :off, wake_at = :wake${due}`,
-    conditions: ["#off = :before"],
-    names: { "#off": "off" },
-    values: {
-      ":off": off,
-      ":wake": wakeAt,
-      ":before": health.off,
-      ...(off === null ? {} : { ":pk": due_pk, ":sk": due_sk }),
-    },
-  };
+function noting(health: WebhookHealth, off: SwitchOff | null): ItemChange {
+  const set = { off, wake_at: off?.at ?? null };
+  return rescheduled(webhookHealths, health, { set, when: isStill({ off: health.off }) });
 }
 
 /**
@@ -86,19 +73,13 @@ async function reopen(health: WebhookHealth, goOn: () => boolean): Promise<void>
   const { tenant_id, endpoint_id, reopened_at } = health;
   const { whole, seconds } = await wakeResting(tenant_id, endpoint_id, goOn);
   const later = new Date(nowMs() + delayMs(seconds)).toISOString();
-  const { due_sk } = webhookHealths.indexesOf({ ...health, wake_at: later });
-  await updateHealth(health, {
-    update: whole
-      ? `SET reopened_at = :none, wake_at = :none REMOVE ${duePk}, ${dueSk}`
-      : `SET wake_at = :wake, ${dueSk} = :sk`,
-    conditions: ["reopened_at = :before", "#off = :none"],
-    names: { "#off": "off" },
-    values: { ":none": null, ":before": reopened_at, ...(whole ? {} : { ":wake": later, ":sk": due_sk }) },
-  });
+  const set = whole ? { reopened_at: null, wake_at: null } : { wake_at: later };
+  const when = isStill({ reopened_at, off: null });
+  await updateHealth(health, rescheduled(webhookHealths, health, { set, when }));
 }
 
 async function writeOff(stored: WebhookEndpoint, standing: WebhookEndpoint): Promise<boolean> {
-  return stored === standing || (await moveOn(webhooks, stored, standing));
+  return stored === standing || (await changeVersion(webhooks, stored, standing, "again"));
 }
 
 /** Writes the endpoint first: until it is off by itself, the note must count. */

@@ -287,7 +287,7 @@ describe("an attempt beside transactions on the same items", () => {
       return failure("TransactionConflictException");
     };
     expect((await deliver([messageOf(delivery)])).batchItemFailures).toHaveLength(1);
-    expect(tries).toBeGreaterThanOrEqual(bounds.conflict_tries);
+    expect(tries).toBeGreaterThanOrEqual(limits.commit.update_tries);
     expect(receiver.received).toHaveLength(0);
   });
 });

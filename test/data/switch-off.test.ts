@@ -290,7 +290,7 @@ describe("a note that a closed endpoint accepted something", () => {
     const [id] = await resting(own, 1);
     await reopened(own);
     api.watched.interfere = ({ operation, input }) =>
-      operation === "UpdateItem" && JSON.stringify(input).includes("REMOVE resting")
+      operation === "UpdateItem" && JSON.stringify(input).includes("REMOVE #resting")
         ? failure("ProvisionedThroughputExceededException")
         : undefined;
     await sweep();
@@ -308,7 +308,7 @@ describe("a note that a closed endpoint accepted something", () => {
     await reopened(own);
     let woken = 0;
     api.watched.interfere = ({ operation, input }) => {
-      if (operation === "UpdateItem" && JSON.stringify(input).includes("REMOVE resting")) woken += 1;
+      if (operation === "UpdateItem" && JSON.stringify(input).includes("REMOVE #resting")) woken += 1;
       return undefined;
     };
     const begun = Date.now();

@@ -179,7 +179,7 @@ describe("requests of an application that is who it says it is", () => {
     pass(1);
     await service.grant(application);
     expect((await seen())[0]).toBe(new Date().toISOString());
-    const writes = api.watched.takeCalls().filter(({ input }) => JSON.stringify(input).includes("last_used_at = :now"));
+    const writes = api.watched.takeCalls().filter(({ input }) => JSON.stringify(input).includes("#last_used_at = :v0"));
     expect(writes.length).toBeLessThanOrEqual(6);
   });
 });

@@ -193,16 +193,20 @@ const impure: readonly (readonly [RegExp, string])[] = [
   [/\bconsole\s*\./, "console"],
 ];
 
-const featureRooms = ["table", "events", "oauth", "webhooks", "trading", "feed", "sandbox"];
-const rooms = featureRooms.map((name) => `shared/${name}/`);
+const dynamoDbPackage = /["']@aws-sdk\/(?:client-dynamodb|lib-dynamodb|util-dynamodb)["']/g;
+const dynamoDbTerms =
+  /\b(?:(?:Key|Condition|Update|Projection|Filter)Expression|TableName|attribute_(?:not_)?exists|begins_with)\b/g;
 
-/** The pipeline, the rules and the handlers send no commands to DynamoDB: the table layer and the features do. */
-export const tableAccess: Rule = ({ path, text }) => {
-  if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || rooms.some((room) => path.startsWith(room))) return [];
-  const found = sourceText(text).withoutComments.match(
-    /["']@aws-sdk\/(?:client-dynamodb|lib-dynamodb|util-dynamodb)["']/g,
-  );
-  return (found ?? []).map((name) => `imports ${name.slice(1, -1)} outside the table layer and the features`);
+/** The table layer alone knows the commands, expressions and tables of DynamoDB. */
+export const expressionsInTable: Rule = ({ path, text }) => {
+  if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || path.startsWith("shared/table/")) return [];
+  const { withoutComments } = sourceText(text);
+  const packages = withoutComments.match(dynamoDbPackage) ?? [];
+  const terms = new Set(withoutComments.match(dynamoDbTerms));
+  return [
+    ...packages.map((name) => `imports ${name.slice(1, -1)} outside shared/table/`),
+    ...[...terms].map((term) => `says ${term} outside shared/table/`),
+  ];
 };
 
 /** Files whose numbers are the sizes of a format or the terms of a formula, and no bound of the service. */
@@ -368,7 +372,7 @@ function hasDocstring(raw: string, position: number): boolean {
 /** Rules that look at one file alone. */
 export const rules: Readonly<Record<string, Rule>> = {
   importDirection,
-  tableAccess,
+  expressionsInTable,
   boundsInOnePlace,
   names,
   purity,

@@ -80,30 +80,21 @@ export const mutations: readonly Mutation[] = [
     name: "sequence taken by ADD",
     file: "shared/events/publish.ts",
     edits: [
-      ["import { TransactWriteCommand }", "import { TransactWriteCommand, UpdateCommand }"],
+      ["import { partKeys,", 'import { changeAndRead } from "../table/items.ts";\nimport { partKeys,'],
       [
         "const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);",
         "const endpoints = await endpointsOf(tenant);",
       ],
       [
         "    const owedTo = await addressees(",
-        `    const taken = new UpdateCommand({
-      TableName: env.tableName,
-      Key: sequences.key(tenant),
-      UpdateExpression: "SET et = :et ADD n :more",
-      ExpressionAttributeValues: { ":et": sequences.et, ":more": texts.length },
-      ReturnValues: "UPDATED_NEW",
+        `    const taken = await changeAndRead<{ readonly n: number }>(sequences.key(tenant), {
+      set: { et: sequences.et },
+      add: { n: texts.length },
     });
-    const last = Number((await table.send(taken)).Attributes?.["n"]) - texts.length;
+    const last = Number(taken.item?.n) - texts.length;
     const owedTo = await addressees(`,
       ],
-      [
-        `      UpdateExpression: "SET n = :to, et = :et",
-      ConditionExpression: from === 0 ? "attribute_not_exists(pk) OR n = :from" : "n = :from",
-      ExpressionAttributeValues: { ":from": from, ":to": to, ":et": sequences.et },`,
-        `      UpdateExpression: "SET et = :et",
-      ExpressionAttributeValues: { ":et": sequences.et },`,
-      ],
+      ["{ set, when: [from === 0 ? { any: [isNew, isLast] } : isLast] }", "{ set: { et: set.et } }"],
     ],
     test: { file: "test/data/events.test.ts", name: "a batch that comes to five publishers at once" },
   },

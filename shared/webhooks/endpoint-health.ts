@@ -1,0 +1,170 @@
+import { closingAfter, slotsOf } from "../domain/delivery-lane.ts";
+import type { Probe, WebhookHealth } from "../domain/webhook.ts";
+import { limits } from "../limits.ts";
+import { delayMs } from "../runtime/clock.ts";
+import { chance } from "../runtime/ids.ts";
+import { rescheduled } from "../table/due.ts";
+import { webhookHealths } from "../table/entities.ts";
+import { type Condition, type ItemChange, isStill, isStored } from "../table/expression.ts";
+import { type Changed, changeAndRead } from "../table/items.ts";
+
+/** A place among the attempts of an endpoint that run at the same time. It ends by itself when its lease does. */
+export interface Slot {
+  readonly health: WebhookHealth;
+  readonly delivery_id: string;
+  readonly lease_until: string;
+}
+
+/**
+ * Takes a slot of the endpoint, and clears away those whose lease has ended. Undefined when all are taken, when this
+ * delivery has one already, or when the endpoint is gone.
+ */
+export async function takeSlot(
+  health: WebhookHealth,
+  deliveryId: string,
+  now: string,
+  leaseUntil: string,
+): Promise<Slot | undefined> {
+  let current: WebhookHealth | undefined = health;
+  // The item of an endpoint at work changes often: what a failed condition brings along is the newest.
+  for (let tried = 0; current !== undefined && tried < limits.webhooks.slots_per_endpoint; tried += 1) {
+    const most = slotsOf(current, Date.parse(now), delayMs);
+    if (!hasRoom(current, most, deliveryId, now)) return undefined;
+    const done = await updateHealth(current, slotTaking(current.slots, most, deliveryId, now, leaseUntil));
+    if (done.ok) return { health: done.item, delivery_id: deliveryId, lease_until: leaseUntil };
+    current = done.item;
+  }
+  return undefined;
+}
+
+function hasRoom({ slots }: WebhookHealth, most: number, deliveryId: string, now: string): boolean {
+  const live = Object.entries(slots).filter(([, until]) => until > now);
+  return live.length < most && live.every(([id]) => id !== deliveryId);
+}
+
+/** Expected to be over by now: each is compared, so two workers never clear or take one twice. */
+function slotTaking(
+  slots: WebhookHealth["slots"],
+  most: number,
+  deliveryId: string,
+  now: string,
+  leaseUntil: string,
+): ItemChange {
+  const over = Object.keys(slots).filter((id) => (slots[id] ?? "") <= now && id !== deliveryId);
+  const own = slots[deliveryId] === undefined ? 0 : 1;
+  const isOver = (id: string) => ({ attribute: slotOf(id), is: "at_most", value: now }) as const;
+  return {
+    set: { [slotOf(deliveryId)]: leaseUntil },
+    remove: over.map(slotOf),
+    when: [
+      { attribute: "slots", is: "size_at_most", value: most - 1 + own + over.length },
+      own === 0 ? { attribute: slotOf(deliveryId), is: "absent" } : isOver(deliveryId),
+      ...over.map(isOver),
+    ],
+  };
+}
+
+/** The path of the slot of a delivery. */
+function slotOf(deliveryId: string): string {
+  return `slots.${deliveryId}`;
+}
+
+/**
+ * Notes that a delivery is the probe of its endpoint. When another worker has changed that meanwhile, what it made of
+ * the health is returned, undefined when the endpoint is gone.
+ */
+export function noteProbe(health: WebhookHealth, probe: Probe): Promise<Changed<WebhookHealth>> {
+  return updateHealth(health, { set: { probe }, when: [sameAs("probe", health.probe)] });
+}
+
+/**
+ * Notes that deliveries rest of an endpoint that was not closed, as a closing that is over: its next success wakes
+ * them. Where another worker has noted a closing meanwhile, that says the same.
+ */
+export async function noteResting(health: WebhookHealth, at: string): Promise<void> {
+  if (health.closed_until) return;
+  await updateHealth(health, { set: { closed_until: at }, when: [sameAs("closed_until", null)] });
+}
+
+/** Condition that a member, which older items lack, still is what was read. */
+function sameAs(attribute: "probe" | "closed_until" | "proven_at", seen: unknown): Condition {
+  const same = { attribute, is: "equal", value: seen ?? null } as const;
+  return seen ? same : { any: [{ attribute, is: "absent" }, same] };
+}
+
+/** What an attempt says about its endpoint; one that the service itself broke off says nothing. */
+export type Verdict = "accepted" | "failed" | "unanswered" | "nothing";
+
+/**
+ * Gives a slot back and counts how the attempt went, in one write. Returns the endpoint's health after it, undefined
+ * when the endpoint is gone. A slot that somebody cleared away meanwhile is left alone.
+ */
+export async function giveSlot(slot: Slot, verdict: Verdict, at: string): Promise<WebhookHealth | undefined> {
+  let current: WebhookHealth | undefined = slot.health;
+  let held = true;
+  for (let tried = 0; current !== undefined && tried < limits.commit.conflict_tries; tried += 1) {
+    const change = slotGiving(slot, held, countings[verdict](current, at));
+    if (change === undefined) return current;
+    const done = await updateHealth(current, change);
+    if (done.ok) return done.item;
+    current = done.item;
+    held = current?.slots[slot.delivery_id] === slot.lease_until;
+  }
+  if (current !== undefined) throw new Error("The health of an endpoint is too contended.");
+  return undefined;
+}
+
+function slotGiving({ delivery_id, lease_until }: Slot, held: boolean, counted: ItemChange): ItemChange | undefined {
+  if (!held) return counted.set && counted;
+  const own: Condition = { attribute: slotOf(delivery_id), is: "equal", value: lease_until };
+  return { ...counted, remove: [slotOf(delivery_id)], when: [...(counted.when ?? []), own] };
+}
+
+/** What a verdict changes beside the slot. */
+const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) => ItemChange>> = {
+  nothing: () => ({}),
+  accepted: (health, at) => {
+    const set = {
+      ...{ consecutive_failures: 0, first_failure_at: null, last_success_at: at, proven_at: at },
+      ...{ timeouts_in_a_row: 0, closed_until: null, probe: null },
+    };
+    const when = [sameAs("closed_until", health.closed_until)];
+    if (!health.closed_until) return { set, when };
+    // Of an endpoint that was closed deliveries rest: the sweep finds it and wakes them, after any other note about it.
+    return rescheduled(webhookHealths, health, { set: { ...set, reopened_at: at, wake_at: at }, when });
+  },
+  failed,
+  unanswered: (health, at) => {
+    const closing = closingAfter(health, { nowMs: Date.parse(at), delayMs, chance: chance() });
+    const { set, when = [], ...counted } = failed(health, at);
+    if (closing === undefined) return { ...counted, set, when };
+    if ("proven_at" in closing) {
+      return { ...counted, set: { ...set, proven_at: null }, when: [...when, sameAs("proven_at", health.proven_at)] };
+    }
+    const { timeouts_in_a_row, closed_until } = closing;
+    return {
+      ...counted,
+      set: { ...set, timeouts_in_a_row, closed_until },
+      when: [...when, sameAs("closed_until", health.closed_until)],
+    };
+  },
+};
+
+/** The attempt of the probe is over: another delivery may be the next one. */
+function failed({ consecutive_failures: failures }: WebhookHealth, at: string): ItemChange {
+  const seen = { last_failure_at: at, probe: null };
+  const counter = "consecutive_failures";
+  // The first failure after a success is told apart by the counter, which any of them may have moved.
+  return failures > 0
+    ? { add: { [counter]: 1 }, set: seen, when: [{ attribute: counter, is: "above", value: 0 }] }
+    : { set: { ...seen, [counter]: 1, first_failure_at: at }, when: isStill({ [counter]: 0 }) };
+}
+
+/**
+ * Changes an endpoint's health, unless a condition fails or it is gone. An update that meets a transaction, such as a
+ * person's retry or the removal of the endpoint, is sent again: without its outcome an attempt would be made twice.
+ */
+export function updateHealth(health: WebhookHealth, change: ItemChange): Promise<Changed<WebhookHealth>> {
+  const when = [isStored, ...(change.when ?? [])];
+  return changeAndRead<WebhookHealth>(webhookHealths.keyOf(health), { ...change, when }, "again");
+}
