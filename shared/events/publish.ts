@@ -18,7 +18,8 @@ import {
 import { type Condition, isNew, isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
 import { lastSequence } from "../table/sequences.ts";
-import { backoffMs, readKeys, transactOnce } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
+import { backoffMs, transactOnce } from "../table/transact.ts";
 import { changeMember, deleteMember, putNew, type TransactItem } from "../table/write.ts";
 import { endpointsOf, healthsOf } from "./endpoint-reads.ts";
 import { addressees, addressesOf, fanOut, fanOutAgain } from "./fan-out.ts";

@@ -1,6 +1,6 @@
 import type { Application } from "../domain/application.ts";
 import { applications } from "../table/entities.ts";
-import { transactOnce } from "../table/store.ts";
+import { transactOnce } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { Market, Quote } from "../domain/trading/quote.ts";
 import { limits } from "../limits.ts";
 import { nowIso, pause } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { backoffMs } from "../table/store.ts";
+import { backoffMs } from "../table/transact.ts";
 import { readQuoted } from "../trading/market.ts";
 import { replaceQuote } from "../trading/quotes.ts";
 import { beginWalk, endWalks } from "./walks.ts";

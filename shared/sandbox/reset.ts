@@ -39,9 +39,10 @@ import {
 } from "../table/entities.ts";
 import { putItem } from "../table/items.ts";
 import { keyIn } from "../table/partition.ts";
-import { readKeys, transact } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
+import { transact } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
 import { OutOfTime, Walk } from "./erase.ts";
 

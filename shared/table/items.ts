@@ -10,8 +10,8 @@ import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import type { Entity, Key } from "./entities.ts";
 import { type Condition, type ItemChange, isNew } from "./expression.ts";
-import { backoffMs } from "./store.ts";
 import { readItem, readRawItem, table } from "./table.ts";
+import { backoffMs } from "./transact.ts";
 import { changeMember, deleteMember, putMember, updateItem } from "./write.ts";
 
 /**

@@ -7,8 +7,9 @@ import { pause } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { accounts, balances, positions } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { backoffMs, readKeys } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
+import { backoffMs } from "../table/transact.ts";
 
 /**
  * An account with its money and its open positions, in one consistent read of its partition. Undefined when there is no

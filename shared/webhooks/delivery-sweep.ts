@@ -13,8 +13,9 @@ import { deliveries, webhookHealths, webhooks } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem, deleteItem } from "../table/items.ts";
 import { keyIn, type PartitionPage, pagesOf } from "../table/partition.ts";
-import { readKeys, transactOnce } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
+import { transactOnce } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
 import { letRest, putCrash, putOff } from "./deliveries.ts";
 

@@ -14,7 +14,8 @@ afterAll(api.stop);
 const { readMarket } = await import("../../shared/trading/market.ts");
 const { pageOfIndex } = await import("../../shared/table/list.ts");
 
-const { loadItems, transact } = await import("../../shared/table/store.ts");
+const { loadItems } = await import("../../shared/table/store.ts");
+const { transact } = await import("../../shared/table/transact.ts");
 const { tradingRef, writeTrading } = await import("../../shared/trading/items.ts");
 
 const namesIn = (map: ReadonlyMap<string, unknown>) => [...map.keys()].toSorted();
