@@ -72,7 +72,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "tenant prefix missing",
-    file: "shared/table/entities.ts",
+    file: "shared/table/entities/webhooks.ts",
     edits: [["partition: (tenant: string) => `${tenant}|WHE`,", "partition: (_: string) => 'WHE',"]],
     test: { file: "test/data/fan-out.test.ts", name: "publishing tells nobody of another tenant" },
   },

@@ -1,0 +1,78 @@
+import type { Account, Balance, Contra, Ledger } from "../../domain/account.ts";
+import type { Client } from "../../domain/client.ts";
+import { crockford, dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
+
+/** Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`). */
+export const clients = {
+  et: "CLIENT",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "CLIENT" }),
+  keyOf: (item: Client): Key => clients.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|CLI`,
+  indexesOf: (item: Client): IndexKeys => ({
+    list_pk: clients.all(item.tenant_id),
+    list_sk: ulidOf(item.id),
+    state_pk: `${item.tenant_id}|CLI|${item.verification_status}|${item.status}`,
+    state_sk: ulidOf(item.id),
+  }),
+} satisfies Entity<Client> & Record<string, unknown>;
+
+/**
+ * Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`);
+ * those with orders to cancel (`due`).
+ */
+export const accounts = {
+  et: "ACCOUNT",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ACCOUNT" }),
+  keyOf: (item: Account): Key => accounts.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|ACC`,
+  ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|ACC`,
+  indexesOf: (item: Account): IndexKeys => ({
+    list_pk: accounts.all(item.tenant_id),
+    list_sk: ulidOf(item.id),
+    state_pk: `${item.tenant_id}|ACC|${item.status}|${item.type}`,
+    state_sk: ulidOf(item.id),
+    owner_pk: accounts.ofClient(item.tenant_id, item.client_id),
+    owner_sk: ulidOf(item.id),
+    ...(item.orders_void_at === undefined ? {} : dueKeys("ACCOUNT", item.id, item.orders_void_at)),
+  }),
+} satisfies Entity<Account> & Record<string, unknown>;
+
+/** The money of an account, beside its profile: a PATCH and a posting never meet (ADR 0004). */
+export const balances = {
+  et: "BALANCE",
+  key: (tenant: string, accountId: string): Key => ({ pk: `${tenant}#${accountId}`, sk: "BALANCE" }),
+  keyOf: (item: Balance): Key => balances.key(item.tenant_id, item.account_id),
+} satisfies Entity<Balance> & Record<string, unknown>;
+
+/**
+ * Postings of an account in a partition of their own, because IAM sees leading keys only: nobody may update or delete
+ * there.
+ */
+export const ledgers = {
+  et: "LEDGER",
+  partition: (tenant: string, accountId: string) => `${tenant}#${accountId}|LED`,
+  sortOf: (seq: number) => String(seq).padStart(12, "0"),
+  keyOf: (item: Ledger): Key => ({
+    pk: ledgers.partition(item.tenant_id, item.account_id),
+    sk: ledgers.sortOf(item.balance_version),
+  }),
+} satisfies Entity<Ledger> & Record<string, unknown>;
+
+/**
+ * Legs on control accounts: append-only and spread over 32 partitions a month, so no posting meets another one here.
+ */
+export const contras = {
+  et: "CONTRA",
+  /** The partitions of a control account in one currency and one month: `2026-11`. */
+  partitions: (tenant: string, control: Contra["control_account"], currency: string, month: string) =>
+    [...crockford].map((shard) => contraPartition(tenant, control, currency, month, shard)),
+  keyOf: (item: Contra): Key => {
+    const { tenant_id, control_account, currency, id } = item;
+    const month = item.created_at.slice(0, 7);
+    return { pk: contraPartition(tenant_id, control_account, currency, month, id.slice(-1)), sk: ulidOf(id) };
+  },
+} satisfies Entity<Contra> & Record<string, unknown>;
+
+function contraPartition(tenant: string, control: string, currency: string, month: string, shard: string): string {
+  return `${tenant}|CTL|${control}:${currency}|${month.replace("-", "")}|${shard}`;
+}

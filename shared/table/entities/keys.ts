@@ -1,0 +1,96 @@
+import { limits } from "../../limits.ts";
+import { sha256 } from "../../runtime/digest.ts";
+
+/** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+  /** Whether the item is in the volatile table; in the main table without it. */
+  readonly volatile?: boolean;
+}
+
+/** Index keys of an item; an index that is not named does not hold it. */
+export interface IndexKeys {
+  readonly list_pk?: string;
+  readonly list_sk?: string;
+  readonly state_pk?: string;
+  readonly state_sk?: string;
+  readonly owner_pk?: string;
+  readonly owner_sk?: string;
+  readonly client_pk?: string;
+  readonly client_sk?: string;
+  readonly due_pk?: string;
+  readonly due_sk?: string;
+  /** What a filter of an index looks at, where the item itself calls it otherwise. */
+  readonly type?: string;
+  /** What filters of this kind look at beyond the attributes that every index carries; a list shows them as its own. */
+  readonly facets?: Readonly<Record<string, string | null>>;
+}
+
+/** A stored kind: its type tag, where an item lives, and the index partitions it is found in. */
+export interface Entity<T> {
+  readonly et: string;
+  readonly keyOf: (item: T) => Key;
+  readonly indexesOf?: (item: T) => IndexKeys;
+}
+
+/** The ULID of an identifier: the part that sorts by time. */
+export function ulidOf(id: string): string {
+  return id.slice(id.indexOf("_") + 1);
+}
+
+/** A moment as the first ten characters of a ULID: it sorts beside identifiers. */
+function timeKey(moment: string): string {
+  return inBase32(Math.max(0, Date.parse(moment)), 10);
+}
+
+/** Place in a list by a moment; the identifier breaks ties, so the order is total. */
+export function placeAt(moment: string, id: string): string {
+  return `${timeKey(moment)}|${ulidOf(id)}`;
+}
+
+/** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
+export type DueKind =
+  | "ACCOUNT"
+  | "APP"
+  | "BREACH"
+  | "DLV"
+  | "EVENT"
+  | "HEALTH"
+  | "ORDER"
+  | "OUTBOX"
+  | "PROVIDER"
+  | "REPLAY"
+  | "RESET"
+  | "RISK"
+  | "TXN"
+  | "WALK"
+  | "WEBHOOK";
+
+/** Partition of the due index that an item is found in, and its place there: the time, then the id. */
+export function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {
+  return { due_pk: duePartition(kind, shardOf(id)), due_sk: `${wakeAt}|${id}` };
+}
+
+/** Name of one shard of a kind in the due index. */
+export function duePartition(kind: DueKind, shard: number): string {
+  return `DUE|${kind}|${String(shard).padStart(2, "0")}`;
+}
+
+function shardOf(id: string): number {
+  return Number.parseInt(sha256(id).slice(0, 4), 16) % limits.events.due_shards;
+}
+
+/** The digits of Crockford's base 32, which sort as their values do. */
+export const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** A number in so many digits of base 32. */
+export function inBase32(value: number, length: number): string {
+  let rest = value;
+  let text = "";
+  for (let index = 0; index < length; index += 1) {
+    text = crockford.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}

@@ -1,0 +1,71 @@
+import type { Application } from "../../domain/application.ts";
+import type { Family } from "../../domain/family.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import { sha256 } from "../../runtime/digest.ts";
+import { applicationType } from "../table-shape.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
+
+/** Tenants with their policies. */
+export const tenants = {
+  et: "TENANT",
+  key: (id: string): Key => ({ pk: id, sk: "TENANT" }),
+  keyOf: (item: Tenant): Key => tenants.key(item.id),
+} satisfies Entity<Tenant> & Record<string, unknown>;
+
+/** Applications of a tenant (`list`); those whose API key is to be made or removed (`due`). */
+export const applications = {
+  et: applicationType,
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "APP" }),
+  keyOf: (item: Application): Key => applications.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|APP`,
+  indexesOf: (item: Application): IndexKeys => ({
+    list_pk: applications.all(item.tenant_id),
+    list_sk: ulidOf(item.id),
+    ...(item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
+  }),
+} satisfies Entity<Application> & Record<string, unknown>;
+
+/** Where the application of a client id is: a token request knows no tenant yet. */
+export interface ApplicationRef {
+  readonly client_id: string;
+  readonly application_id: string;
+  readonly owner_tenant_id: string;
+}
+
+/** References by client id: one of the few partitions that no tenant owns. */
+export const applicationRefs = {
+  et: "APPREF",
+  key: (clientId: string): Key => ({ pk: "GLOBAL|CLIENTID", sk: clientId }),
+  keyOf: (item: ApplicationRef): Key => applicationRefs.key(item.client_id),
+} satisfies Entity<ApplicationRef> & Record<string, unknown>;
+
+/** Families of tokens; a token names its family, so none is ever looked for. */
+export const families = {
+  et: "FAMILY",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "FAMILY" }),
+  keyOf: (item: Family): Key => families.key(item.tenant_id, item.id),
+} satisfies Entity<Family> & Record<string, unknown>;
+
+/** Failed client authentications from one address in one clock minute, in the volatile table. The address is hashed. */
+export const failureCounters = {
+  et: "FAIL",
+  key: (address: string, minute: number): Key => ({ pk: `GLOBAL|FAIL|${sha256(address)}`, sk: String(minute) }),
+};
+
+/** A public signing key (RFC 7517), kept until its last token has expired. */
+export interface PublicKey {
+  readonly kid: string;
+  /** The public key as JSON Web Key. */
+  readonly jwk: Readonly<Record<string, string>>;
+  readonly published_at: string;
+  /** Epoch seconds; absent for the key that signs now. */
+  readonly expires_at?: number;
+}
+
+/** Public keys of the stage, in a global partition. */
+export const publicKeys = {
+  et: "KEY",
+  partition: "GLOBAL|KEYS",
+  key: (kid: string): Key => ({ pk: "GLOBAL|KEYS", sk: kid }),
+  keyOf: (item: PublicKey): Key => publicKeys.key(item.kid),
+} satisfies Entity<PublicKey> & Record<string, unknown>;

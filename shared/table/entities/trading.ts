@@ -1,0 +1,225 @@
+import type { Order } from "../../domain/trading/order.ts";
+import type { Position } from "../../domain/trading/position.ts";
+import type { Quote } from "../../domain/trading/quote.ts";
+import { internalSource } from "../../domain/trading/source.ts";
+import type { TradingSymbol } from "../../domain/trading/symbol.ts";
+import type { Trade } from "../../domain/trading/trade.ts";
+import type { Breach, Exposure, StoredRisk } from "../../domain/trading/watch.ts";
+import { limits } from "../../limits.ts";
+import { sha256 } from "../../runtime/digest.ts";
+import { quoteType, riskType } from "../table-shape.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, placeAt, ulidOf } from "./keys.ts";
+
+/** Trading symbols of a tenant in one partition, by name. */
+export const symbols = {
+  et: "SYMBOL",
+  partition: (tenant: string) => `${tenant}|SYM`,
+  key: (tenant: string, symbol: string): Key => ({ pk: symbols.partition(tenant), sk: symbol }),
+  keyOf: (item: TradingSymbol): Key => symbols.key(item.tenant_id, item.symbol),
+} satisfies Entity<TradingSymbol> & Record<string, unknown>;
+
+/** A quote as it is stored: with its tenant, which its key is made of. */
+export interface StoredQuote extends Quote {
+  readonly tenant_id: string;
+}
+
+/** The newest quote of a symbol, in the volatile table: its stream wakes the margin watch. */
+export const quotes = {
+  et: quoteType,
+  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${symbol}`, sk: "QUOTE", volatile: true }),
+  keyOf: (item: StoredQuote): Key => quotes.key(item.tenant_id, item.symbol),
+} satisfies Entity<StoredQuote> & Record<string, unknown>;
+
+/**
+ * Trades. Lists: all of a tenant by opening (`list`), the open ones by opening and the closed ones by closing
+ * (`state`), of an account by opening (`owner`), the closed ones of an account by closing (`client`).
+ */
+export const trades = {
+  et: "TRADE",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "TRADE" }),
+  keyOf: (item: Trade): Key => trades.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|TRD`,
+  inState: (tenant: string, status: Trade["status"]) => `${tenant}|TRD|${status}`,
+  ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TRD`,
+  closedOfAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TRDC`,
+  indexesOf: (item: Trade): IndexKeys => ({
+    list_pk: trades.all(item.tenant_id),
+    list_sk: placeAt(item.open_at, item.id),
+    state_pk: trades.inState(item.tenant_id, item.status),
+    state_sk: placeAt(item.close_at ?? item.open_at, item.id),
+    owner_pk: trades.ofAccount(item.tenant_id, item.account_id),
+    owner_sk: placeAt(item.open_at, item.id),
+    ...(item.close_at === null
+      ? {}
+      : {
+          client_pk: trades.closedOfAccount(item.tenant_id, item.account_id),
+          client_sk: placeAt(item.close_at, item.id),
+        }),
+    facets: {
+      symbol: item.symbol,
+      side: item.side,
+      open_at: item.open_at,
+      close_at: item.close_at,
+      close_reason: item.close_reason,
+    },
+  }),
+} satisfies Entity<Trade> & Record<string, unknown>;
+
+/**
+ * Open positions beside the money of their account, so that one consistent read of its partition values it. An
+ * identifier is that of the trade with another prefix, which tells the account. Lists by opening: all of a tenant
+ * (`list`), of a symbol (`state`), of an account (`owner`); of a symbol with stops (`client`).
+ */
+export const positions = {
+  et: "POSITION",
+  partition: (tenant: string, accountId: string) => `${tenant}#${accountId}`,
+  prefix: "POS#",
+  key: (tenant: string, accountId: string, id: string): Key => ({
+    pk: positions.partition(tenant, accountId),
+    sk: `${positions.prefix}${ulidOf(id)}`,
+  }),
+  keyOf: (item: Position): Key => positions.key(item.tenant_id, item.account_id, item.id),
+  all: (tenant: string) => `${tenant}|POS`,
+  ofSymbol: (tenant: string, symbol: string) => `${tenant}|POS|${symbol}`,
+  ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|POS`,
+  /** Those of a symbol that a stop loss or a take profit closes; one of a platform is closed there. */
+  withStops: (tenant: string, symbol: string) => `${tenant}|STOPS|${symbol}`,
+  indexesOf: (item: Position): IndexKeys => {
+    const place = placeAt(item.opened_at, item.id);
+    const { stop_loss, take_profit, source } = item;
+    const stopped = source === internalSource && (stop_loss !== null || take_profit !== null);
+    return {
+      list_pk: positions.all(item.tenant_id),
+      list_sk: place,
+      state_pk: positions.ofSymbol(item.tenant_id, item.symbol),
+      state_sk: place,
+      owner_pk: positions.ofAccount(item.tenant_id, item.account_id),
+      owner_sk: place,
+      ...(stopped ? { client_pk: positions.withStops(item.tenant_id, item.symbol), client_sk: place } : {}),
+      facets: {
+        symbol: item.symbol,
+        side: item.side,
+        opened_at: item.opened_at,
+        source,
+        ...(stopped ? { stop_loss, take_profit } : {}),
+      },
+    };
+  },
+} satisfies Entity<Position> & Record<string, unknown>;
+
+/** The trade that a position is the open side of; a text that names no position names no trade. */
+export function positionTrade(id: string): string {
+  return id.startsWith("pos_") ? `trd_${ulidOf(id)}` : "";
+}
+
+/** Which way a price moves to meet a level: to it from above, or to it from below. */
+export type Direction = Exposure["direction"];
+
+/** A price as a text that sorts like the number, whatever the decimals of its symbol are. */
+function priceKey(price: string): string {
+  const [whole = "0", fraction = ""] = price.split(".");
+  return `${whole.padStart(15, "0")}.${fraction.padEnd(8, "0")}`;
+}
+
+/** The price that a pending order waits for, and the way in which the market meets it. */
+function waitsFor(order: Order): { readonly price: string; readonly direction: Direction } {
+  const limit = order.type === "limit" || (order.type === "stop_limit" && order.stop_reached);
+  const price = order.type === "stop_limit" ? (limit ? order.limit_price : order.stop_price) : order.price;
+  return { price: price ?? "0", direction: limit === (order.side === "buy") ? "dn" : "up" };
+}
+
+/**
+ * Orders. Lists by creation: of a tenant by status (`list`), of an account by status (`owner`); pending ones by the
+ * price that they wait for (`state`), and those that no platform ends by their end (`due`).
+ */
+export const orders = {
+  et: "ORDER",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ORDER" }),
+  keyOf: (item: Order): Key => orders.key(item.tenant_id, item.id),
+  inStatus: (tenant: string, status: string) => `${tenant}|ORD|${status}`,
+  ofAccount: (tenant: string, accountId: string, status: string) => `${tenant}|${accountId}|ORD|${status}`,
+  /** Pending orders that a falling (`dn`) or rising (`up`) price meets, by that price. */
+  waiting: (tenant: string, symbol: string, side: Order["side"], direction: Direction) =>
+    `${tenant}|MATCH|${symbol}|${side}|${direction}`,
+  /** Where the orders that wait for a price begin in their partition. */
+  waitingAt: (price: string) => priceKey(price),
+  indexesOf: (item: Order): IndexKeys => {
+    const { price, direction } = waitsFor(item);
+    return {
+      list_pk: orders.inStatus(item.tenant_id, item.status),
+      list_sk: ulidOf(item.id),
+      owner_pk: orders.ofAccount(item.tenant_id, item.account_id, item.status),
+      owner_sk: ulidOf(item.id),
+      ...(item.status === "pending"
+        ? {
+            state_pk: orders.waiting(item.tenant_id, item.symbol, item.side, direction),
+            state_sk: `${orders.waitingAt(price)}|${ulidOf(item.id)}`,
+            ...(item.expires_at === null || item.source !== internalSource
+              ? {}
+              : dueKeys("ORDER", item.id, item.expires_at)),
+          }
+        : {}),
+      facets: { symbol: item.symbol, side: item.side },
+    };
+  },
+} satisfies Entity<Order> & Record<string, unknown>;
+
+/** A margin level as a text that sorts like the number, the lowest first; one that nothing backs comes before all. */
+function levelKey(level: string | null): string {
+  const hundredths = level === null ? -widestLevel : Number(level.replace(".", ""));
+  return String(widestLevel + Math.min(Math.max(hundredths, -widestLevel), widestLevel)).padStart(16, "0");
+}
+
+/** Levels beyond it, in hundredths of a percent, sort as if they were equal. */
+const widestLevel = 1e15;
+
+/**
+ * What is remembered of an account's margin. Lists: of a tenant by margin level, the lowest first (`list`); accounts
+ * that are not normal (`state`); those to evaluate again (`due`).
+ */
+export const risks = {
+  et: riskType,
+  key: (tenant: string, accountId: string): Key => ({ pk: `${tenant}#${accountId}`, sk: "RISK" }),
+  keyOf: (item: StoredRisk): Key => risks.key(item.tenant_id, item.account_id),
+  watched: (tenant: string) => `${tenant}|WATCH`,
+  inStatus: (tenant: string, status: string) => `${tenant}|RISK|${status}`,
+  indexesOf: (item: StoredRisk): IndexKeys => ({
+    ...(item.margin_level === null && item.margin_status === "normal"
+      ? {}
+      : {
+          list_pk: risks.watched(item.tenant_id),
+          list_sk: `${levelKey(item.margin_level)}|${ulidOf(item.account_id)}`,
+        }),
+    ...(item.margin_status === "normal"
+      ? {}
+      : { state_pk: risks.inStatus(item.tenant_id, item.margin_status), state_sk: ulidOf(item.account_id) }),
+    facets: { margin_status: item.margin_status },
+    ...(item.wake_at === null ? {} : dueKeys("RISK", item.account_id, item.wake_at)),
+  }),
+} satisfies Entity<StoredRisk> & Record<string, unknown>;
+
+/**
+ * Accounts by the price at which they must be evaluated again, in a partition per symbol, direction and shard. A tick
+ * reads the part of a partition that it passes: `dn` from its bid upwards, `up` from the beginning to its ask.
+ */
+export const exposures = {
+  et: "EXPOSURE",
+  partition: (tenant: string, symbol: string, direction: Direction, shard: number) =>
+    `${tenant}|EXP|${symbol}|${direction}|${shard}`,
+  /** The shard that an account's entries are in. */
+  shardOf: (accountId: string) => Number.parseInt(sha256(accountId).slice(0, 4), 16) % limits.trading.exposure_shards,
+  /** Points of a symbol, between 0 and 10^18, as a text that sorts like the number. */
+  sortOf: (points: string) => points.padStart(19, "0"),
+  keyOf: (item: Exposure): Key => ({
+    pk: exposures.partition(item.tenant_id, item.symbol, item.direction, exposures.shardOf(item.account_id)),
+    sk: `${exposures.sortOf(item.trigger)}|${item.account_id}`,
+  }),
+} satisfies Entity<Exposure> & Record<string, unknown>;
+
+/** Symbols whose price met triggers, in `due` until no account is left beyond them. */
+export const breaches = {
+  et: "BREACH",
+  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|BREACH|${symbol}`, sk: "BREACH" }),
+  keyOf: (item: Breach): Key => breaches.key(item.tenant_id, item.symbol),
+  indexesOf: (item: Breach): IndexKeys => dueKeys("BREACH", `${item.tenant_id}:${item.symbol}`, item.wake_at),
+} satisfies Entity<Breach> & Record<string, unknown>;

@@ -1,0 +1,53 @@
+import type { Transaction } from "../../domain/transaction.ts";
+import type { UnjoinedLeg } from "../../domain/transaction-legs.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
+
+/**
+ * Transactions. Lists: all of a tenant (`list`); by status and kind (`state`); of an account (`owner`); of a client
+ * (`client`); expiring (`due`).
+ */
+export const transactions = {
+  et: "TXN",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "TXN" }),
+  keyOf: (item: Transaction): Key => transactions.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|TXN`,
+  /** Kinds of platforms share a partition, so that a list by status need not ask one for each of them. */
+  inState: (tenant: string, status: string, kind: string) =>
+    `${tenant}|TXN|${status}|${ownKinds.has(kind) ? kind : "platform"}`,
+  ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TXN`,
+  ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|TXN`,
+  indexesOf: (item: Transaction): IndexKeys => ({
+    list_pk: transactions.all(item.tenant_id),
+    list_sk: ulidOf(item.id),
+    state_pk: transactions.inState(item.tenant_id, item.status, item.kind),
+    state_sk: ulidOf(item.id),
+    owner_pk: transactions.ofAccount(item.tenant_id, item.account_id),
+    owner_sk: ulidOf(item.id),
+    client_pk: transactions.ofClient(item.tenant_id, item.client_id),
+    client_sk: ulidOf(item.id),
+    ...transactionDue(item),
+  }),
+} satisfies Entity<Transaction> & Record<string, unknown>;
+
+const ownKinds: ReadonlySet<string> = new Set(["deposit", "withdrawal", "negative_balance_correction"]);
+
+/** Those that the sandbox's provider moves are due to it, in a kind of their own, by then at the latest. */
+function transactionDue({ id, expires_at: end, provider_at: at }: Transaction): IndexKeys {
+  if (at !== undefined) return dueKeys("PROVIDER", id, end !== null && end < at ? end : at);
+  return end === null ? {} : dueKeys("TXN", id, end);
+}
+
+/**
+ * Unjoined legs of transactions in a partition of their account, by amount: whether money that a platform reports could
+ * be ours is one consistent query.
+ */
+export const unjoinedLegs = {
+  et: "LEG",
+  partition: (tenant: string, accountId: string) => `${tenant}#${accountId}|LEG`,
+  /** What the sort keys of an amount begin with. */
+  prefixOf: (amountMinor: bigint) => `${amountMinor}#`,
+  keyOf: (item: UnjoinedLeg): Key => ({
+    pk: unjoinedLegs.partition(item.tenant_id, item.account_id),
+    sk: `${unjoinedLegs.prefixOf(item.amount_minor)}${ulidOf(item.transaction_id)}#${item.leg}`,
+  }),
+} satisfies Entity<UnjoinedLeg> & Record<string, unknown>;
