@@ -2,7 +2,7 @@ import type { Context } from "aws-lambda";
 import { fanOutOverdue } from "../../shared/events/fan-out.ts";
 import { publishOverdue } from "../../shared/events/publish.ts";
 import { limits } from "../../shared/limits.ts";
-import { sweptBy } from "../../shared/table/due.ts";
+import { runSweeps } from "../../shared/table/due.ts";
 import { expireOverdue } from "../../shared/trading/expiry.ts";
 import { cancelUnwanted, wakeDeliveries } from "../../shared/webhooks/delivery-sweep.ts";
 import { replayOverdue } from "../../shared/webhooks/replay.ts";
@@ -14,14 +14,14 @@ import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
  */
 export async function handler(_event: unknown, context: Context): Promise<Record<string, number>> {
   const remainingMs = () => context.getRemainingTimeInMillis();
-  const goOn = () => remainingMs() > limits.events.sweep_reserve_ms;
-  return sweptBy({
-    published: publishOverdue(goOn),
-    fanned_out: fanOutOverdue(goOn),
-    woken: wakeDeliveries(goOn),
-    replayed: replayOverdue(goOn),
-    switched_off: switchOffNoted(goOn),
-    cancelled: cancelUnwanted(goOn),
-    expired: expireOverdue(goOn, remainingMs),
+  const hasTime = () => remainingMs() > limits.events.sweep_reserve_ms;
+  return runSweeps({
+    published: publishOverdue(hasTime),
+    fanned_out: fanOutOverdue(hasTime),
+    woken: wakeDeliveries(hasTime),
+    replayed: replayOverdue(hasTime),
+    switched_off: switchOffNoted(hasTime),
+    cancelled: cancelUnwanted(hasTime),
+    expired: expireOverdue(hasTime, remainingMs),
   });
 }

@@ -1,6 +1,6 @@
 import type { Context } from "aws-lambda";
 import { limits } from "../../shared/limits.ts";
-import { sweptBy } from "../../shared/table/due.ts";
+import { runSweeps } from "../../shared/table/due.ts";
 import { sweepBreaches, sweepRisks } from "../../shared/trading/margin-sweep.ts";
 import { cancelVoidOrders, expireOrders } from "../../shared/trading/order-sweep.ts";
 
@@ -10,11 +10,11 @@ import { cancelVoidOrders, expireOrders } from "../../shared/trading/order-sweep
  */
 export async function handler(_event: unknown, context: Context): Promise<Record<string, number>> {
   const remainingMs = () => context.getRemainingTimeInMillis();
-  const goOn = () => remainingMs() > limits.events.sweep_reserve_ms;
-  return sweptBy({
-    resumed: sweepRisks(goOn),
-    beyond: sweepBreaches(goOn),
-    expired: expireOrders({ goOn, remainingMs }),
-    cancelled: cancelVoidOrders({ goOn, remainingMs }),
+  const hasTime = () => remainingMs() > limits.events.sweep_reserve_ms;
+  return runSweeps({
+    resumed: sweepRisks(hasTime),
+    beyond: sweepBreaches(hasTime),
+    expired: expireOrders({ hasTime, remainingMs }),
+    cancelled: cancelVoidOrders({ hasTime, remainingMs }),
   });
 }

@@ -2,7 +2,7 @@ import type { Attempt, Delivery } from "../domain/delivery.ts";
 import type { ShownEndpoint, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { attempts, deliveries, webhookHealths, webhooks } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { type Load, readKeys, ref } from "../table/store.ts";
+import { findAll, type Load, readAll, ref } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 
 /** Places in a list of accounts of those that the tenant has not got. */
@@ -34,16 +34,17 @@ export async function healthsOf(
   const keys = new Map(
     endpoints.map(({ tenant_id, endpoint_id }) => [endpoint_id, webhookHealths.key(tenant_id, endpoint_id)]),
   );
-  const found = (await readKeys([...keys.values()])) as (WebhookHealth | undefined)[];
-  return new Map(found.flatMap((health) => (health === undefined ? [] : [[health.endpoint_id, health]])));
+  const found = await findAll(webhookHealths, [...keys.values()]);
+  return new Map(found.map((health) => [health.endpoint_id, health]));
 }
 
 /** Every webhook endpoint of a tenant with how it does, by its identifier. */
 export async function endpointsWithHealth(tenant: string): Promise<ReadonlyMap<string, ShownEndpoint>> {
   const endpoints = await endpointsOf(tenant);
-  const healths = await readKeys(endpoints.map(({ id }) => webhookHealths.key(tenant, id)));
+  const keys = endpoints.map(({ id }) => webhookHealths.key(tenant, id));
+  const healths = await readAll(webhookHealths, keys);
   const pairs = endpoints.flatMap((endpoint, place): [string, ShownEndpoint][] => {
-    const health = healths[place] as WebhookHealth | undefined;
+    const health = healths[place];
     return health === undefined ? [] : [[endpoint.id, { endpoint, health }]];
   });
   return new Map(pairs);

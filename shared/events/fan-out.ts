@@ -1,4 +1,3 @@
-import type { Account } from "../domain/account.ts";
 import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
 import { atRest } from "../domain/delivery-lane.ts";
 import { subscribes, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
@@ -9,13 +8,13 @@ import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
 import { eventTypes } from "../schema/event-types.ts";
-import { overdue, rescheduled, type Swept } from "../table/due.ts";
+import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
 import { changeItem, putOnce } from "../table/items.ts";
 import type { WaitingEvent } from "../table/outbox.ts";
 import { keyIn, readPartition } from "../table/partition.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { healthsOf } from "./endpoint-reads.ts";
 
@@ -29,10 +28,10 @@ export async function addressees(
 ): Promise<(event: Announced) => readonly WebhookEndpoint[]> {
   const grouped = endpoints.some(({ status, group_ids }) => status === "enabled" && group_ids !== null);
   const ids = grouped ? new Set(announced.flatMap(({ account_id }) => (account_id === null ? [] : [account_id]))) : [];
-  const found = await readKeys([...ids].map((id) => accounts.key(tenant, id)));
-  const groups = new Map((found as (Account | undefined)[]).map((account) => [account?.id, account?.group_id]));
+  const keys = [...ids].map((id) => accounts.key(tenant, id));
+  const groups = new Map((await findAll(accounts, keys)).map((account) => [account.id, account.group_id]));
   return ({ account_id, type }) => {
-    const group_id = groups.get(account_id ?? undefined) ?? null;
+    const group_id = groups.get(account_id ?? "") ?? null;
     return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
   };
 }
@@ -142,24 +141,18 @@ export async function fanOutAgain(items: readonly Outbox[]): Promise<void> {
 async function latestOf(tenant: string, resource: string): Promise<readonly PublishedEvent[]> {
   const query = { index: indexes.state, descending: true, max_items: limits.events.due_page };
   const entries = await readPartition(events.ofResource(tenant, resource), query);
-  return (await readKeys(entries.map(keyIn))).filter((item) => item !== undefined) as PublishedEvent[];
+  return findAll(events, entries.map(keyIn));
 }
 
 /** Finds published events whose deliveries were not all made, and makes them. Returns how many events that were. */
-export async function fanOutOverdue(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("EVENT", goOn)) {
-    const found = (await readKeys(keys)).filter((item) => item !== undefined) as PublishedEvent[];
-    for (const event of found) {
-      if (event.wake_at === undefined || !goOn()) continue;
-      try {
-        await fanOut([event]);
-        done += 1;
-      } catch (error) {
-        failed += 1;
-        log.error("An event could not be delivered to all.", { event_id: event.id, error: (error as Error).name });
-      }
-    }
-  }
-  return { done, failed };
+export function fanOutOverdue(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepItems("EVENT", hasTime, {
+    entity: events,
+    isDue: ({ wake_at }) => wake_at !== undefined,
+    run: async (event) => {
+      await fanOut([event]);
+      return 1;
+    },
+    report: ({ id }, { name }) => log.error("An event could not be delivered to all.", { event_id: id, error: name }),
+  });
 }

@@ -5,7 +5,7 @@ import { newId } from "../runtime/ids.ts";
 import { absolute, linked } from "../runtime/links.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { isThrottle, isUnavailable, Unavailable } from "../runtime/unavailable.ts";
-import { overdue, type Swept } from "../table/due.ts";
+import { type SweepResult, sweepKeys } from "../table/due.ts";
 import {
   eventId,
   events,
@@ -18,7 +18,7 @@ import {
 import { type Condition, isNew, isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
 import { lastSequence } from "../table/sequences.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { changeMember, deleteMember, putNew, type TransactItem } from "../table/write.ts";
 import { endpointsOf, healthsOf } from "./endpoint-reads.ts";
@@ -218,13 +218,10 @@ function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
  * Finds outbox items that are past their time, oldest first, and publishes them: whatever the stream lost is found
  * here. Returns how many were published and how many could not be.
  */
-export async function publishOverdue(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("OUTBOX", goOn)) {
-    const items = (await readKeys(keys)).filter((item) => item !== undefined) as Outbox[];
-    const stuck = await publishOutbox(items);
-    done += items.length - stuck.size;
-    failed += stuck.size;
-  }
-  return { done, failed };
+export function publishOverdue(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepKeys("OUTBOX", hasTime, async (keys) => {
+    const items = await findAll(outboxes, keys);
+    const { size: failed } = await publishOutbox(items);
+    return { done: items.length - failed, failed };
+  });
 }

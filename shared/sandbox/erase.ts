@@ -20,11 +20,11 @@ export class Walk {
   /** Whether something was seen that cannot be removed yet. */
   left = false;
   private readonly counts: Record<RemovedKind, number> = { ...nothingRemoved };
-  private readonly goOn: () => boolean;
+  private readonly hasTime: () => boolean;
 
-  constructor(reset: Reset, goOn: () => boolean) {
+  constructor(reset: Reset, hasTime: () => boolean) {
     this.reset = reset;
-    this.goOn = goOn;
+    this.hasTime = hasTime;
   }
 
   get tenant(): string {
@@ -46,7 +46,7 @@ export class Walk {
   }
 
   private checkTime(): void {
-    if (!this.goOn()) throw new OutOfTime("The walk goes on another time.");
+    if (!this.hasTime()) throw new OutOfTime("The walk goes on another time.");
   }
 
   /** Removes items; one that is gone already is not counted. */

@@ -6,11 +6,11 @@ import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
-import { overdue, rescheduled, type Swept } from "../table/due.ts";
+import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { transactions } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
-import { readKeys } from "../table/store.ts";
+import { readAll } from "../table/store.ts";
 import { commitDecision } from "../trading/commit.ts";
 import { decideTransaction } from "../trading/margin.ts";
 
@@ -39,7 +39,7 @@ async function provide({ tenant_id, id }: Transaction, remainingMs: () => number
 }
 
 async function putOff(tenant: string, id: string): Promise<void> {
-  const [found] = (await readKeys([transactions.key(tenant, id)])) as (Transaction | undefined)[];
+  const [found] = await readAll(transactions, [transactions.key(tenant, id)]);
   if (found === undefined || !isDue(found)) return;
   const provider_at = new Date(nowMs() + delayMs(limits.sandbox.provider_retry_seconds)).toISOString();
   const when = isStill({ version: found.version, provider_at: found.provider_at });
@@ -47,19 +47,14 @@ async function putOff(tenant: string, id: string): Promise<void> {
 }
 
 /** Lets the provider act on every transaction that is due to it. Returns how many it saw, and how many it could not. */
-export async function provideOverdue(goOn: () => boolean, remainingMs: () => number): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("PROVIDER", goOn)) {
-    for (const transaction of (await readKeys(keys)) as (Transaction | undefined)[]) {
-      if (transaction === undefined || !isDue(transaction) || !goOn()) continue;
-      try {
-        await provide(transaction, remainingMs);
-        done += 1;
-      } catch (error) {
-        failed += 1;
-        log.error("The provider could not act.", { transaction_id: transaction.id, error: (error as Error).name });
-      }
-    }
-  }
-  return { done, failed };
+export function provideOverdue(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
+  return sweepItems("PROVIDER", hasTime, {
+    entity: transactions,
+    isDue,
+    run: async (transaction) => {
+      await provide(transaction, remainingMs);
+      return 1;
+    },
+    report: ({ id }, { name }) => log.error("The provider could not act.", { transaction_id: id, error: name }),
+  });
 }

@@ -1,10 +1,8 @@
 import type { Contra } from "../domain/account.ts";
 import type { UniqueKind } from "../domain/decision.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
 import { afterPass, isBefore, monthsUntil, type Reset, withAccounts } from "../domain/sandbox/reset.ts";
 import { seedQuotes, seedSymbols } from "../domain/sandbox/seed.ts";
 import type { TradingSymbol } from "../domain/trading/symbol.ts";
-import type { StoredRisk } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { timePart } from "../runtime/ids.ts";
@@ -12,7 +10,7 @@ import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { RemovedKind } from "../schema/reset.ts";
 import { systemContext } from "../table/context.ts";
-import { isDue, overdue, type Swept } from "../table/due.ts";
+import { isDue, type SweepResult, sweepItems } from "../table/due.ts";
 import {
   accounts,
   balances,
@@ -39,7 +37,7 @@ import {
 } from "../table/entities.ts";
 import { putItem } from "../table/items.ts";
 import { keyIn } from "../table/partition.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readAll, readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
 import { transact } from "../table/transact.ts";
@@ -139,7 +137,7 @@ async function removeRisk(walk: Walk, account_id: string): Promise<void> {
   const { tenant } = walk;
   const key = risks.key(tenant, account_id);
   for (;;) {
-    const [found] = (await readKeys([key])) as (StoredRisk | undefined)[];
+    const [found] = await readAll(risks, [key]);
     if (found === undefined) return;
     const entries = found.triggers.flatMap(({ symbol, down, up }) => [
       ...(down === null ? [] : [{ symbol, direction: "dn", trigger: down } as const]),
@@ -163,9 +161,8 @@ async function removeSources(walk: Walk): Promise<void> {
   const { tenant } = walk;
   for await (const page of walk.pages(feedSources.all(tenant), indexes.list)) {
     const ids = page.map((item) => String(item["id"])).filter((id) => isBefore(id, walk.reset.id));
-    const found = (await readKeys(ids.map((id) => feedSources.key(tenant, id)))) as (FeedSource | undefined)[];
-    for (const source of found) {
-      if (source === undefined) continue;
+    const keys = ids.map((id) => feedSources.key(tenant, id));
+    for (const source of await findAll(feedSources, keys)) {
       for await (const rejects of walk.pages(feedRejects.partition(tenant, source.id))) {
         await walk.remove("other_items", rejects.map(keyIn));
       }
@@ -283,8 +280,8 @@ async function walkThrough(walk: Walk): Promise<void> {
  * Walks through everything that a tenant had before its reset began and removes it. Whoever does so again, or at the
  * same time, finds what is left; a reset that another worker carried on meanwhile is left to that one.
  */
-async function carryOn(reset: Reset, goOn: () => boolean): Promise<void> {
-  const walk = new Walk(reset, goOn);
+async function carryOn(reset: Reset, hasTime: () => boolean): Promise<void> {
+  const walk = new Walk(reset, hasTime);
   let whole = true;
   try {
     await walkThrough(walk);
@@ -300,19 +297,14 @@ async function carryOn(reset: Reset, goOn: () => boolean): Promise<void> {
 }
 
 /** Carries on the resets that are due. Returns how many walks came to an end, and how many could not. */
-export async function resetOverdue(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("RESET", goOn)) {
-    for (const reset of (await readKeys(keys)) as (Reset | undefined)[]) {
-      if (!isDue(reset) || !goOn()) continue;
-      try {
-        await carryOn(reset, goOn);
-        done += 1;
-      } catch (error) {
-        failed += 1;
-        log.error("A reset could not be carried on.", { reset_id: reset.id, error: (error as Error).name });
-      }
-    }
-  }
-  return { done, failed };
+export function resetOverdue(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepItems("RESET", hasTime, {
+    entity: resets,
+    isDue,
+    run: async (reset) => {
+      await carryOn(reset, hasTime);
+      return 1;
+    },
+    report: ({ id }, { name }) => log.error("A reset could not be carried on.", { reset_id: id, error: name }),
+  });
 }

@@ -6,10 +6,10 @@ import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { isDue, overdue, type Swept } from "../table/due.ts";
+import { forEachOf, isDue, type SweepResult, sweepKeys, type Task } from "../table/due.ts";
 import { type Key, priceWalks } from "../table/entities.ts";
 import { deleteItem, putItem } from "../table/items.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readAll } from "../table/store.ts";
 import { transact } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
 import { readQuoted } from "../trading/market.ts";
@@ -25,8 +25,8 @@ function nextWake(): string {
 
 /** Ends the walks of these symbols; whoever sets a price does it before, so that no step comes after it. */
 export async function endWalks(tenant: string, symbols: readonly string[]): Promise<void> {
-  const found = (await readKeys(symbols.map((symbol) => priceWalks.key(tenant, symbol)))) as (PriceWalk | undefined)[];
-  const walking = found.filter((walk) => walk !== undefined);
+  const keys = symbols.map((symbol) => priceWalks.key(tenant, symbol));
+  const walking = await findAll(priceWalks, keys);
   await inParallel(limits.sandbox.parallel, walking, async (walk) => {
     await deleteItem(priceWalks.keyOf(walk));
   });
@@ -38,22 +38,17 @@ export async function beginWalk(symbol: TradingSymbol, quote: Quote, seed: strin
   await putItem(priceWalks, walk);
 }
 
-/** Takes the next step of every walk that is due, as long as `goOn` says so. */
-export async function stepWalks(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("WALK", goOn)) {
-    await inParallel(limits.feed.parallel, keys, async (key) => {
-      try {
-        await step(key);
-        done += 1;
-      } catch (error) {
-        failed += 1;
-        const { name, message } = error as Error;
-        log.error("A price could not walk.", { walk: key.sk, error: name, message });
-      }
-    });
-  }
-  return { done, failed };
+/** Takes the next step of every walk that is due, as long as `hasTime` says so. */
+export function stepWalks(hasTime: () => boolean): Promise<SweepResult> {
+  const task: Task<Key> = {
+    parallel: limits.feed.parallel,
+    run: async (key) => {
+      await step(key);
+      return 1;
+    },
+    report: ({ sk }, { name, message }) => log.error("A price could not walk.", { walk: sk, error: name, message }),
+  };
+  return sweepKeys("WALK", hasTime, (keys) => forEachOf(keys, task));
 }
 
 /**
@@ -63,7 +58,7 @@ export async function stepWalks(goOn: () => boolean): Promise<Swept> {
 async function step({ pk, sk }: Key): Promise<void> {
   const [tenant = ""] = pk.split("|");
   const market = await readQuoted(tenant, [sk]);
-  const [walk] = (await readKeys([{ pk, sk }])) as (PriceWalk | undefined)[];
+  const [walk] = await readAll(priceWalks, [{ pk, sk }]);
   const symbol = market.symbols.get(sk);
   if (!isDue(walk)) return;
   const now = nowIso();

@@ -1,13 +1,15 @@
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
 import { type DueKind, duePartition, type Entity, type Key } from "./entities.ts";
 import type { ItemChange } from "./expression.ts";
 import { keyIn, type PartitionPosition, readPage } from "./partition.ts";
+import { findAll } from "./store.ts";
 import { indexes } from "./table-shape.ts";
 
-/** What a sweep came to: how many it dealt with, and how many it could not. */
-export interface Swept {
+/** What a sweep came to: how many it dealt with, and how many it could not deal with. */
+export interface SweepResult {
   readonly done: number;
   readonly failed: number;
 }
@@ -17,7 +19,9 @@ export interface Swept {
  * there was anything. Neither a backlog nor a failure of one holds the others.
  * @throws the first failure of a whole sweep, after all have ended
  */
-export async function sweptBy(sweeps: Readonly<Record<string, Promise<Swept>>>): Promise<Record<string, number>> {
+export async function runSweeps(
+  sweeps: Readonly<Record<string, Promise<SweepResult>>>,
+): Promise<Record<string, number>> {
   const done: Record<string, number> = { failed: 0 };
   const results = await Promise.allSettled(Object.values(sweeps));
   for (const [index, name] of Object.keys(sweeps).entries()) {
@@ -42,17 +46,17 @@ interface Shard {
 
 /**
  * Keys of the items of one kind that are due, in pages from the longest overdue to the latest, over all shards of the
- * kind and to their end, as long as `goOn` says so. What becomes due meanwhile belongs to the next sweep, so a sweep
+ * kind and to their end, as long as `hasTime` says so. What becomes due meanwhile belongs to the next sweep, so a sweep
  * that puts an item off never meets it again.
  */
-export async function* overdue(kind: DueKind, goOn: () => boolean): AsyncGenerator<readonly Key[]> {
+async function* overdue(kind: DueKind, hasTime: () => boolean): AsyncGenerator<readonly Key[]> {
   const now = nowIso();
   let open: readonly Shard[] = Array.from({ length: limits.events.due_shards }, (_, shard) => ({
     partition: duePartition(kind, shard),
     from: undefined,
   }));
   let read: readonly DueKey[] = [];
-  while (open.length > 0 && goOn()) {
+  while (open.length > 0 && hasTime()) {
     const pages = await Promise.all(open.map((shard) => pageOf(shard, now)));
     read = [...read, ...pages.flatMap(({ keys }) => keys)].toSorted((a, b) => (a.due < b.due ? -1 : 1));
     // What lies behind the last key of a shard with more pages might come after one that is still to be read.
@@ -76,6 +80,67 @@ async function pageOf(shard: Shard, now: string): Promise<{ keys: readonly DueKe
 /** Whether the item itself is due: the index may be behind, and another sweep may have dealt with it by now. */
 export function isDue<T extends { readonly wake_at: string | null }>(item: T | undefined): item is T {
   return item !== undefined && item.wake_at !== null && item.wake_at <= nowIso();
+}
+
+/**
+ * Sweeps the items of one kind that are due: `run` gets their keys page by page, or so many at a time, and each time
+ * only while `hasTime` says so. Returns the sum of what it came to.
+ */
+export async function sweepKeys(
+  kind: DueKind,
+  hasTime: () => boolean,
+  run: (keys: readonly Key[]) => Promise<SweepResult>,
+  atOnce = Number.POSITIVE_INFINITY,
+): Promise<SweepResult> {
+  const total = { done: 0, failed: 0 };
+  for await (const keys of overdue(kind, hasTime)) {
+    for (let start = 0; start < keys.length && hasTime(); start += atOnce) {
+      const { done, failed } = await run(keys.slice(start, start + atOnce));
+      total.done += done;
+      total.failed += failed;
+    }
+  }
+  return total;
+}
+
+/** What is done with each of several items, and what the log says of one that it fails with. */
+export interface Task<T> {
+  /** How many at the same time; one after the other without it. */
+  readonly parallel?: number;
+  /** Returns how much was done, with what failed where that does not end the task. */
+  readonly run: (item: T) => Promise<number | SweepResult>;
+  readonly report: (item: T, error: Error) => void;
+}
+
+/** Does a task with every item and counts; what fails with one holds no other. */
+export async function forEachOf<T>(items: readonly T[], task: Task<T>): Promise<SweepResult> {
+  const total = { done: 0, failed: 0 };
+  await inParallel(task.parallel ?? 1, items, async (item) => {
+    try {
+      const result = await task.run(item);
+      total.done += typeof result === "number" ? result : result.done;
+      total.failed += typeof result === "number" ? 0 : result.failed;
+    } catch (error) {
+      total.failed += 1;
+      task.report(item, error as Error);
+    }
+  });
+  return total;
+}
+
+/**
+ * Sweeps the items of one kind that are due by themselves, see {@link isDue}, each with one task: as they are stored
+ * when their page is read, and as long as `hasTime` says so.
+ */
+export function sweepItems<T>(
+  kind: DueKind,
+  hasTime: () => boolean,
+  task: Task<T> & { readonly entity: Entity<T>; readonly isDue: (item: T) => boolean },
+): Promise<SweepResult> {
+  return sweepKeys(kind, hasTime, async (keys) => {
+    const run = async (item: T) => (task.isDue(item) && hasTime() ? task.run(item) : 0);
+    return forEachOf(await findAll(task.entity, keys), { ...task, run });
+  });
 }
 
 /** Every due key of a kind that never has many. */

@@ -16,6 +16,7 @@ import {
   balances,
   clients,
   deliveries,
+  type Entity,
   type Key,
   type StoredReply,
   storedReplies,
@@ -158,6 +159,16 @@ export async function readKeys(keys: readonly Key[], consistent = true): Promise
   }
   await Promise.all(calls);
   return keys.map((key) => found.get(identityOf(key)));
+}
+
+/** As {@link readKeys}, items of one kind. */
+export function readAll<T>(_kind: Entity<T>, keys: readonly Key[], consistent = true): Promise<(T | undefined)[]> {
+  return readKeys(keys, consistent) as Promise<(T | undefined)[]>;
+}
+
+/** As {@link readAll}, those alone that are there. */
+export async function findAll<T>(kind: Entity<T>, keys: readonly Key[]): Promise<T[]> {
+  return (await readAll(kind, keys)).filter((item) => item !== undefined);
 }
 
 async function readInto(found: Map<string, unknown>, keys: readonly Key[], consistent: boolean): Promise<void> {

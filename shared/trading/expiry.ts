@@ -3,8 +3,9 @@ import { expireTransaction } from "../domain/move-transaction.ts";
 import { isComplete, type Transaction } from "../domain/transaction.ts";
 import { log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
-import { overdue, type Swept } from "../table/due.ts";
-import { execute, readKeys, ref } from "../table/store.ts";
+import { type SweepResult, sweepItems } from "../table/due.ts";
+import { transactions } from "../table/entities.ts";
+import { execute, ref } from "../table/store.ts";
 
 const nothing = { status: 200, headers: {}, body: "" };
 
@@ -13,20 +14,13 @@ const nothing = { status: 200, headers: {}, body: "" };
  * so a run that comes twice, or meets a caller's own move, changes nothing. Returns how many expired and how many could
  * not.
  */
-export async function expireOverdue(goOn: () => boolean, remainingMs: () => number): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("TXN", goOn)) {
-    for (const transaction of (await readKeys(keys)) as (Transaction | undefined)[]) {
-      if (transaction === undefined || !goOn()) continue;
-      try {
-        if (await expire(transaction, remainingMs)) done += 1;
-      } catch (error) {
-        failed += 1;
-        log.error("A transaction could not expire.", { transaction_id: transaction.id, error: (error as Error).name });
-      }
-    }
-  }
-  return { done, failed };
+export function expireOverdue(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
+  return sweepItems("TXN", hasTime, {
+    entity: transactions,
+    isDue: () => true,
+    run: async (transaction) => ((await expire(transaction, remainingMs)) ? 1 : 0),
+    report: ({ id }, { name }) => log.error("A transaction could not expire.", { transaction_id: id, error: name }),
+  });
 }
 
 async function expire({ id, tenant_id }: Transaction, remainingMs: () => number): Promise<boolean> {

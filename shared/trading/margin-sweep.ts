@@ -1,14 +1,14 @@
 import type { Quote } from "../domain/trading/quote.ts";
-import type { Breach, StoredRisk } from "../domain/trading/watch.ts";
+import type { Breach } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { isDue, overdue, rescheduled, type Swept } from "../table/due.ts";
-import { breaches, type Entity, risks } from "../table/entities.ts";
+import { isDue, rescheduled, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
+import { breaches, type Entity, type Key, risks } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
-import { loadItems, readKeys } from "../table/store.ts";
+import { loadItems, readAll } from "../table/store.ts";
 import { endBreach, wakeAfter } from "./breaches.ts";
 import { exposedTo } from "./exposed-accounts.ts";
 import { tradingRef } from "./items.ts";
@@ -18,29 +18,28 @@ import { sendAccounts } from "./margin-queue.ts";
  * Sends for the accounts that are due whatever their prices do: a liquidation that nobody carries on, one that could
  * not begin, and what did not fit the last evaluation. Returns how many were sent for.
  */
-export async function sweepRisks(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("RISK", goOn)) {
-    for (let start = 0; start < keys.length && goOn(); start += limits.events.due_page) {
-      const found = await readKeys(keys.slice(start, start + limits.events.due_page));
-      const due = (found as (StoredRisk | undefined)[]).filter(isDue);
-      const mine = new Map<string, string[]>();
-      try {
-        await inParallel(limits.webhooks.parallel_writes, due, async (risk) => {
-          if (!(await putOff(risks, risk))) return;
-          mine.set(risk.tenant_id, [...(mine.get(risk.tenant_id) ?? []), risk.account_id]);
-        });
-        for (const [tenant, ids] of mine) {
-          await sendAccounts(tenant, ids);
-          done += ids.length;
-        }
-      } catch (error) {
-        failed += 1;
-        log.error("Accounts wait for their next wake.", { error: (error as Error).name });
-      }
+export function sweepRisks(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepKeys("RISK", hasTime, sendDue, limits.events.due_page);
+}
+
+async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
+  const due = (await readAll(risks, keys)).filter(isDue);
+  const mine = new Map<string, string[]>();
+  let done = 0;
+  try {
+    await inParallel(limits.webhooks.parallel_writes, due, async (risk) => {
+      if (!(await putOff(risks, risk))) return;
+      mine.set(risk.tenant_id, [...(mine.get(risk.tenant_id) ?? []), risk.account_id]);
+    });
+    for (const [tenant, ids] of mine) {
+      await sendAccounts(tenant, ids);
+      done += ids.length;
     }
+    return { done, failed: 0 };
+  } catch (error) {
+    log.error("Accounts wait for their next wake.", { error: (error as Error).name });
+    return { done, failed: 1 };
   }
-  return { done, failed };
 }
 
 /**
@@ -49,22 +48,15 @@ export async function sweepRisks(goOn: () => boolean): Promise<Swept> {
  * whatever messages were lost; those that only another price can help are looked at ever less often. Returns how many
  * accounts were sent for.
  */
-export async function sweepBreaches(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("BREACH", goOn)) {
-    const found = ((await readKeys(keys)) as (Breach | undefined)[]).filter(isDue);
-    await inParallel(limits.margin.parallel_symbols, found, async (breach) => {
-      if (!goOn()) return;
-      try {
-        done += await sendBeyond(breach);
-      } catch (error) {
-        failed += 1;
-        const { tenant_id, symbol } = breach;
-        log.error("A symbol could not be looked at again.", { tenant_id, symbol, error: (error as Error).name });
-      }
-    });
-  }
-  return { done, failed };
+export function sweepBreaches(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepItems("BREACH", hasTime, {
+    entity: breaches,
+    isDue,
+    parallel: limits.margin.parallel_symbols,
+    run: sendBeyond,
+    report: ({ tenant_id, symbol }, { name }) =>
+      log.error("A symbol could not be looked at again.", { tenant_id, symbol, error: name }),
+  });
 }
 
 async function sendBeyond(breach: Breach): Promise<number> {

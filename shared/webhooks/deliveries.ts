@@ -8,7 +8,7 @@ import { rescheduled } from "../table/due.ts";
 import { attempts, deliveries, eventKeyOf, type PublishedEvent, webhookHealths, webhooks } from "../table/entities.ts";
 import { type ItemChange, isStill } from "../table/expression.ts";
 import { changeItem, changeVersion, putOnce } from "../table/items.ts";
-import { readKeys } from "../table/store.ts";
+import { readAll, readKeys } from "../table/store.ts";
 
 /** Everything that an attempt needs to know; what is gone is undefined. */
 export interface DeliveryState {
@@ -22,7 +22,7 @@ export interface DeliveryState {
 /** Reads what the messages are about, strongly consistent, in two rounds for all of them together. */
 export async function loadDeliveries(messages: readonly DeliveryMessage[]): Promise<DeliveryState[]> {
   const keys = messages.map(({ tenant_id, delivery_id }) => deliveries.key(tenant_id, delivery_id));
-  const found = (await readKeys(keys)) as (Delivery | undefined)[];
+  const found = await readAll(deliveries, keys);
   const around = found.flatMap((delivery) => {
     if (delivery === undefined) return [];
     const { tenant_id, endpoint_id } = delivery;

@@ -8,12 +8,12 @@ import { chance } from "../runtime/ids.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type DeliveryQueue, type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
-import { isDue, overdue, rescheduled, type Swept } from "../table/due.ts";
-import { deliveries, webhookHealths, webhooks } from "../table/entities.ts";
+import { isDue, rescheduled, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
+import { deliveries, type Key, webhookHealths, webhooks } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem, deleteItem } from "../table/items.ts";
 import { keyIn, type PartitionPage, pagesOf } from "../table/partition.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readAll } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { transactOnce } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
@@ -24,25 +24,17 @@ import { letRest, putCrash, putOff } from "./deliveries.ts";
  * lost. Each is put off and then sent, so two sweeps at once send it once. Returns how many messages were sent, and how
  * many deliveries could not be woken.
  */
-export async function wakeDeliveries(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("DLV", goOn)) {
-    // In small steps: what is put off and not sent, because the function ends, waits for its next wake.
-    for (let start = 0; start < keys.length && goOn(); start += limits.events.due_page) {
-      const found = await readKeys(keys.slice(start, start + limits.events.due_page));
-      const woken = await wakeAll((found as (Delivery | undefined)[]).filter(isDue));
-      done += woken.done;
-      failed += woken.failed;
-    }
-  }
-  return { done, failed };
+export function wakeDeliveries(hasTime: () => boolean): Promise<SweepResult> {
+  const wake = async (keys: readonly Key[]) => wakeAll((await readAll(deliveries, keys)).filter(isDue));
+  // In small steps: what is put off and not sent, because the function ends, waits for its next wake.
+  return sweepKeys("DLV", hasTime, wake, limits.events.due_page);
 }
 
 /**
  * Puts deliveries off and sends their messages; of an endpoint that is closed only the first. `delayOf` says how many
  * seconds a message is held back by its place.
  */
-async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0): Promise<Swept> {
+async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0): Promise<SweepResult> {
   const messages: { queue: DeliveryQueue; message: OutgoingDelivery }[] = [];
   let failed = 0;
   const healths = await healthsOf(due);
@@ -83,13 +75,13 @@ function restOn(delivery: Delivery, health: WebhookHealth | undefined): Promise<
 export async function wakeResting(
   tenant: string,
   endpointId: string,
-  goOn: () => boolean,
+  hasTime: () => boolean,
 ): Promise<{ readonly whole: boolean; readonly seconds: number }> {
   const { max_delay_seconds } = limits.queues;
   let whole = true;
   let woken = 0;
   const secondsAt = (place: number) => Math.floor(place / limits.webhooks.woken_per_second);
-  const spent = () => !goOn() || secondsAt(woken + limits.events.due_page) > max_delay_seconds;
+  const spent = () => !hasTime() || secondsAt(woken + limits.events.due_page) > max_delay_seconds;
   for (const partition of deliveries.ofEndpoint(tenant, endpointId, ["pending", "retrying"])) {
     if (spent()) return { whole: false, seconds: secondsAt(woken) };
     for await (const page of pagesOf(partition, openPages)) {
@@ -135,23 +127,16 @@ async function sendAll(messages: readonly { queue: DeliveryQueue; message: Outgo
  * and ends an endpoint's wake when nothing is left. A worker that meets such a delivery cancels it too. Returns how
  * many deliveries were cancelled, and how many endpoints could not be dealt with.
  */
-export async function cancelUnwanted(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("WEBHOOK", goOn)) {
-    for (const endpoint of (await readKeys(keys)) as (WebhookEndpoint | undefined)[]) {
-      if (!isDue(endpoint) || !goOn()) continue;
-      try {
-        done += await cancelOf(endpoint, goOn);
-      } catch (error) {
-        failed += 1;
-        log.error("Deliveries could not be cancelled.", { endpoint_id: endpoint.id, error: (error as Error).name });
-      }
-    }
-  }
-  return { done, failed };
+export function cancelUnwanted(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepItems("WEBHOOK", hasTime, {
+    entity: webhooks,
+    isDue,
+    run: (endpoint) => cancelOf(endpoint, hasTime),
+    report: ({ id }, { name }) => log.error("Deliveries could not be cancelled.", { endpoint_id: id, error: name }),
+  });
 }
 
-async function cancelOf(endpoint: WebhookEndpoint, goOn: () => boolean): Promise<number> {
+async function cancelOf(endpoint: WebhookEndpoint, hasTime: () => boolean): Promise<number> {
   let count = 0;
   let left = false;
   const partitions = deliveries.ofEndpoint(endpoint.tenant_id, endpoint.id, ["pending", "retrying"]);
@@ -162,7 +147,7 @@ async function cancelOf(endpoint: WebhookEndpoint, goOn: () => boolean): Promise
         if (await cancel(delivery)) count += 1;
         else left = true;
       });
-      if (page.next === undefined || goOn()) continue;
+      if (page.next === undefined || hasTime()) continue;
       left = true;
       break;
     }
@@ -174,9 +159,8 @@ async function cancelOf(endpoint: WebhookEndpoint, goOn: () => boolean): Promise
 /** How the deliveries of an endpoint in one status are read. */
 const openPages = { index: indexes.state, page_size: limits.events.due_page };
 
-async function deliveriesOn({ items }: PartitionPage): Promise<readonly Delivery[]> {
-  const found = (await readKeys(items.map(keyIn))) as (Delivery | undefined)[];
-  return found.filter((item) => item !== undefined);
+function deliveriesOn({ items }: PartitionPage): Promise<readonly Delivery[]> {
+  return findAll(deliveries, items.map(keyIn));
 }
 
 /** Cancels a delivery unless a worker has it; that one records its attempt first. */

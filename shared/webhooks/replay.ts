@@ -1,4 +1,4 @@
-import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
+import { draftDelivery, messageOf } from "../domain/delivery.ts";
 import type { Replay, WebhookEndpoint } from "../domain/webhook.ts";
 import { addressees, putDelivery, sendOrLeave } from "../events/fan-out.ts";
 import { limits } from "../limits.ts";
@@ -6,12 +6,12 @@ import { delayMs, nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { OutgoingDelivery } from "../runtime/queues.ts";
-import { overdue, type Swept } from "../table/due.ts";
+import { type SweepResult, sweepItems } from "../table/due.ts";
 import { deliveries, deliveryId, events, type PublishedEvent, replays } from "../table/entities.ts";
 import { deleteItem } from "../table/items.ts";
 import { readPartition } from "../table/partition.ts";
 import { lastSequence } from "../table/sequences.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readAll } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 
 /** What of an event is looked at before it is sent again. */
@@ -70,7 +70,7 @@ async function lastBefore(tenant: string, moment: string, last: number): Promise
   let [low, high] = [1, last + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [found] = (await readKeys([events.key(tenant, middle)])) as (PublishedEvent | undefined)[];
+    const [found] = await readAll(events, [events.key(tenant, middle)]);
     // An event that is gone was published long ago.
     if (found === undefined || Date.parse(found.published_at) < wanted) low = middle + 1;
     else high = middle;
@@ -79,22 +79,22 @@ async function lastBefore(tenant: string, moment: string, last: number): Promise
 }
 
 /**
- * Makes the deliveries of a replay and sends their messages, in small steps while `goOn` says so, and then removes the
- * item by which it was to be found. Run again it makes nothing twice: a delivery is named by the request.
+ * Makes the deliveries of a replay and sends their messages, in small steps while `hasTime` says so, and then removes
+ * the item by which it was to be found. Run again it makes nothing twice: a delivery is named by the request.
  */
-export async function runReplay(replay: Replay, goOn: () => boolean): Promise<boolean> {
+export async function runReplay(replay: Replay, hasTime: () => boolean): Promise<boolean> {
   const { tenant_id, endpoint_id, redelivery } = replay;
   const endpoint = { id: endpoint_id, tenant_id, epoch: replay.endpoint_epoch };
   for (let start = 0; start < replay.sequences.length; start += limits.events.due_page) {
-    if (!goOn()) return false;
+    if (!hasTime()) return false;
     const numbers = replay.sequences.slice(start, start + limits.events.due_page);
-    const found = await readKeys(numbers.map((sequence) => events.key(tenant_id, sequence)));
-    const again = found.filter((event) => event !== undefined) as PublishedEvent[];
-    const firsts = again.map((event) => deliveryId(event.id, endpoint_id, 0));
-    const known = await readKeys(firsts.map((id) => deliveries.key(tenant_id, id)));
+    const keys = numbers.map((sequence) => events.key(tenant_id, sequence));
+    const again = await findAll(events, keys);
+    const firsts = again.map((event) => deliveries.key(tenant_id, deliveryId(event.id, endpoint_id, 0)));
+    const known = await readAll(deliveries, firsts);
     const messages: OutgoingDelivery[] = [];
     await inParallel(limits.webhooks.parallel_writes, again, async (event, index) => {
-      const first = (known[index] as Delivery | undefined)?.id ?? null;
+      const first = known[index]?.id ?? null;
       const id = deliveryId(event.id, endpoint_id, redelivery);
       const made = await putDelivery(
         draftDelivery(id, endpoint, event, nowIso(), delayMs, { redelivery, redelivery_of: first }),
@@ -108,18 +108,11 @@ export async function runReplay(replay: Replay, goOn: () => boolean): Promise<bo
 }
 
 /** Goes on with replays that were cut off. Returns how many came to their end. */
-export async function replayOverdue(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("REPLAY", goOn)) {
-    for (const replay of (await readKeys(keys)) as (Replay | undefined)[]) {
-      if (replay === undefined || !goOn()) continue;
-      try {
-        if (await runReplay(replay, goOn)) done += 1;
-      } catch (error) {
-        failed += 1;
-        log.error("A replay could not be made.", { replay_id: replay.id, error: (error as Error).name });
-      }
-    }
-  }
-  return { done, failed };
+export function replayOverdue(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepItems("REPLAY", hasTime, {
+    entity: replays,
+    isDue: () => true,
+    run: async (replay) => ((await runReplay(replay, hasTime)) ? 1 : 0),
+    report: ({ id }, { name }) => log.error("A replay could not be made.", { replay_id: id, error: name }),
+  });
 }

@@ -2,7 +2,7 @@ import { inForce, type SwitchOff, type WebhookEndpoint, type WebhookHealth } fro
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
-import { isDue, overdue, rescheduled, type Swept } from "../table/due.ts";
+import { isDue, rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { webhookHealths, webhooks } from "../table/entities.ts";
 import { type ItemChange, isStill } from "../table/expression.ts";
 import { changeVersion } from "../table/items.ts";
@@ -47,31 +47,27 @@ function noting(health: WebhookHealth, off: SwitchOff | null): ItemChange {
  * off, and wakes what rests of those that were closed and accepted something since. Done twice, or by two sweeps at
  * once, it comes to the same. Returns how many notes were dealt with, and how many could not be.
  */
-export async function switchOffNoted(goOn: () => boolean): Promise<Swept> {
-  let [done, failed] = [0, 0];
-  for await (const keys of overdue("HEALTH", goOn)) {
-    for (const health of (await readKeys(keys)) as (WebhookHealth | undefined)[]) {
-      if (!isDue(health) || !goOn()) continue;
+export function switchOffNoted(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepItems("HEALTH", hasTime, {
+    entity: webhookHealths,
+    isDue,
+    run: async (health) => {
       const { tenant_id, endpoint_id } = health;
-      try {
-        await (health.off === null && health.reopened_at ? reopen(health, goOn) : switchOff(tenant_id, endpoint_id));
-        done += 1;
-      } catch (error) {
-        failed += 1;
-        log.error("A note beside an endpoint was not dealt with.", { endpoint_id, error: (error as Error).name });
-      }
-    }
-  }
-  return { done, failed };
+      await (health.off === null && health.reopened_at ? reopen(health, hasTime) : switchOff(tenant_id, endpoint_id));
+      return 1;
+    },
+    report: ({ endpoint_id }, { name }) =>
+      log.error("A note beside an endpoint was not dealt with.", { endpoint_id, error: name }),
+  });
 }
 
 /**
  * Takes the note away when nothing rests any more; one that came meanwhile stays. What could not be woken is looked for
  * again when the messages before it are through: two sweeps that send side by side would be twice the endpoint's pace.
  */
-async function reopen(health: WebhookHealth, goOn: () => boolean): Promise<void> {
+async function reopen(health: WebhookHealth, hasTime: () => boolean): Promise<void> {
   const { tenant_id, endpoint_id, reopened_at } = health;
-  const { whole, seconds } = await wakeResting(tenant_id, endpoint_id, goOn);
+  const { whole, seconds } = await wakeResting(tenant_id, endpoint_id, hasTime);
   const later = new Date(nowMs() + delayMs(seconds)).toISOString();
   const set = whole ? { reopened_at: null, wake_at: null } : { wake_at: later };
   const when = isStill({ reopened_at, off: null });

@@ -31,7 +31,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "no sweep",
     file: "functions/events/promote.ts",
-    edits: [["woken: wakeDeliveries(goOn),", "woken: wakeDeliveries(() => false),"]],
+    edits: [["woken: wakeDeliveries(hasTime),", "woken: wakeDeliveries(() => false),"]],
     test: { file: "test/data/fan-out.test.ts", name: "a publisher that dies before the message is sent" },
   },
   {
