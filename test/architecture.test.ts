@@ -19,6 +19,7 @@ import {
   type Rule,
   rules,
   type SourceFile,
+  sandboxApart,
   strangersAtRoot,
   unmatchedFunctions,
 } from "./support/architecture-rules.ts";
@@ -117,6 +118,12 @@ const planted: Record<string, Planted> = {
     "shared/webhooks/a.ts",
     'const change = { ConditionExpression: "wake_at = :before" };\n',
     "// A ConditionExpression.\nconst change = { when: isStill({ wake_at }) };\n",
+  ],
+  "a rule of production that imports the sandbox": [
+    sandboxApart,
+    "shared/domain/transaction.ts",
+    'import { withProvider } from "./sandbox/provider.ts";\n',
+    'import type { Reset } from "./sandbox/reset.ts";\n',
   ],
   "a bound beside its use": [
     boundsInOnePlace,

@@ -1,6 +1,7 @@
 import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
+import type { Transaction } from "./transaction.ts";
 import type { UnjoinedLeg } from "./transaction-legs.ts";
 
 /** Who causes a change: an application of the tenant, or the service itself. */
@@ -20,6 +21,11 @@ export interface Context {
   readonly now: string;
   /** The moment so many business seconds from now. */
   readonly in: (seconds: number) => string;
+  /**
+   * When a payment provider of the environment's own moves a transaction next, RFC 3339; undefined where it leaves that
+   * to others. It gets `in` of the same context. Absent where there is no such provider.
+   */
+  readonly providerMovesAt?: (transaction: Transaction, after: Context["in"]) => string | undefined;
   /** A fresh identifier `<prefix>_<ULID>`. */
   readonly newId: (prefix: string) => string;
   /** A fresh number of `digits` decimal digits, the first one not zero. */

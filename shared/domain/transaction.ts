@@ -32,7 +32,6 @@ import {
   refuseMargin,
   refuseUnsettled,
 } from "./posting.ts";
-import { withProvider } from "./sandbox/provider.ts";
 import type { Tenant } from "./tenant.ts";
 import { legChanges } from "./transaction-legs.ts";
 
@@ -297,7 +296,7 @@ export function draftTransaction(
     version: 1,
     metadata: request.metadata ?? {},
   };
-  return unchanged(withProvider(draft, context));
+  return unchanged(withProviderMove(draft, context));
 }
 
 type RequestedEndpoint = {
@@ -345,7 +344,17 @@ export function moved(
     updated_at: at,
     version: transaction.version + 1,
   };
-  return withProvider(next, context);
+  return withProviderMove(next, context);
+}
+
+/**
+ * The transaction with the moment of its provider's next move. Nobody else moves a transaction by itself, so where the
+ * environment has no provider of its own there is no such moment.
+ */
+function withProviderMove(transaction: Transaction, context: Context): Transaction {
+  const { provider_at: _before, ...others } = transaction;
+  const provider_at = context.providerMovesAt?.(transaction, context.in);
+  return provider_at === undefined ? others : { ...others, provider_at };
 }
 
 function transactionMarkers(transaction: Transaction): Change[] {

@@ -1,4 +1,5 @@
 import type { Context } from "../domain/decision.ts";
+import { nextMoveAt } from "../domain/sandbox/provider.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newNumber } from "../runtime/ids.ts";
@@ -14,6 +15,8 @@ export function newContext(principal: Principal): Context {
     environment: env.stage,
     now: new Date(moment).toISOString(),
     in: (seconds) => new Date(moment + delayMs(seconds)).toISOString(),
+    // The one place where the rest of the service learns what the sandbox adds to it.
+    ...(env.stage === "sandbox" && { providerMovesAt: nextMoveAt }),
     newId: (prefix) => newId(prefix, moment),
     newNumber,
   };

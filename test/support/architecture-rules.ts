@@ -209,6 +209,19 @@ export const expressionsInTable: Rule = ({ path, text }) => {
   ];
 };
 
+/** What only the sandbox has, and the place that hands its behaviour to the rest. */
+const ofTheSandbox = ["shared/sandbox/", "shared/domain/sandbox/"];
+const handsTheSandboxIn = "shared/table/context.ts";
+
+/** What production runs imports nothing of the sandbox but types: the sandbox's behaviour is handed in. */
+export const sandboxApart: Rule = (file) => {
+  const free = [...ofTheSandbox, handsTheSandboxIn];
+  if (!file.path.startsWith("shared/") || free.some((path) => covers(path, file.path))) return [];
+  return importsOf(file)
+    .filter(({ target, typeOnly }) => !typeOnly && ofTheSandbox.some((path) => covers(path, target)))
+    .map(({ target }) => `imports ${target}, which only the sandbox has`);
+};
+
 /** Files whose numbers are the sizes of a format or the terms of a formula, and no bound of the service. */
 const ofFormats = [
   "shared/oauth/refresh-token.ts",
@@ -373,6 +386,7 @@ function hasDocstring(raw: string, position: number): boolean {
 export const rules: Readonly<Record<string, Rule>> = {
   importDirection,
   expressionsInTable,
+  sandboxApart,
   boundsInOnePlace,
   names,
   purity,

@@ -1,6 +1,5 @@
 import { limits } from "../../limits.ts";
 import type { TransactionState } from "../../schema/transaction.ts";
-import type { Context } from "../decision.ts";
 import { minorDigits } from "../money.ts";
 import type { Transaction } from "../transaction.ts";
 
@@ -24,12 +23,10 @@ export function nextMove({ provider, amount_minor, currency, status }: Transacti
 }
 
 /**
- * The transaction with the moment of the provider's next move, which is at once but for a return. Nobody else moves a
- * transaction by itself, so in production, and with another provider, there is no such moment.
+ * When the provider makes its next move, which is at once but for a return; undefined when it makes none. `after` is
+ * the moment so many business seconds from now.
  */
-export function withProvider(transaction: Transaction, context: Context): Transaction {
-  const { provider_at: _before, ...others } = transaction;
-  const move = context.environment === "sandbox" ? nextMove(transaction) : undefined;
-  if (move === undefined) return others;
-  return { ...others, provider_at: context.in(move === "return" ? limits.sandbox.returned_after_seconds : 0) };
+export function nextMoveAt(transaction: Transaction, after: (seconds: number) => string): string | undefined {
+  const move = nextMove(transaction);
+  return move && after(move === "return" ? limits.sandbox.returned_after_seconds : 0);
 }
