@@ -22,8 +22,8 @@ import {
   sandboxApart,
   strangersAtRoot,
   unmatchedFunctions,
-} from "./support/architecture-rules.ts";
-import { sourceText } from "./support/source-text.ts";
+} from "./support/rules/architecture-rules.ts";
+import { sourceText } from "./support/rules/source-text.ts";
 
 const root = new URL("../", import.meta.url);
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import type { OpenApi } from "../shared/openapi/document.ts";
-import { answersSeen, unseenAnswers } from "./support/description.ts";
+import { answersSeen, unseenAnswers } from "./support/rules/description.ts";
 
 const document = JSON.parse(
   readFileSync(new URL("../shared/openapi/openapi.json", import.meta.url), "utf8"),

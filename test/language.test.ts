@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { counts, type Phrase, phrases, phrasesIn, tolerated } from "./support/phrases.ts";
+import { counts, type Phrase, phrases, phrasesIn, tolerated } from "./support/rules/phrases.ts";
 
 const root = new URL("../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
 
 /** Files that quote the phrases. */
-const quoting = new Set(["test/support/phrases.ts", "test/language.test.ts"]);
+const quoting = new Set(["test/support/rules/phrases.ts", "test/language.test.ts"]);
 
 function filesUnder(folder: string, ending: RegExp): string[] {
   const entries = readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" });
@@ -39,7 +39,7 @@ function faultsIn(text: string): string[] {
   return found.map(({ phrase, around }) => `"${phrase.name}" in "…${around}…"; write: ${phrase.instead}`);
 }
 
-describe("published text has no phrase of test/support/phrases.ts", () => {
+describe("published text has no phrase of test/support/rules/phrases.ts", () => {
   it.each(["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "shared/README.md"])("%s", (path) => {
     expect(faultsIn(read(path))).toEqual([]);
   });

@@ -9,7 +9,7 @@ type LongForm = { readonly env: Readonly<Record<string, string>>; readonly file:
 
 const random = { SIMULATION_SEED: "random" };
 const longForms: Readonly<Record<string, LongForm>> = {
-  debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt.test.ts" },
+  debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt-programs.test.ts" },
   filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },
   fuzz: { env: { FUZZ_RUNS: "2000", FUZZ_SEED: String(Date.now() % 1e9) }, file: "test/http/fuzz.test.ts" },
   lists: { env: { WALK_TRANSACTIONS: "1000" }, file: "test/e2e/lists.test.ts" },

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
-import { fileOf, type Mutation, mutations, planted } from "./support/mutations.ts";
+import { fileOf, type Mutation, mutations, planted } from "./support/rules/mutations.ts";
 
 /** The project that runs the tests of all mutations on the sources as they are. */
 const healthy = "healthy";

@@ -1,4 +1,4 @@
-import { quoteBody } from "../../shared/domain/trading/quote.ts";
+import { quoteBody } from "../../shared/domain/trading/pricing/quote.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getQuote } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";

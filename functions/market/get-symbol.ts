@@ -1,4 +1,4 @@
-import { symbolBody } from "../../shared/domain/trading/symbol.ts";
+import { symbolBody } from "../../shared/domain/trading/pricing/symbol.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getSymbol } from "../../shared/routes/market.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";

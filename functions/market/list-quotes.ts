@@ -1,4 +1,4 @@
-import { quoteSetBody } from "../../shared/domain/trading/quote.ts";
+import { quoteSetBody } from "../../shared/domain/trading/pricing/quote.ts";
 import { listParameter } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";
 import { listQuotes } from "../../shared/routes/market.ts";

@@ -1,4 +1,4 @@
-import { isMarketIn, symbolBody, type TradingSymbol } from "../../shared/domain/trading/symbol.ts";
+import { isMarketIn, symbolBody, type TradingSymbol } from "../../shared/domain/trading/pricing/symbol.ts";
 import { and, listParameter, matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";

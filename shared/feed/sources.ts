@@ -1,6 +1,6 @@
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
-import type { SourcePulse } from "../domain/trading/source.ts";
+import type { SourcePulse } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
 import { feedSources } from "../table/entities.ts";
 import { countEntries } from "../table/partition.ts";

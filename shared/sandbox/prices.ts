@@ -1,5 +1,5 @@
 import { type PriceChange, quoteOf, seedOf } from "../domain/sandbox/prices.ts";
-import type { Market, Quote } from "../domain/trading/quote.ts";
+import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
 import { nowIso, pause } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";

@@ -2,7 +2,7 @@ import type { Contra } from "../domain/account.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import { afterPass, isBefore, monthsUntil, type Reset, withAccounts } from "../domain/sandbox/reset.ts";
 import { seedQuotes, seedSymbols } from "../domain/sandbox/seed.ts";
-import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { timePart } from "../runtime/ids.ts";

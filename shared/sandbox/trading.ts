@@ -10,8 +10,8 @@ import {
 import type { Closed } from "../domain/trading/close-trade.ts";
 import type { Executed } from "../domain/trading/open-trade.ts";
 import type { Order } from "../domain/trading/order.ts";
-import type { Market, Quote } from "../domain/trading/quote.ts";
-import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
+import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { CloseSandboxTradeBody, OpenSandboxTradeBody, PlaceSandboxOrderBody } from "../schema/sandbox.ts";
 import { type Committable, type Load, type Ref, ref } from "../table/store.ts";

@@ -1,5 +1,5 @@
 import { exitReason } from "../domain/trading/market-trade.ts";
-import { openPrice, type Quote } from "../domain/trading/quote.ts";
+import { openPrice, type Quote } from "../domain/trading/pricing/quote.ts";
 import { type Direction, orders, positions } from "../table/entities.ts";
 import { type PartitionQuery, pagesOf, type StoredAttributes } from "../table/partition.ts";
 import { facetsAttribute, indexes } from "../table/table-shape.ts";

@@ -1,7 +1,7 @@
 import { heldQuote } from "../domain/sandbox/prices.ts";
 import { draftWalk, nextStep, type PriceWalk } from "../domain/sandbox/walk.ts";
-import type { Quote } from "../domain/trading/quote.ts";
-import { isMarketOpen, type TradingSymbol } from "../domain/trading/symbol.ts";
+import type { Quote } from "../domain/trading/pricing/quote.ts";
+import { isMarketOpen, type TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";

@@ -4,8 +4,8 @@ import { type Change, type Context, type DomainEvent, type Refusal, refuse } fro
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
 import type { Position } from "../domain/trading/position.ts";
-import type { Market } from "../domain/trading/quote.ts";
-import { liquidatorOf } from "../domain/trading/source.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
+import { liquidatorOf } from "../domain/trading/pricing/source.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import {

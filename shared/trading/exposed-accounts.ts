@@ -1,4 +1,4 @@
-import { pricePoints } from "../domain/trading/quote.ts";
+import { pricePoints } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
 import { type Direction, exposures, type StoredQuote } from "../table/entities.ts";
 import { type PartitionPosition, readPage } from "../table/partition.ts";

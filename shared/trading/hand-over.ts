@@ -1,5 +1,5 @@
 import type { DynamoDBRecord } from "aws-lambda";
-import type { Quote } from "../domain/trading/quote.ts";
+import type { Quote } from "../domain/trading/pricing/quote.ts";
 import { isDueAtOnce, isMetBy, type StoredRisk } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { log } from "../runtime/log.ts";

@@ -4,9 +4,9 @@ import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingEntity } from "../domain/trading/changes.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
-import type { Quote } from "../domain/trading/quote.ts";
-import type { SourcePulse } from "../domain/trading/source.ts";
-import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { Quote } from "../domain/trading/pricing/quote.ts";
+import type { SourcePulse } from "../domain/trading/pricing/source.ts";
+import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { StoredRisk } from "../domain/trading/watch.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Quote } from "../domain/trading/quote.ts";
+import type { Quote } from "../domain/trading/pricing/quote.ts";
 import type { Breach } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";

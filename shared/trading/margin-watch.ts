@@ -1,5 +1,5 @@
 import type { DynamoDBRecord } from "aws-lambda";
-import { isSilent } from "../domain/trading/source.ts";
+import { isSilent } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";

@@ -1,7 +1,7 @@
 import { type Pair, symbolsNeeded } from "../domain/trading/needs.ts";
-import type { Market, Quote } from "../domain/trading/quote.ts";
-import { internalSource, type SourcePulse } from "../domain/trading/source.ts";
-import type { TradingSymbol } from "../domain/trading/symbol.ts";
+import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
+import { internalSource, type SourcePulse } from "../domain/trading/pricing/source.ts";
+import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { type Key, pulses, quotes, symbols } from "../table/entities.ts";

@@ -1,6 +1,6 @@
 import { epochFault, type FeedSource } from "../domain/feed/source.ts";
-import type { Market, Quote } from "../domain/trading/quote.ts";
-import { acceptTick } from "../domain/trading/tick.ts";
+import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
+import { acceptTick } from "../domain/trading/pricing/tick.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";

@@ -4,11 +4,11 @@ import { join, resolve } from "node:path";
 import { type Cloud, startCloud } from "../../infra/local/cloud.ts";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { helpAsked, readArguments, runCommand, wholeNumber } from "../../shared/runtime/command-line.ts";
-import { type ApiClient, someClient } from "../support/api-client.ts";
-import { newApplication } from "../support/application.ts";
-import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { type ApiClient, someClient } from "../support/stack/api-client.ts";
+import { newApplication } from "../support/stack/application.ts";
+import { type Received, type Receiver, startReceiver } from "../support/stack/receiver.ts";
+import { callsTo, eventOf, quantiles, register } from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
-import { callsTo, eventOf, quantiles, register } from "../support/webhooks.ts";
 
 const help = `Measures what receivers that never answer cost those that do, in one run of the local service.
 

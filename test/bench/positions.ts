@@ -6,11 +6,11 @@ import type { APIGatewayProxyResult, Context } from "aws-lambda";
 import { bundle } from "../../infra/bundle.ts";
 import { limits } from "../../shared/limits.ts";
 import { helpAsked, readArguments, runCommand, wholeNumber } from "../../shared/runtime/command-line.ts";
-import { startApi } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { lambdaContext, newCaller, proxyEvent, type TestCaller } from "../support/request.ts";
-import { putMarket } from "../support/trading-data.ts";
-import { type TableCall, unitsOf } from "../support/watched-endpoint.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { putMarket } from "../support/builders/trading-data.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { lambdaContext, newCaller, proxyEvent, type TestCaller } from "../support/emulator/request.ts";
+import { type TableCall, unitsOf } from "../support/emulator/watched-endpoint.ts";
 import { median } from "./measure.ts";
 
 const help = `Measures what opens, closes, deposits and evaluations cost on accounts with 1, 60 and 499 positions.

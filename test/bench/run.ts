@@ -8,7 +8,7 @@ import { bundle } from "../../infra/bundle.ts";
 import { limits } from "../../shared/limits.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
-import { eventSourceFunctions } from "../support/architecture-rules.ts";
+import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 import { canCount, instructions, median, type Sample, type Subject, sample, shuffled, spread } from "./measure.ts";
 import { dollarsPerMillion, prices } from "./prices.ts";
 import { type RowCost, startWorkload, type Workload } from "./workload.ts";

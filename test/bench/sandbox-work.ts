@@ -1,9 +1,9 @@
 import { seedQuotes, seedSymbols } from "../../shared/domain/sandbox/seed.ts";
 import { quotes, symbols } from "../../shared/table/entities.ts";
-import type { TestApi } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { newCaller } from "../support/request.ts";
-import { putItem } from "../support/trading-data.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { putItem } from "../support/builders/trading-data.ts";
+import type { TestApi } from "../support/emulator/api.ts";
+import { newCaller } from "../support/emulator/request.ts";
 import type { Asked } from "./workload.ts";
 
 const order = { symbol: "EURUSD", side: "buy", type: "limit", lots: "0.10", price: "1.00000" };

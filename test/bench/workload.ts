@@ -5,15 +5,15 @@ import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { clients, deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
-import { startApi, type TestApi } from "../support/api.ts";
-import { bridge, opening } from "../support/bridge.ts";
-import { brokerage, clientRequest } from "../support/brokerage.ts";
-import { putRaw } from "../support/deliveries.ts";
-import { functionEnvironment } from "../support/emulator.ts";
-import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/request.ts";
-import { startTokenService } from "../support/token-service.ts";
-import { putMarket } from "../support/trading-data.ts";
-import { unitsOf } from "../support/watched-endpoint.ts";
+import { bridge, opening } from "../support/builders/bridge.ts";
+import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
+import { putMarket } from "../support/builders/trading-data.ts";
+import { startApi, type TestApi } from "../support/emulator/api.ts";
+import { putRaw } from "../support/emulator/deliveries.ts";
+import { functionEnvironment } from "../support/emulator/emulator.ts";
+import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/emulator/request.ts";
+import { unitsOf } from "../support/emulator/watched-endpoint.ts";
+import { startTokenService } from "../support/stack/token-service.ts";
 import { sandboxWork } from "./sandbox-work.ts";
 
 /** What one request of a row asks DynamoDB for. */
@@ -214,7 +214,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
 
 /** A market, a source that feeds it, and twenty open positions of one account. */
 async function trading(api: TestApi, caller: TestCaller, account: string): Promise<Seeds> {
-  const { tradingFloor } = await import("../support/trading-floor.ts");
+  const { tradingFloor } = await import("../support/builders/trading-floor.ts");
   await putMarket(api, caller.tenant_id);
   const floor = tradingFloor(caller.tenant_id);
   let trade = "";

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startApi } from "../support/api.ts";
-import { brokerage, clientRequest } from "../support/brokerage.ts";
-import { newCaller, type RequestParts } from "../support/request.ts";
-import { putMarket } from "../support/trading-data.ts";
-import { unitsOf } from "../support/watched-endpoint.ts";
+import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
+import { putMarket } from "../support/builders/trading-data.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { newCaller, type RequestParts } from "../support/emulator/request.ts";
+import { unitsOf } from "../support/emulator/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 
-const { tradingFloor } = await import("../support/trading-floor.ts");
+const { tradingFloor } = await import("../support/builders/trading-floor.ts");
 
 const caller = newCaller();
 const broker = brokerage(api, caller);

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { startApi } from "../support/api.ts";
-import { brokerage, clientRequest } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { newCaller, type RequestParts } from "../support/request.ts";
-import { cancelled, failure, type Interference, type TableCall } from "../support/watched-endpoint.ts";
+import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { newCaller, type RequestParts } from "../support/emulator/request.ts";
+import { cancelled, failure, type Interference, type TableCall } from "../support/emulator/watched-endpoint.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(api.stop);

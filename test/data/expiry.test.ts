@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { startApi } from "../support/api.ts";
-import { atOnce, brokerage } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { lambdaContext, newCaller } from "../support/request.ts";
+import { atOnce, brokerage } from "../support/builders/brokerage.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { lambdaContext, newCaller } from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 // The sweep publishes whatever is left over, so these have a table of their own.
 const api = await startApi();

@@ -1,14 +1,20 @@
 import type { APIGatewayRequestAuthorizerEvent } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { startApi, type TestAnswer } from "../support/api.ts";
-import { bridge, opening } from "../support/bridge.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { newCaller, type RequestParts } from "../support/request.ts";
-import { startTokenService } from "../support/token-service.ts";
-import { putMarket } from "../support/trading-data.ts";
-import { cancelled, closedDoor, failure, type Interference, type TableCall } from "../support/watched-endpoint.ts";
+import { bridge, opening } from "../support/builders/bridge.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { putMarket } from "../support/builders/trading-data.ts";
+import { startApi, type TestAnswer } from "../support/emulator/api.ts";
+import { newCaller, type RequestParts } from "../support/emulator/request.ts";
+import {
+  cancelled,
+  closedDoor,
+  failure,
+  type Interference,
+  type TableCall,
+} from "../support/emulator/watched-endpoint.ts";
+import { findings } from "../support/oracles/oracle.ts";
+import { startTokenService } from "../support/stack/token-service.ts";
 
 // Here the budgets themselves are what is looked at.
 process.env["BUDGET_FACTOR"] = "1";

@@ -1,10 +1,10 @@
 import type { DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
-import { startApi, type TestAnswer } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { readStream } from "../support/raw-table.ts";
-import { newCaller } from "../support/request.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { startApi, type TestAnswer } from "../support/emulator/api.ts";
+import { readStream } from "../support/emulator/raw-table.ts";
+import { newCaller } from "../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(api.stop);

@@ -1,11 +1,11 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { newId } from "../../shared/runtime/ids.ts";
-import { startApi, type TestAnswer } from "../support/api.ts";
-import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { scanTable } from "../support/raw-table.ts";
-import { newCaller, type TestCaller, withScopes } from "../support/request.ts";
+import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
+import { startApi, type TestAnswer } from "../support/emulator/api.ts";
+import { scanTable } from "../support/emulator/raw-table.ts";
+import { newCaller, type TestCaller, withScopes } from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(async () => {

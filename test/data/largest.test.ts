@@ -11,14 +11,14 @@ import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { accounts, risks, symbols } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
-import { startApi } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { someAccount } from "../support/decisions.ts";
-import { itemBytes, quotas, type SizeWatch, watchSizes } from "../support/item-size.ts";
-import { largestBody, largestMetadata, mostEscaped, widest } from "../support/largest.ts";
-import { newCaller, type TestCaller } from "../support/request.ts";
-import { someSymbol } from "../support/trading.ts";
-import { putItem, putMarket, putQuote } from "../support/trading-data.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { someAccount } from "../support/builders/decisions.ts";
+import { largestBody, largestMetadata, mostEscaped, widest } from "../support/builders/largest.ts";
+import { someSymbol } from "../support/builders/trading.ts";
+import { putItem, putMarket, putQuote } from "../support/builders/trading-data.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { itemBytes, quotas, type SizeWatch, watchSizes } from "../support/emulator/item-size.ts";
+import { newCaller, type TestCaller } from "../support/emulator/request.ts";
 
 // What is announced is taken from its transactions: a stream would be looked through with every write.
 const api = await startApi(false);
@@ -27,7 +27,7 @@ afterEach(() => {
   api.watched.interfere = () => undefined;
 });
 const { handler: publish } = await import("../../functions/events/publish.ts");
-const { tradingFloor } = await import("../support/trading-floor.ts");
+const { tradingFloor } = await import("../support/builders/trading-floor.ts");
 
 /** Number of the first item of a source that its example makes. */
 const firstSequence = "918";

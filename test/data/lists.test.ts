@@ -7,9 +7,9 @@ import { replyExamples } from "../../shared/openapi/examples.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Cursor } from "../../shared/table/cursor.ts";
 import type { Page, PageRequest } from "../../shared/table/list.ts";
-import { startApi, type TestAnswer } from "../support/api.ts";
-import { atOnce, brokerage } from "../support/brokerage.ts";
-import { newCaller, type TestCaller } from "../support/request.ts";
+import { atOnce, brokerage } from "../support/builders/brokerage.ts";
+import { startApi, type TestAnswer } from "../support/emulator/api.ts";
+import { newCaller, type TestCaller } from "../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(api.stop);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { startApi } from "../support/api.ts";
-import { atOnce, brokerage, statusCounts } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { newCaller } from "../support/request.ts";
+import { atOnce, brokerage, statusCounts } from "../support/builders/brokerage.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { newCaller } from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(api.stop);

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { judgeItems } from "../support/oracle.ts";
-import { judgeChanges } from "../support/oracle-changes.ts";
-import { judgeEvents } from "../support/oracle-events.ts";
-import type { RawChange, RawItem } from "../support/raw-table.ts";
+import type { RawChange, RawItem } from "../support/emulator/raw-table.ts";
+import { judgeItems } from "../support/oracles/oracle.ts";
+import { judgeChanges } from "../support/oracles/oracle-changes.ts";
+import { judgeEvents } from "../support/oracles/oracle-events.ts";
 
 const tenant = "brk_01JD0000000000000000000000";
 const number = (value: bigint | number) => ({ number: String(value) });

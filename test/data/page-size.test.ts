@@ -14,11 +14,11 @@ import {
   sequences,
   transactions,
 } from "../../shared/table/entities.ts";
-import { startApi, type TestAnswer } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { answerBytes, quotas } from "../support/item-size.ts";
-import { newCaller } from "../support/request.ts";
-import { putItem } from "../support/trading-data.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { putItem } from "../support/builders/trading-data.ts";
+import { startApi, type TestAnswer } from "../support/emulator/api.ts";
+import { answerBytes, quotas } from "../support/emulator/item-size.ts";
+import { newCaller } from "../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(api.stop);

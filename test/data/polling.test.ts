@@ -1,10 +1,10 @@
 import type { DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, expect, it } from "vitest";
-import { startApi } from "../support/api.ts";
-import { atOnce, brokerage } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { readStream } from "../support/raw-table.ts";
-import { newCaller } from "../support/request.ts";
+import { atOnce, brokerage } from "../support/builders/brokerage.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { readStream } from "../support/emulator/raw-table.ts";
+import { newCaller } from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(api.stop);

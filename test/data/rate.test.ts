@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { startApi } from "../support/api.ts";
-import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
-import { scanTable } from "../support/raw-table.ts";
-import { newCaller } from "../support/request.ts";
-import { closedDoor, failure } from "../support/watched-endpoint.ts";
+import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { scanTable } from "../support/emulator/raw-table.ts";
+import { newCaller } from "../support/emulator/request.ts";
+import { closedDoor, failure } from "../support/emulator/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);

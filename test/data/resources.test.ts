@@ -6,9 +6,8 @@ import type { Handler } from "../../shared/http/endpoint.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { startApi, type TestAnswer } from "../support/api.ts";
-import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
+import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
+import { startApi, type TestAnswer } from "../support/emulator/api.ts";
 import {
   addressOf,
   lambdaContext,
@@ -17,7 +16,8 @@ import {
   type RequestParts,
   type TestCaller,
   withScopes,
-} from "../support/request.ts";
+} from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(async () => {

@@ -2,9 +2,9 @@ import { afterAll, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { startApi } from "../support/api.ts";
-import { scanTable } from "../support/raw-table.ts";
-import { lambdaContext, newCaller, proxyEvent } from "../support/request.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { scanTable } from "../support/emulator/raw-table.ts";
+import { lambdaContext, newCaller, proxyEvent } from "../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(async () => api.stop());

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { startApi } from "../support/api.ts";
-import { atOnce, brokerage, clientRequest, statusCounts } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { newCaller, type RequestParts } from "../support/request.ts";
+import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { newCaller, type RequestParts } from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(api.stop);

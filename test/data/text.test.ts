@@ -2,10 +2,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Client } from "../../shared/domain/client.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { clients } from "../../shared/table/entities.ts";
-import { startApi } from "../support/api.ts";
-import { brokerage, clientRequest } from "../support/brokerage.ts";
-import { newCaller } from "../support/request.ts";
-import { putItem } from "../support/trading-data.ts";
+import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
+import { putItem } from "../support/builders/trading-data.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { newCaller } from "../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(api.stop);

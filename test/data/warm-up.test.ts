@@ -3,9 +3,9 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Handler } from "../../shared/http/endpoint.ts";
 import { isHarmless, warmUpRequest } from "../../shared/http/warm-up.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { startApi } from "../support/api.ts";
-import { lambdaContext } from "../support/request.ts";
-import { closedDoor } from "../support/watched-endpoint.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { lambdaContext } from "../support/emulator/request.ts";
+import { closedDoor } from "../support/emulator/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);

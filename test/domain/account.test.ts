@@ -22,7 +22,7 @@ import {
   someAccount,
   someClient,
   tenantId,
-} from "../support/decisions.ts";
+} from "../support/builders/decisions.ts";
 
 const tenant = draftTenant(tenantId, decisionTime);
 

@@ -11,7 +11,7 @@ import {
   refused,
   someAccount,
   someClient,
-} from "../support/decisions.ts";
+} from "../support/builders/decisions.ts";
 
 const later = "2026-11-21T07:00:00.000Z";
 

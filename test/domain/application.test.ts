@@ -3,7 +3,7 @@ import { type Application, amendApplication, draftApplication } from "../../shar
 import { rangesWithin } from "../../shared/runtime/address.ts";
 import type { UpdateApplication } from "../../shared/schema/application.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
-import { accepted, decisionContext, decisionTime, refused, tenantId } from "../support/decisions.ts";
+import { accepted, decisionContext, decisionTime, refused, tenantId } from "../support/builders/decisions.ts";
 
 /** An application that approves and is bound to addresses. */
 const strong: Application = draftApplication(

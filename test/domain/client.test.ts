@@ -13,7 +13,7 @@ import {
   decisionTime,
   refused,
   someClient,
-} from "../support/decisions.ts";
+} from "../support/builders/decisions.ts";
 
 const smallest = { email: "ana@example.com", first_name: "Ana", last_name: "Silva" };
 

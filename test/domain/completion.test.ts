@@ -17,7 +17,7 @@ import {
   decisionTime,
   refused,
   someAccount,
-} from "../support/decisions.ts";
+} from "../support/builders/decisions.ts";
 import { applied, type Body, kinds, reason, request, standing, step } from "./transaction-cases.ts";
 
 describe("a completion", () => {

@@ -8,7 +8,7 @@ import type { TradingDecision } from "../../shared/domain/trading/changes.ts";
 import { closeTrade } from "../../shared/domain/trading/close-trade.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
-import type { Market } from "../../shared/domain/trading/quote.ts";
+import type { Market } from "../../shared/domain/trading/pricing/quote.ts";
 import { evaluateMargin } from "../../shared/domain/trading/stop-out.ts";
 import {
   requestDeposit,
@@ -18,10 +18,10 @@ import {
   type Transaction,
 } from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
-import type { JudgedEntry } from "../support/debt-oracle.ts";
-import { decisionContext, decisionTime, someAccount, someClient } from "../support/decisions.ts";
-import { marketAt, someMarket, tradingAccount } from "../support/trading.ts";
-import { TradingDesk } from "../support/trading-desk.ts";
+import { decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
+import { marketAt, someMarket, tradingAccount } from "../support/builders/trading.ts";
+import { TradingDesk } from "../support/builders/trading-desk.ts";
+import type { JudgedEntry } from "../support/oracles/debt-oracle.ts";
 
 export const { tenant } = someAccount();
 

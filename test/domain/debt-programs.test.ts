@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
 import type { Transaction } from "../../shared/domain/transaction.ts";
-import { judgeDebt } from "../support/debt-oracle.ts";
-import { usd } from "../support/trading.ts";
+import { usd } from "../support/builders/trading.ts";
+import { judgeDebt } from "../support/oracles/debt-oracle.ts";
 import { amount, Book, lots, must, nth } from "./debt-cases.ts";
 
 it("an account that was stored before debts were kept owes no loss that its open positions follow", () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import type { Operation } from "../../shared/domain/feed/platform-money.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
-import { decisionTime } from "../support/decisions.ts";
-import { someMarket, someSymbol, usd } from "../support/trading.ts";
+import { decisionTime } from "../support/builders/decisions.ts";
+import { someMarket, someSymbol, usd } from "../support/builders/trading.ts";
 import { Book, context, must, tenant } from "./debt-cases.ts";
 
 describe("the correction of a negative balance waits until no position is left", () => {

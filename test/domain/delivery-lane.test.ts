@@ -13,7 +13,7 @@ import {
 } from "../../shared/domain/delivery-lane.ts";
 import { amendEndpoint, draftHealth, type WebhookHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
-import { accepted, changesOf, decisionContext, decisionTime, someEndpoint } from "../support/decisions.ts";
+import { accepted, changesOf, decisionContext, decisionTime, someEndpoint } from "../support/builders/decisions.ts";
 
 const nowMs = Date.parse(decisionTime);
 const realTime = (seconds: number) => seconds * 1000;

@@ -11,7 +11,7 @@ import {
   wakeUp,
 } from "../../shared/domain/delivery.ts";
 import { autoDisabled, draftHealth } from "../../shared/domain/webhook.ts";
-import { decisionTime, someEndpoint, tenantId } from "../support/decisions.ts";
+import { decisionTime, someEndpoint, tenantId } from "../support/builders/decisions.ts";
 
 const endpoint = someEndpoint({ epoch: 3, version: 4 });
 

@@ -4,7 +4,7 @@ import { type Application, draftApplication, secretLives } from "../../shared/do
 import { decideRefresh, type Family, familyLives, openFamily } from "../../shared/domain/family.ts";
 import { limits } from "../../shared/limits.ts";
 import { scopes } from "../../shared/schema/scope.ts";
-import { decisionTime, tenantId } from "../support/decisions.ts";
+import { decisionTime, tenantId } from "../support/builders/decisions.ts";
 
 const startMs = Date.parse(decisionTime);
 const application = (more: Partial<Application> = {}): Application => ({

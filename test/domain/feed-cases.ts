@@ -1,9 +1,9 @@
 import type { Account } from "../../shared/domain/account.ts";
 import { accrueDeal, closeDeal, type DealLinks, openDeal } from "../../shared/domain/feed/deals.ts";
 import type { FeedData } from "../../shared/schema/feed.ts";
-import { decisionContext } from "../support/decisions.ts";
-import { someMarket, tradingAccount } from "../support/trading.ts";
-import { TradingDesk } from "../support/trading-desk.ts";
+import { decisionContext } from "../support/builders/decisions.ts";
+import { someMarket, tradingAccount } from "../support/builders/trading.ts";
+import { TradingDesk } from "../support/builders/trading-desk.ts";
 
 export const context = decisionContext();
 

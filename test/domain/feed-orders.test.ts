@@ -4,8 +4,8 @@ import { endOrder, mirrorOrder } from "../../shared/domain/feed/mirror-order.ts"
 import { setSymbol } from "../../shared/domain/feed/symbol-terms.ts";
 import type { Order } from "../../shared/domain/trading/order.ts";
 import type { FeedData } from "../../shared/schema/feed.ts";
-import { decisionTime } from "../support/decisions.ts";
-import { someSymbol, tradingAccount } from "../support/trading.ts";
+import { decisionTime } from "../support/builders/decisions.ts";
+import { someSymbol, tradingAccount } from "../support/builders/trading.ts";
 import { context, market, origin, PlatformPosition, text } from "./feed-cases.ts";
 
 describe("swap of a platform's position", () => {

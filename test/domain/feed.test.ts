@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { nextExpected, planBatch } from "../../shared/domain/feed/batch.ts";
 import { accrueDeal, closeDeal, openDeal } from "../../shared/domain/feed/deals.ts";
 import type { FeedResultBody } from "../../shared/schema/feed.ts";
-import { someMarket, someSymbol, tradingAccount } from "../support/trading.ts";
-import { TradingDesk } from "../support/trading-desk.ts";
+import { someMarket, someSymbol, tradingAccount } from "../support/builders/trading.ts";
+import { TradingDesk } from "../support/builders/trading-desk.ts";
 import { context, desk, market, type Opening, opening, origin, PlatformPosition, text, unknown } from "./feed-cases.ts";
 
 const batch = (first: number, count: number) => ({

@@ -10,7 +10,14 @@ import {
   type Transaction,
 } from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
-import { accepted, changesOf, createdItems, decisionContext, someAccount, someClient } from "../support/decisions.ts";
+import {
+  accepted,
+  changesOf,
+  createdItems,
+  decisionContext,
+  someAccount,
+  someClient,
+} from "../support/builders/decisions.ts";
 
 export const origin = {
   source: { id: "src_01JD0000000000000000000001", name: "mt5:live-1", authoritative: "platform" },

@@ -8,7 +8,7 @@ import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import type { Surroundings } from "../../shared/domain/transaction.ts";
 import { unjoinedLegsOf } from "../../shared/domain/transaction-legs.ts";
 import { limits } from "../../shared/limits.ts";
-import { accepted, changesOf, refused } from "../support/decisions.ts";
+import { accepted, changesOf, refused } from "../support/builders/decisions.ts";
 import {
   applied,
   context,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { amendSettings, draftTenant, settingsBody } from "../../shared/domain/tenant.ts";
-import { accepted, changesOf, decisionContext, decisionTime, tenantId } from "../support/decisions.ts";
+import { accepted, changesOf, decisionContext, decisionTime, tenantId } from "../support/builders/decisions.ts";
 
 const tenant = draftTenant(tenantId, decisionTime);
 

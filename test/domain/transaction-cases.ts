@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from "../../shared/domain/transaction.ts";
 import { type CreateDeposit, type TransactionState, TransactionStatus } from "../../shared/schema/transaction.ts";
-import { accepted, changesOf, decisionContext, someAccount, someClient } from "../support/decisions.ts";
+import { accepted, changesOf, decisionContext, someAccount, someClient } from "../support/builders/decisions.ts";
 
 export type Body = Omit<CreateDeposit, "account_id">;
 

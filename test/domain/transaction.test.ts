@@ -13,7 +13,7 @@ import {
   refused,
   someAccount,
   someClient,
-} from "../support/decisions.ts";
+} from "../support/builders/decisions.ts";
 import { applied, kinds, reason, request, standing, states } from "./transaction-cases.ts";
 
 describe.each(kinds)("a %s is refused", (kind) => {

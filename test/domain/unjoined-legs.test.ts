@@ -21,7 +21,7 @@ import {
   refused,
   someAccount,
   someClient,
-} from "../support/decisions.ts";
+} from "../support/builders/decisions.ts";
 import {
   applied,
   context,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { subscribes, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
-import { someEndpoint } from "../support/decisions.ts";
+import { someEndpoint } from "../support/builders/decisions.ts";
 
 const event = { type: "transaction.completed", account_id: "acc_1", group_id: "vip" } as const;
 const gets = (fields: Partial<WebhookEndpoint>, more: object = {}) =>

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Credentials } from "../support/api-client.ts";
-import { getToken, someClient } from "../support/api-client.ts";
-import { findCanaries, ownSecrets, searchedPlaces } from "../support/canary.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import type { Credentials } from "../support/stack/api-client.ts";
+import { getToken, someClient } from "../support/stack/api-client.ts";
+import { findCanaries, ownSecrets, searchedPlaces } from "../support/stack/canary.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { type ApiReply, fundedAccount } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { type ApiReply, fundedAccount } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 
 /** A place to end the function's process at: its n-th call to AWS, before it is made or after it has had its effect. */
 interface Fault {

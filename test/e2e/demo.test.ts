@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lifePlot, lifeTable, type Moment, tableOf } from "../../infra/tools/demo/picture.ts";
 import { type Arrival, tellStory } from "../../infra/tools/demo/story.ts";
 import { type Receiver, startReceiver } from "../../infra/tools/receiver.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 

@@ -2,12 +2,12 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { type DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { someClient } from "../support/api-client.ts";
-import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
-import { scanTable } from "../support/raw-table.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { scanTable } from "../support/emulator/raw-table.ts";
+import { someClient } from "../support/stack/api-client.ts";
+import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
+import { register } from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
-import { register } from "../support/webhooks.ts";
 
 let stack: Stack;
 let listener: Server;

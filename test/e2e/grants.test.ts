@@ -10,13 +10,13 @@ import { draftRisk } from "../../shared/domain/trading/risk.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { balances, orders, positions, quotes, risks, symbols } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
-import { type Credentials, fundedAccount, getToken, someClient } from "../support/api-client.ts";
-import { floorOf } from "../support/cloud-floor.ts";
-import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
-import { decisionContext, someAccount } from "../support/decisions.ts";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { type Stack, startStack } from "../support/stack.ts";
-import { someMarket, someOrder, somePosition, someQuote, someSymbol } from "../support/trading.ts";
+import { decisionContext, someAccount } from "../support/builders/decisions.ts";
+import { someMarket, someOrder, somePosition, someQuote, someSymbol } from "../support/builders/trading.ts";
+import { type Credentials, fundedAccount, getToken, someClient } from "../support/stack/api-client.ts";
+import { floorOf } from "../support/stack/cloud-floor.ts";
+import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 interface Statement {

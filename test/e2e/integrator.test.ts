@@ -15,10 +15,10 @@ import { tour } from "../../shared/openapi/tour.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { type ApiClient, fundedAccount, someClient } from "../support/api-client.ts";
-import type { Application } from "../support/application.ts";
-import { documentedFaults } from "../support/description.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { documentedFaults } from "../support/rules/description.ts";
+import { type ApiClient, fundedAccount, someClient } from "../support/stack/api-client.ts";
+import type { Application } from "../support/stack/application.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;

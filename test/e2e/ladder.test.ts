@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { someClient } from "../support/api-client.ts";
-import { answerWith, type Received, type Receiver, startReceiver } from "../support/receiver.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { someClient } from "../support/stack/api-client.ts";
+import { answerWith, type Received, type Receiver, startReceiver } from "../support/stack/receiver.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
+import { arrivals, callsTo, type Registered, register, verified } from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
-import { arrivals, callsTo, type Registered, register, verified } from "../support/webhooks.ts";
 
 /** How much faster the ladder is climbed; the long form is `LADDER_SCALE=600`. */
 const scale = Number(process.env["LADDER_SCALE"] ?? 3000);

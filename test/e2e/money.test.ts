@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fundedAccount, someClient } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { fundedAccount, someClient } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;

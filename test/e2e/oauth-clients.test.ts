@@ -4,8 +4,8 @@ import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
 import { ClientCredentials } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiClient, apiClient, type Credentials, getToken } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { type ApiClient, apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;

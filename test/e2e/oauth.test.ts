@@ -1,7 +1,7 @@
 import * as oauth from "oauth4webapi";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiClient } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { apiClient } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
 beforeAll(async () => {

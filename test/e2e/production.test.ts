@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { synthesize } from "../../infra/app.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { fundedAccount } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { fundedAccount } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 
 let assemblyDir: string;
 let stack: Stack;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { type Credentials, getToken } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { type Credentials, getToken } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 /** What happens at the next call of the provisioning function of this kind, once. */

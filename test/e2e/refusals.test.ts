@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
-import { apiClient, getToken, patiently, someClient } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { apiClient, getToken, patiently, someClient } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
 /** A client of another tenant. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { someClient } from "../support/api-client.ts";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { someClient } from "../support/stack/api-client.ts";
+import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
+import { callsTo, eventOf, register } from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
-import { callsTo, eventOf, register } from "../support/webhooks.ts";
 
 let stack: Stack;
 let receiver: Receiver;

@@ -3,11 +3,11 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Entity, pulses, quotes, symbols } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
-import { floorOf } from "../support/cloud-floor.ts";
-import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
-import { type Stack, startStack } from "../support/stack.ts";
-import { type CauseGround, stopOutCauses } from "../support/stop-out-causes.ts";
-import { examplePrices, someQuote, someSymbol } from "../support/trading.ts";
+import { examplePrices, someQuote, someSymbol } from "../support/builders/trading.ts";
+import { type CauseGround, stopOutCauses } from "../support/oracles/stop-out-causes.ts";
+import { floorOf } from "../support/stack/cloud-floor.ts";
+import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;

@@ -1,11 +1,19 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiClient, type ApiReply, someClient } from "../support/api-client.ts";
-import { answerWith, type Receiver, startReceiver } from "../support/receiver.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { type ApiClient, type ApiReply, someClient } from "../support/stack/api-client.ts";
+import { answerWith, type Receiver, startReceiver } from "../support/stack/receiver.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
+import {
+  arrivals,
+  callsTo,
+  eventOf,
+  quantiles,
+  type ReceivedEvent,
+  register,
+  verified,
+} from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
-import { arrivals, callsTo, eventOf, quantiles, type ReceivedEvent, register, verified } from "../support/webhooks.ts";
 
 let stack: Stack;
 let receiver: Receiver;

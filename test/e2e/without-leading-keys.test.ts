@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { synthesize } from "../../infra/app.ts";
-import { fundedAccount } from "../support/api-client.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { fundedAccount } from "../support/stack/api-client.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let assemblyDir: string;

@@ -7,11 +7,11 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { type Scope, scopes } from "../../shared/schema/scope.ts";
-import { startApi } from "../support/api.ts";
-import { judge } from "../support/description.ts";
-import { addressOf, newCaller } from "../support/request.ts";
-import { seenOf } from "../support/stack.ts";
-import { failure } from "../support/watched-endpoint.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { addressOf, newCaller } from "../support/emulator/request.ts";
+import { failure } from "../support/emulator/watched-endpoint.ts";
+import { judge } from "../support/rules/description.ts";
+import { seenOf } from "../support/stack/stack.ts";
 
 const named = (rows: readonly Route[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
 const guarded = routes.filter((row) => row.auth === "token");

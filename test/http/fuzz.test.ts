@@ -5,9 +5,9 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { Nothing } from "../../shared/schema/oauth.ts";
 import { problemCodes } from "../../shared/schema/problem.ts";
-import { startApi, type TestAnswer } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { newCaller, type RequestParts } from "../support/request.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { startApi, type TestAnswer } from "../support/emulator/api.ts";
+import { newCaller, type RequestParts } from "../support/emulator/request.ts";
 import { fitting, hostile, ids, members, rarely, type Schema, schemaOf, unexpected } from "./fuzz-values.ts";
 
 const api = await startApi();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { checkHeaders } from "../../shared/http/headers.ts";
 import { readOAuthParameters } from "../../shared/http/oauth-parameters.ts";
 import { HttpProblem } from "../../shared/http/problem.ts";
-import { newCaller, proxyEvent, type RequestParts } from "../support/request.ts";
+import { newCaller, proxyEvent, type RequestParts } from "../support/emulator/request.ts";
 
 type Headers = NonNullable<RequestParts["headers"]>;
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { idempotencyScope } from "../../shared/http/idempotency.ts";
 import { HttpProblem } from "../../shared/http/problem.ts";
 import { limits } from "../../shared/limits.ts";
-import { newCaller, proxyEvent } from "../support/request.ts";
+import { newCaller, proxyEvent } from "../support/emulator/request.ts";
 
 function requestWith(key: string | undefined, header = "Idempotency-Key"): APIGatewayProxyEvent {
   const headers = key === undefined ? {} : { [header]: key };

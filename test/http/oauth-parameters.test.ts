@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readOAuthParameters } from "../../shared/http/oauth-parameters.ts";
 import { limits } from "../../shared/limits.ts";
-import { proxyEvent, type RequestParts } from "../support/request.ts";
+import { proxyEvent, type RequestParts } from "../support/emulator/request.ts";
 
 const form = "application/x-www-form-urlencoded";
 const most = limits.body.max_oauth_bytes;

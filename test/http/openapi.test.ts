@@ -13,7 +13,7 @@ import { type Route, stages } from "../../shared/routes/route.ts";
 import { Nothing } from "../../shared/schema/oauth.ts";
 import { problemKind } from "../../shared/schema/problem.ts";
 import { scopes } from "../../shared/schema/scope.ts";
-import { documentedFaults } from "../support/description.ts";
+import { documentedFaults } from "../support/rules/description.ts";
 
 const committed = readFileSync(new URL("../../shared/openapi/openapi.json", import.meta.url), "utf8");
 const document = JSON.parse(committed) as OpenApi;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { deriveKey, open, seal } from "../../shared/runtime/service-key.ts";
-import { type SecretsManager, startSecretsManager } from "../support/secrets-manager.ts";
+import { type SecretsManager, startSecretsManager } from "../support/emulator/secrets-manager.ts";
 
 let manager: SecretsManager;
 beforeAll(async () => {

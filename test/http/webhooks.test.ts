@@ -4,12 +4,12 @@ import { routes } from "../../shared/routes/index.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 import { openWebhookSecret } from "../../shared/webhooks/secrets.ts";
-import { startApi } from "../support/api.ts";
-import { atOnce, brokerage, statusCounts } from "../support/brokerage.ts";
-import { putRaw } from "../support/deliveries.ts";
-import { findings } from "../support/oracle.ts";
-import { scanTable } from "../support/raw-table.ts";
-import { newCaller, type TestCaller } from "../support/request.ts";
+import { atOnce, brokerage, statusCounts } from "../support/builders/brokerage.ts";
+import { startApi } from "../support/emulator/api.ts";
+import { putRaw } from "../support/emulator/deliveries.ts";
+import { scanTable } from "../support/emulator/raw-table.ts";
+import { newCaller, type TestCaller } from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(api.stop);

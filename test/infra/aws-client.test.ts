@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../infra/bundle.ts";
-import { type Emulator, startEmulator } from "../support/emulator.ts";
-import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
-import { isSignedBy } from "../support/request-signature.ts";
-import { selfSigned } from "../support/self-signed.ts";
+import { type Emulator, startEmulator } from "../support/emulator/emulator.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "../support/emulator/fault-proxy.ts";
+import { isSignedBy } from "../support/stack/request-signature.ts";
+import { selfSigned } from "../support/stack/self-signed.ts";
 import type * as Clients from "./fixtures/clients.ts";
 
 /** What a case may use: the bundled SDK and how to make a client of it. */

@@ -5,7 +5,7 @@ import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../infra/bundle.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { eventSourceFunctions } from "../support/architecture-rules.ts";
+import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 
 /** Largest bundle of a function behind the API in KiB; V8 reads each in 45 microseconds, called or not. */
 const apiBudget = 125;

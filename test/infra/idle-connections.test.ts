@@ -6,11 +6,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { bundle } from "../../infra/bundle.ts";
 import type { Handler } from "../../shared/http/endpoint.ts";
 import { limits } from "../../shared/limits.ts";
-import { type Emulator, functionEnvironment, startEmulator } from "../support/emulator.ts";
-import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
-import { scanTable } from "../support/raw-table.ts";
-import { lambdaContext, newCaller, proxyEvent } from "../support/request.ts";
-import { cancelled } from "../support/watched-endpoint.ts";
+import { type Emulator, functionEnvironment, startEmulator } from "../support/emulator/emulator.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "../support/emulator/fault-proxy.ts";
+import { scanTable } from "../support/emulator/raw-table.ts";
+import { lambdaContext, newCaller, proxyEvent } from "../support/emulator/request.ts";
+import { cancelled } from "../support/emulator/watched-endpoint.ts";
 
 interface Bundled {
   readonly handler: Handler;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
-import { apiClient, getToken } from "../support/api-client.ts";
+import { apiClient, getToken } from "../support/stack/api-client.ts";
 import { eventually } from "../support/wait.ts";
 import { alive, temporaryFolder } from "./fixture.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Evidence, judgeRun, type LoggedCall } from "../support/delivery-oracle.ts";
-import type { RawItem } from "../support/raw-table.ts";
+import type { RawItem } from "../support/emulator/raw-table.ts";
+import { type Evidence, judgeRun, type LoggedCall } from "../support/oracles/delivery-oracle.ts";
 
 const tenant_id = "brk_01";
 const number = (value: number) => ({ number: String(value) });

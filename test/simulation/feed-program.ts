@@ -5,11 +5,11 @@ import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
-import type { Market } from "../../shared/domain/trading/quote.ts";
+import type { Market } from "../../shared/domain/trading/pricing/quote.ts";
 import type { Trade } from "../../shared/domain/trading/trade.ts";
-import { decisionContext, someAccount } from "../support/decisions.ts";
-import { exampleCfds, examplePrices, someMarket, someSymbol } from "../support/trading.ts";
-import { TradingDesk } from "../support/trading-desk.ts";
+import { decisionContext, someAccount } from "../support/builders/decisions.ts";
+import { exampleCfds, examplePrices, someMarket, someSymbol } from "../support/builders/trading.ts";
+import { TradingDesk } from "../support/builders/trading-desk.ts";
 
 /** An item as a bridge sends it, without its number. */
 export interface SentItem {

@@ -1,10 +1,10 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { someClient } from "../support/api-client.ts";
-import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
-import { type RawItem, type RawValue, scanTable } from "../support/raw-table.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { type RawItem, type RawValue, scanTable } from "../support/emulator/raw-table.ts";
+import { someClient } from "../support/stack/api-client.ts";
+import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 import {
   feedPrices,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { quantiles } from "../support/webhooks.ts";
+import { quantiles } from "../support/stack/webhooks.ts";
 import { type LanesRun, simulateLanes } from "./lanes.ts";
 
 const play = (silent: number, more: Partial<LanesRun> = {}) =>

@@ -13,7 +13,7 @@ import {
 import { draftHealth, type WebhookHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { nextAttempt } from "../../shared/webhooks/ladder.ts";
-import { decisionTime, someEndpoint } from "../support/decisions.ts";
+import { decisionTime, someEndpoint } from "../support/builders/decisions.ts";
 
 /** Receivers in a simulated run, and how long it lasts. */
 export interface LanesRun {

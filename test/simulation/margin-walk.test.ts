@@ -1,13 +1,13 @@
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startApi, type TestApi } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { type RawItem, scanTable } from "../support/raw-table.ts";
-import { newCaller } from "../support/request.ts";
-import { examplePrices } from "../support/trading.ts";
-import { putMarket } from "../support/trading-data.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { examplePrices } from "../support/builders/trading.ts";
+import { putMarket } from "../support/builders/trading-data.ts";
+import { startApi, type TestApi } from "../support/emulator/api.ts";
+import { type RawItem, scanTable } from "../support/emulator/raw-table.ts";
+import { newCaller } from "../support/emulator/request.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const runs = Number(process.env["WALK_RUNS"] ?? "2");
 const given = process.env["WALK_SEED"] ?? "20261121";
@@ -71,7 +71,7 @@ async function brokerageOf({
 }: {
   traders: readonly (typeof trader extends fc.Arbitrary<infer T> ? T : never)[];
 }) {
-  const { tradingFloor } = await import("../support/trading-floor.ts");
+  const { tradingFloor } = await import("../support/builders/trading-floor.ts");
   const caller = newCaller();
   const broker = brokerage(api, caller);
   const floor = tradingFloor(caller.tenant_id);
@@ -110,7 +110,7 @@ function orderOf(item: RawItem): string {
 
 describe("accounts that are judged when the watch sends for them", () => {
   it.each(seeds)("end as those that are judged at every tick, in a walk of the seed %i", async (seed) => {
-    const { marketWatch } = await import("../support/market-watch.ts");
+    const { marketWatch } = await import("../support/builders/market-watch.ts");
     const market = marketWatch(api);
     const [{ traders, ticks }] = fc.sample(walk, { numRuns: 1, seed }) as [
       typeof walk extends fc.Arbitrary<infer T> ? T : never,

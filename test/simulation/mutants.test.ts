@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import { mutations, planted, sourceOf } from "../support/mutations.ts";
+import { mutations, planted, sourceOf } from "../support/rules/mutations.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { TestCaller } from "../support/request.ts";
+import type { TestCaller } from "../support/emulator/request.ts";
 import type { Books, Call, Intent } from "./model-books.ts";
 
 /** One command of a program. Numbers choose among what there is when its turn comes, so any part of a program runs. */

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { startApi } from "../support/api.ts";
+import { startApi } from "../support/emulator/api.ts";
 import { runProgram } from "./program.ts";
 import { programs } from "./program-acts.ts";
 

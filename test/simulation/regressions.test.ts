@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { startApi } from "../support/api.ts";
+import { startApi } from "../support/emulator/api.ts";
 import { runProgram } from "./program.ts";
 import type { Act, Command, Program } from "./program-acts.ts";
 

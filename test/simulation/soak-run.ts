@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { type Cloud, startCloud } from "../../infra/local/cloud.ts";
-import { type ApiClient, patiently, someClient } from "../support/api-client.ts";
-import { newApplication } from "../support/application.ts";
-import { type Chaos, type ChaosCounts, makeChaos, seeded } from "../support/chaos.ts";
-import { tableClient, tableNameOf } from "../support/cloud-tables.ts";
-import { type Confirmed, type Evidence, judgeRun, type LoggedCall } from "../support/delivery-oracle.ts";
-import { judgeItems } from "../support/oracle.ts";
-import { type RawItem, scanTable } from "../support/raw-table.ts";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { type RawItem, scanTable } from "../support/emulator/raw-table.ts";
+import { type Confirmed, type Evidence, judgeRun, type LoggedCall } from "../support/oracles/delivery-oracle.ts";
+import { judgeItems } from "../support/oracles/oracle.ts";
+import { type ApiClient, patiently, someClient } from "../support/stack/api-client.ts";
+import { newApplication } from "../support/stack/application.ts";
+import { type Chaos, type ChaosCounts, makeChaos, seeded } from "../support/stack/chaos.ts";
+import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
+import { quantiles, register } from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
-import { quantiles, register } from "../support/webhooks.ts";
 
 /** What may be wrong with an endpoint. */
 export type SickEndpoint = "failing" | "silent" | "dead";

@@ -1,12 +1,12 @@
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { startApi, type TestApi } from "../support/api.ts";
-import { brokerage } from "../support/brokerage.ts";
-import { findings } from "../support/oracle.ts";
-import { newCaller } from "../support/request.ts";
-import { putMarket, putQuote } from "../support/trading-data.ts";
-import { cancelled } from "../support/watched-endpoint.ts";
+import { brokerage } from "../support/builders/brokerage.ts";
+import { putMarket, putQuote } from "../support/builders/trading-data.ts";
+import { startApi, type TestApi } from "../support/emulator/api.ts";
+import { newCaller } from "../support/emulator/request.ts";
+import { cancelled } from "../support/emulator/watched-endpoint.ts";
+import { findings } from "../support/oracles/oracle.ts";
 
 const runs = Number(process.env["RACE_RUNS"] ?? "4");
 const given = process.env["RACE_SEED"] ?? "20261121";
@@ -101,7 +101,7 @@ const seen = new Map<string, number>();
 const note = (name: string) => seen.set(name, (seen.get(name) ?? 0) + 1);
 
 async function runProgram(api: TestApi, program: readonly (readonly Act[])[], luck: () => number): Promise<void> {
-  const { tradingFloor } = await import("../support/trading-floor.ts");
+  const { tradingFloor } = await import("../support/builders/trading-floor.ts");
   const caller = newCaller();
   const broker = brokerage(api, caller);
   const floor = tradingFloor(caller.tenant_id);

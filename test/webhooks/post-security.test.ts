@@ -5,8 +5,8 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
 import { Poster } from "../../shared/webhooks/post.ts";
 import { resolverOf } from "../../shared/webhooks/resolve.ts";
-import { certificateFor } from "../support/certificate.ts";
-import { startNameServer } from "../support/name-server.ts";
+import { startNameServer } from "../support/emulator/name-server.ts";
+import { certificateFor } from "../support/stack/certificate.ts";
 import { answering, endConnections, endServers, listen, local, send, servers, sockets } from "./post-server.ts";
 
 afterEach(endConnections);

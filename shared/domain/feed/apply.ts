@@ -2,7 +2,7 @@ import type { Context } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import type { TradingState } from "../trading/open-trade.ts";
-import type { Market } from "../trading/quote.ts";
+import type { Market } from "../trading/pricing/quote.ts";
 import type { Trade } from "../trading/trade.ts";
 import type { ReadItem } from "./batch.ts";
 import { accrueDeal, closeDeal, openDeal } from "./deals.ts";

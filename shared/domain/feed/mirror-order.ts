@@ -4,7 +4,7 @@ import { type Context, later } from "../decision.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import type { Order } from "../trading/order.ts";
-import { lotsText, priceText, type TradingSymbol } from "../trading/symbol.ts";
+import { lotsText, priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import type { FeedSource } from "./source.ts";
 
 type Pending = Extract<FeedData["order"], { status: "pending" }>;

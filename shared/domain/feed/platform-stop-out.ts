@@ -3,7 +3,7 @@ import type { TradingDecision } from "../trading/changes.ts";
 import type { Closed } from "../trading/close-trade.ts";
 import { metricsAt } from "../trading/margin.ts";
 import type { TradingState } from "../trading/open-trade.ts";
-import type { Market } from "../trading/quote.ts";
+import type { Market } from "../trading/pricing/quote.ts";
 import { draftRisk, marginEvent, metricsBody } from "../trading/risk.ts";
 import { riskChange } from "../trading/stop-out.ts";
 

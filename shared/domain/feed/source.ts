@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { CreateFeedSource, FeedSourceBody } from "../../schema/feed.ts";
 import { type Context, later, refuse } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
-import { isSilent, type SourcePulse } from "../trading/source.ts";
+import { isSilent, type SourcePulse } from "../trading/pricing/source.ts";
 
 /** A source of trades and prices as it is stored: a trading platform behind its bridge. */
 export interface FeedSource {

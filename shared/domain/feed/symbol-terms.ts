@@ -3,8 +3,8 @@ import type { FeedData } from "../../schema/feed.ts";
 import { type Context, type FieldError, later, refuse, refuseFields, unchanged } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { TradingDecision } from "../trading/changes.ts";
-import { rational } from "../trading/rational.ts";
-import type { TradingSymbol } from "../trading/symbol.ts";
+import { rational } from "../trading/pricing/rational.ts";
+import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 
 /**
  * What the money of open positions is computed from, and the unit that the prices which accounts wait for are counted

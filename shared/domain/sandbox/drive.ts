@@ -2,9 +2,9 @@ import { type Refusal, refuseUnvalued } from "../decision.ts";
 import { greatest, least } from "../money.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import { type Holdings, levelHundredths, metricsAt } from "../trading/margin.ts";
-import type { Market } from "../trading/quote.ts";
-import { internalSource } from "../trading/source.ts";
-import { isMarketOpen, type TradingSymbol } from "../trading/symbol.ts";
+import type { Market } from "../trading/pricing/quote.ts";
+import { internalSource } from "../trading/pricing/source.ts";
+import { isMarketOpen, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import { type Price, pointBounds, pointsOf, priceAt } from "./prices.ts";
 
 /** Where an account is to be driven, by the price of which symbol. */

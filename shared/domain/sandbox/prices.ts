@@ -1,10 +1,10 @@
 import type { SandboxPriceBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
 import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
-import { priceBounds } from "../trading/bounds.ts";
-import type { Market, Quote } from "../trading/quote.ts";
-import { roundToward, unitsText } from "../trading/rational.ts";
-import { isMarketOpen, priceText, type TradingSymbol } from "../trading/symbol.ts";
-import { acceptTick, markOf } from "../trading/tick.ts";
+import { priceBounds } from "../trading/pricing/bounds.ts";
+import type { Market, Quote } from "../trading/pricing/quote.ts";
+import { roundToward, unitsText } from "../trading/pricing/rational.ts";
+import { isMarketOpen, priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
+import { acceptTick, markOf } from "../trading/pricing/tick.ts";
 import { sandboxSource } from "./seed.ts";
 
 /** A price as it is asked for. */

@@ -1,5 +1,5 @@
-import type { Quote } from "../trading/quote.ts";
-import type { TradingSymbol } from "../trading/symbol.ts";
+import type { Quote } from "../trading/pricing/quote.ts";
+import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 
 /** Source of the prices of the sandbox's own market; a feed's name has a colon, so none is called so. */
 export const sandboxSource = "sandbox";

@@ -9,9 +9,9 @@ import { closeAtMarket, exitReason, type OpeningState, openAtMarket } from "../t
 import type { Executed } from "../trading/open-trade.ts";
 import { cancelOrder, expireOrder, fillOrder, type Order, placeOrder, reachStop, triggerOf } from "../trading/order.ts";
 import type { Position } from "../trading/position.ts";
-import type { Market } from "../trading/quote.ts";
-import { internalSource } from "../trading/source.ts";
-import { priceText, type TradingSymbol } from "../trading/symbol.ts";
+import type { Market } from "../trading/pricing/quote.ts";
+import { internalSource } from "../trading/pricing/source.ts";
+import { priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import type { Trade } from "../trading/trade.ts";
 
 function refusePlatform(account: Pick<Account, "platform">) {

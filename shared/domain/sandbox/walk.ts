@@ -1,5 +1,5 @@
-import type { Quote } from "../trading/quote.ts";
-import type { TradingSymbol } from "../trading/symbol.ts";
+import type { Quote } from "../trading/pricing/quote.ts";
+import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 import { type Price, pointsOf, priceAt } from "./prices.ts";
 
 /** A price that walks by itself, step by step, from where it was when the walk began. */

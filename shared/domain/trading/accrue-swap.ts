@@ -2,7 +2,7 @@ import type { Account } from "../account.ts";
 import { type Context, later } from "../decision.ts";
 import type { TradingDecision } from "./changes.ts";
 import { type OpenTrade, refuseTrading } from "./close-trade.ts";
-import type { Market } from "./quote.ts";
+import type { Market } from "./pricing/quote.ts";
 import { swapMinor } from "./swap.ts";
 
 /** The swap that a rollover of so many nights adds to a position: nothing on an account without swap. */

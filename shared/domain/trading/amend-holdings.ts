@@ -9,7 +9,7 @@ import { refuseTrading } from "./close-trade.ts";
 import { underLeverage } from "./leverage-change.ts";
 import { type Holdings, type Metrics, metricsAt } from "./margin.ts";
 import type { Position } from "./position.ts";
-import type { Market } from "./quote.ts";
+import type { Market } from "./pricing/quote.ts";
 import { liveAccountBody } from "./risk.ts";
 import type { WatchedState } from "./watch.ts";
 

@@ -11,16 +11,16 @@ import {
   withPositions,
 } from "./book.ts";
 import type { TradingDecision } from "./changes.ts";
-import { commissionMinor } from "./commission.ts";
-import { conversionBody, refuseUnconverted } from "./convert.ts";
 import { settleBook } from "./correction.ts";
 import { type Holdings, positionMargin, requirementOf } from "./margin.ts";
 import type { Position } from "./position.ts";
+import { commissionMinor } from "./pricing/commission.ts";
+import { conversionBody, refuseUnconverted } from "./pricing/convert.ts";
+import type { Market } from "./pricing/quote.ts";
+import { decimalText, rational } from "./pricing/rational.ts";
+import { liquidatorOf } from "./pricing/source.ts";
+import { lotDigits, lotsText, priceText, type TradingSymbol } from "./pricing/symbol.ts";
 import { grossProfit, shareOf } from "./profit.ts";
-import type { Market } from "./quote.ts";
-import { decimalText, rational } from "./rational.ts";
-import { liquidatorOf } from "./source.ts";
-import { lotDigits, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
 import { type Trade, tradeEvent } from "./trade.ts";
 
 /** Money that a platform says it booked; where it is given it wins over our own. */

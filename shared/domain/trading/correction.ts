@@ -5,7 +5,7 @@ import { formatAmount, least } from "../money.ts";
 import { legChanges } from "../transaction-legs.ts";
 import { type Book, bookEntries, type Entry } from "./book.ts";
 import type { TradingChange } from "./changes.ts";
-import type { Liquidator } from "./source.ts";
+import type { Liquidator } from "./pricing/source.ts";
 
 /** The transaction that brings the balance of a protected account back to zero, as it is stored: completed at once. */
 export interface Correction {

@@ -2,13 +2,13 @@ import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
 import type { Account } from "../account.ts";
 import { minorDigits } from "../money.ts";
-import type { Conversion } from "./convert.ts";
 import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions } from "./margin.ts";
+import type { Conversion } from "./pricing/convert.ts";
+import type { Market, Quote } from "./pricing/quote.ts";
+import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
+import { liquidatorOf } from "./pricing/source.ts";
+import type { TradingSymbol } from "./pricing/symbol.ts";
 import type { Valuation } from "./profit.ts";
-import type { Market, Quote } from "./quote.ts";
-import { quotient, type Rational, rational, roundToward, zero } from "./rational.ts";
-import { liquidatorOf } from "./source.ts";
-import type { TradingSymbol } from "./symbol.ts";
 
 /**
  * When an account must be evaluated again because of one symbol, in points of its price: a quote whose bid is at or

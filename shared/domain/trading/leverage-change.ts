@@ -2,8 +2,8 @@ import type { Account } from "../account.ts";
 import { later } from "../decision.ts";
 import { type Holdings, marginRequirement, requiredMargin, usedMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
-import type { Market } from "./quote.ts";
-import type { TradingSymbol } from "./symbol.ts";
+import type { Market } from "./pricing/quote.ts";
+import type { TradingSymbol } from "./pricing/symbol.ts";
 
 /** What the margin of a symbol's positions follows from under a new leverage, as it was when the leverage changed. */
 interface SymbolTerms extends Pick<TradingSymbol, "symbol" | "contract_size" | "calc_mode"> {

@@ -3,8 +3,8 @@ import type { PositionBody } from "../../schema/position.ts";
 import { balanceBody } from "../amend-account.ts";
 import { type Holdings, metricsAt } from "./margin.ts";
 import { type Position, positionBody } from "./position.ts";
+import type { Market } from "./pricing/quote.ts";
 import { valuePosition } from "./profit.ts";
-import type { Market } from "./quote.ts";
 import { liveAccountBody, metricsBody } from "./risk.ts";
 import type { StoredRisk } from "./watch.ts";
 

@@ -1,12 +1,12 @@
 import type { Account, Balance } from "../account.ts";
 import type { Unconverted } from "../decision.ts";
 import { formatPercent, greatest, least, minorDigits } from "../money.ts";
-import { conversion } from "./convert.ts";
 import type { Position } from "./position.ts";
+import { conversion } from "./pricing/convert.ts";
+import type { Market } from "./pricing/quote.ts";
+import { decimalText, type Rational, rational, ratioText, roundHalfAway, zero } from "./pricing/rational.ts";
+import type { TradingSymbol } from "./pricing/symbol.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
-import type { Market } from "./quote.ts";
-import { decimalText, type Rational, rational, ratioText, roundHalfAway, zero } from "./rational.ts";
-import type { TradingSymbol } from "./symbol.ts";
 
 /** What an account's own terms say about margin. */
 export type MarginTerms = Pick<Account, "leverage" | "currency" | "margin_calculation">;

@@ -6,10 +6,10 @@ import type { TradingDecision } from "./changes.ts";
 import { type Closed, closeTrade, type OpenTrade, refuseTrading } from "./close-trade.ts";
 import { type Holdings, metricsAt } from "./margin.ts";
 import { type Executed, executeTrade, type TradingState } from "./open-trade.ts";
-import { closePrice, isTooOld, type Market, openPrice, type Quote } from "./quote.ts";
-import { rational } from "./rational.ts";
-import { internalSource } from "./source.ts";
-import { isMarketOpen, priceText, type TradingSymbol } from "./symbol.ts";
+import { closePrice, isTooOld, type Market, openPrice, type Quote } from "./pricing/quote.ts";
+import { rational } from "./pricing/rational.ts";
+import { internalSource } from "./pricing/source.ts";
+import { isMarketOpen, priceText, type TradingSymbol } from "./pricing/symbol.ts";
 
 /** What is opened at the newest price. */
 export interface OpeningRequest {

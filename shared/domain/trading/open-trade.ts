@@ -2,11 +2,8 @@ import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
 import { type Context, later, type Refusal } from "../decision.ts";
 import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, withPositions } from "./book.ts";
-import { priceBounds, refuseExposure } from "./bounds.ts";
 import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
-import { commissionMinor } from "./commission.ts";
-import { refuseUnconverted } from "./convert.ts";
 import { settleBook } from "./correction.ts";
 import {
   type Holdings,
@@ -17,12 +14,15 @@ import {
   requirementOf,
 } from "./margin.ts";
 import type { Position } from "./position.ts";
+import { priceBounds, refuseExposure } from "./pricing/bounds.ts";
+import { commissionMinor } from "./pricing/commission.ts";
+import { refuseUnconverted } from "./pricing/convert.ts";
+import type { Market } from "./pricing/quote.ts";
+import { decimalText, rational, ratioText, shortDecimalText } from "./pricing/rational.ts";
+import { liquidatorOf } from "./pricing/source.ts";
+import { lotDigits, lotsFault, lotsText, priceText, type TradingSymbol } from "./pricing/symbol.ts";
 import { averagePrice, shareOf, weightedMean } from "./profit.ts";
-import type { Market } from "./quote.ts";
-import { decimalText, rational, ratioText, shortDecimalText } from "./rational.ts";
 import type { Risk } from "./risk.ts";
-import { liquidatorOf } from "./source.ts";
-import { lotDigits, lotsFault, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
 import { type Trade, tradeEvent } from "./trade.ts";
 
 /** An execution that opens lots of a symbol, at the price it was done at. */

@@ -7,10 +7,10 @@ import type { TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
 import { type OpeningState, openAtMarket, refuseStopsAt } from "./market-trade.ts";
 import type { Executed } from "./open-trade.ts";
-import { type Market, openPrice, type Quote } from "./quote.ts";
-import { rational } from "./rational.ts";
-import { internalSource } from "./source.ts";
-import { lotsFault, lotsText, priceText, type TradingSymbol } from "./symbol.ts";
+import { type Market, openPrice, type Quote } from "./pricing/quote.ts";
+import { rational } from "./pricing/rational.ts";
+import { internalSource } from "./pricing/source.ts";
+import { lotsFault, lotsText, priceText, type TradingSymbol } from "./pricing/symbol.ts";
 
 /** An order as it is stored. `stop_reached`: a stop limit order has met its stop price and waits for its limit. */
 export interface Order extends Omit<OrderBody, "object" | "_links"> {

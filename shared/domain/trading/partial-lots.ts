@@ -1,11 +1,11 @@
 import { type Book, replaced } from "./book.ts";
-import { commissionMinor } from "./commission.ts";
 import { isAbove, positionMargin, requirementOf, usedMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
+import { commissionMinor } from "./pricing/commission.ts";
+import type { Market } from "./pricing/quote.ts";
+import { decimalText, rational, roundToward } from "./pricing/rational.ts";
+import { lotDigits, type TradingSymbol } from "./pricing/symbol.ts";
 import { grossProfit, shareOf, type Valuation } from "./profit.ts";
-import type { Market } from "./quote.ts";
-import { decimalText, rational, roundToward } from "./rational.ts";
-import { lotDigits, type TradingSymbol } from "./symbol.ts";
 
 /** What rounding can make of one close in minor units: the profits of two parts and a margin. */
 const roundingSlack = 3n;

@@ -2,9 +2,9 @@ import type { CurrencyCode } from "../../schema/fields.ts";
 import type { PositionBody } from "../../schema/position.ts";
 import type { SideName } from "../../schema/trade.ts";
 import { formatAmount } from "../money.ts";
-import { conversionBody } from "./convert.ts";
+import { conversionBody } from "./pricing/convert.ts";
+import { rational, shortDecimalText } from "./pricing/rational.ts";
 import type { Valuation } from "./profit.ts";
-import { rational, shortDecimalText } from "./rational.ts";
 
 /**
  * An open position as it is stored, the open side of exactly one trade: with hedging one per trade, with netting one

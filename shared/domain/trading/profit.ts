@@ -2,12 +2,12 @@ import type { CurrencyCode } from "../../schema/fields.ts";
 import type { SideName } from "../../schema/trade.ts";
 import type { Unconverted } from "../decision.ts";
 import { minorDigits } from "../money.ts";
-import { type Conversion, conversion, isConvertible } from "./convert.ts";
 import type { Position } from "./position.ts";
-import { ageMs, closePrice, isTooOld, type Market, type Quote } from "./quote.ts";
-import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "./rational.ts";
-import { isCutOff } from "./source.ts";
-import { isMarketOpen, type TradingSymbol } from "./symbol.ts";
+import { type Conversion, conversion, isConvertible } from "./pricing/convert.ts";
+import { ageMs, closePrice, isTooOld, type Market, type Quote } from "./pricing/quote.ts";
+import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "./pricing/rational.ts";
+import { isCutOff } from "./pricing/source.ts";
+import { isMarketOpen, type TradingSymbol } from "./pricing/symbol.ts";
 
 /** What the profit of a closed or open position is made of. */
 export interface Deal {

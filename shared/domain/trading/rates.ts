@@ -5,11 +5,11 @@ import type { Account } from "../account.ts";
 import type { Refusal } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import { refuseTrading } from "./close-trade.ts";
-import { conversion, conversionBody } from "./convert.ts";
 import { effectiveLeverage, marginRatio, positionMargin } from "./margin.ts";
 import { marginRate } from "./position.ts";
-import { ageMs, isTooOld, type Market, openPrice, type Quote } from "./quote.ts";
-import { lotsFault, lotsText, type TradingSymbol } from "./symbol.ts";
+import { conversion, conversionBody } from "./pricing/convert.ts";
+import { ageMs, isTooOld, type Market, openPrice, type Quote } from "./pricing/quote.ts";
+import { lotsFault, lotsText, type TradingSymbol } from "./pricing/symbol.ts";
 
 /** Every currency that something is traded in or margin is taken in, by name. */
 function currenciesOf(symbols: Iterable<TradingSymbol>): string[] {

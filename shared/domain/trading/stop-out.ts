@@ -16,8 +16,8 @@ import {
   valuePositions,
 } from "./margin.ts";
 import { partialLots } from "./partial-lots.ts";
+import type { Market } from "./pricing/quote.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
-import type { Market } from "./quote.ts";
 import { draftRisk, type LiquidationRun, marginEvent, metricsBody, type Risk } from "./risk.ts";
 import type { Trade } from "./trade.ts";
 

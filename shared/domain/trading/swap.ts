@@ -1,9 +1,9 @@
 import { minorDigits } from "../money.ts";
-import { conversion } from "./convert.ts";
 import type { Position } from "./position.ts";
-import type { Market } from "./quote.ts";
-import { type Rational, rational, roundHalfAway } from "./rational.ts";
-import type { TradingSymbol } from "./symbol.ts";
+import { conversion } from "./pricing/convert.ts";
+import type { Market } from "./pricing/quote.ts";
+import { type Rational, rational, roundHalfAway } from "./pricing/rational.ts";
+import type { TradingSymbol } from "./pricing/symbol.ts";
 
 /**
  * The swap of a position for a number of nights, rounded once for the whole posting: a triple night is one posting. In

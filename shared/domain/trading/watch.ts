@@ -8,11 +8,11 @@ import { type Trigger, triggersOf } from "./exposure.ts";
 import { underChange, withoutChange } from "./leverage-change.ts";
 import { type Holdings, valuePositions } from "./margin.ts";
 import type { Position } from "./position.ts";
-import { type Market, pricePoints, type Quote } from "./quote.ts";
+import { type Market, pricePoints, type Quote } from "./pricing/quote.ts";
+import { liquidatorOf } from "./pricing/source.ts";
+import { marketClock } from "./pricing/symbol.ts";
 import { metricsBody, type Risk } from "./risk.ts";
-import { liquidatorOf } from "./source.ts";
 import { type Evaluation, evaluateMargin } from "./stop-out.ts";
-import { marketClock } from "./symbol.ts";
 import type { Trade } from "./trade.ts";
 
 /** A trigger as it is stored: prices in points of its symbol, as decimal texts. */

@@ -1,6 +1,6 @@
 import type { Dedup, FeedReject } from "../../domain/feed/records.ts";
 import type { FeedSource } from "../../domain/feed/source.ts";
-import type { SourcePulse } from "../../domain/trading/source.ts";
+import type { SourcePulse } from "../../domain/trading/pricing/source.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { pulseType } from "../table-shape.ts";
 import { type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";

@@ -1,8 +1,8 @@
 import type { Order } from "../../domain/trading/order.ts";
 import type { Position } from "../../domain/trading/position.ts";
-import type { Quote } from "../../domain/trading/quote.ts";
-import { internalSource } from "../../domain/trading/source.ts";
-import type { TradingSymbol } from "../../domain/trading/symbol.ts";
+import type { Quote } from "../../domain/trading/pricing/quote.ts";
+import { internalSource } from "../../domain/trading/pricing/source.ts";
+import type { TradingSymbol } from "../../domain/trading/pricing/symbol.ts";
 import type { Trade } from "../../domain/trading/trade.ts";
 import type { Breach, Exposure, StoredRisk } from "../../domain/trading/watch.ts";
 import { limits } from "../../limits.ts";

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { driveTo } from "../../../shared/domain/sandbox/drive.ts";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
-import { decisionTime } from "../../support/decisions.ts";
-import { someMarket, somePosition, someSymbol, tradingAccount } from "../../support/trading.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
+import { decisionTime } from "../../support/builders/decisions.ts";
+import { someMarket, somePosition, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
 
 const market = someMarket({ XAUUSD: ["2400.20", "2400.50"], GER40: ["18500.0", "18501.0"] });
 

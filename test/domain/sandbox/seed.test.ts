@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { setSymbol } from "../../../shared/domain/feed/symbol-terms.ts";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
-import { conversion } from "../../../shared/domain/trading/convert.ts";
-import { isTooOld, quoteBody } from "../../../shared/domain/trading/quote.ts";
-import { isMarketOpen, symbolBody } from "../../../shared/domain/trading/symbol.ts";
-import { acceptTick } from "../../../shared/domain/trading/tick.ts";
+import { conversion } from "../../../shared/domain/trading/pricing/convert.ts";
+import { isTooOld, quoteBody } from "../../../shared/domain/trading/pricing/quote.ts";
+import { isMarketOpen, symbolBody } from "../../../shared/domain/trading/pricing/symbol.ts";
+import { acceptTick } from "../../../shared/domain/trading/pricing/tick.ts";
 import { FeedSymbol } from "../../../shared/schema/feed.ts";
 import { Currency } from "../../../shared/schema/fields.ts";
 import { Quote } from "../../../shared/schema/quote.ts";
 import { TradingSymbol } from "../../../shared/schema/symbol.ts";
-import { decisionContext, decisionTime, tenantId } from "../../support/decisions.ts";
+import { decisionContext, decisionTime, tenantId } from "../../support/builders/decisions.ts";
 
 const symbols = seedSymbols(tenantId, decisionTime);
 const quotes = new Map(seedQuotes(decisionTime).map((quote) => [quote.symbol, quote]));

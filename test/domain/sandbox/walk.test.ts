@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
 import { draftWalk, nextStep, walkPrice } from "../../../shared/domain/sandbox/walk.ts";
 import { limits } from "../../../shared/limits.ts";
-import { decisionTime, tenantId } from "../../support/decisions.ts";
+import { decisionTime, tenantId } from "../../support/builders/decisions.ts";
 
 const quotes = new Map(seedQuotes(decisionTime).map((quote) => [quote.symbol, quote]));
 const symbols = seedSymbols(tenantId, decisionTime);

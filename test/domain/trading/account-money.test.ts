@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
 import { isRearmed, marginStatus, metricsOf, valuePositions } from "../../../shared/domain/trading/margin.ts";
+import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { averagePrice, grossProfit, shareOf } from "../../../shared/domain/trading/profit.ts";
-import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
-import { decisionTime, someAccount } from "../../support/decisions.ts";
+import { decisionTime, someAccount } from "../../support/builders/decisions.ts";
 import {
   examplePrices,
   marketAt,
@@ -13,7 +13,7 @@ import {
   someSymbol,
   tradingAccount,
   usd,
-} from "../../support/trading.ts";
+} from "../../support/builders/trading.ts";
 import { market } from "./arithmetic-cases.ts";
 
 describe("V19: the states of an account", () => {

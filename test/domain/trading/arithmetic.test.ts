@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commissionMinor } from "../../../shared/domain/trading/commission.ts";
-import { conversion, conversionBody } from "../../../shared/domain/trading/convert.ts";
 import { underLeverage } from "../../../shared/domain/trading/leverage-change.ts";
 import { effectiveLeverage, symbolMargin } from "../../../shared/domain/trading/margin.ts";
-import { grossProfit } from "../../../shared/domain/trading/profit.ts";
+import { commissionMinor } from "../../../shared/domain/trading/pricing/commission.ts";
+import { conversion, conversionBody } from "../../../shared/domain/trading/pricing/convert.ts";
 import {
   decimalText,
   quotient,
@@ -14,9 +13,10 @@ import {
   roundHalfAway,
   roundToward,
   shortDecimalText,
-} from "../../../shared/domain/trading/rational.ts";
+} from "../../../shared/domain/trading/pricing/rational.ts";
+import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
+import { grossProfit } from "../../../shared/domain/trading/profit.ts";
 import { nightsOf, swapMinor } from "../../../shared/domain/trading/swap.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/symbol.ts";
 import {
   exampleCfds,
   examplePrices,
@@ -25,7 +25,7 @@ import {
   someSymbol,
   tradingAccount,
   usd,
-} from "../../support/trading.ts";
+} from "../../support/builders/trading.ts";
 import { type Case, computed, market } from "./arithmetic-cases.ts";
 
 interface Vectors {

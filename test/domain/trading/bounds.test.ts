@@ -6,22 +6,22 @@ import { heldQuote, quoteOf } from "../../../shared/domain/sandbox/prices.ts";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market, Quote } from "../../../shared/domain/trading/quote.ts";
+import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
 import {
   decimalText,
   type Rational,
   rational,
   roundToward,
   unitsText,
-} from "../../../shared/domain/trading/rational.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/symbol.ts";
-import { acceptTick } from "../../../shared/domain/trading/tick.ts";
+} from "../../../shared/domain/trading/pricing/rational.ts";
+import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
+import { acceptTick } from "../../../shared/domain/trading/pricing/tick.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { CurrencyCode } from "../../../shared/schema/fields.ts";
-import { decisionContext, decisionTime, someAccount, tenantId } from "../../support/decisions.ts";
-import { somePosition, someQuote, someSymbol, tradingAccount } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime, someAccount, tenantId } from "../../support/builders/decisions.ts";
+import { somePosition, someQuote, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 
 const bound = limits.money.max_minor;
 const half = limits.money.max_traded_minor;

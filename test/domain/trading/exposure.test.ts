@@ -4,12 +4,12 @@ import type { Account } from "../../../shared/domain/account.ts";
 import { type Trigger, triggersOf } from "../../../shared/domain/trading/exposure.ts";
 import type { Holdings } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market, Quote } from "../../../shared/domain/trading/quote.ts";
-import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
+import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
+import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { someMarket, someQuote, tradingAccount, usd } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { someMarket, someQuote, tradingAccount, usd } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 
 type Opening = readonly [symbol: string, side: "buy" | "sell", lots: string];
 

@@ -8,7 +8,7 @@ import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Position } from "../../../shared/domain/trading/position.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import {
   evaluated,
   followed,
@@ -17,9 +17,9 @@ import {
   type StoredRisk,
 } from "../../../shared/domain/trading/watch.ts";
 import { limits } from "../../../shared/limits.ts";
-import { decisionContext, decisionTime, someClient } from "../../support/decisions.ts";
-import { exampleCfds, examplePrices, someMarket, someSymbol, tradingAccount } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
+import { exampleCfds, examplePrices, someMarket, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 
 const client = someClient();
 const names = ["EURUSD", "USDJPY", "EURGBP", "XAUUSD", "GER40", "AUDNZD"];

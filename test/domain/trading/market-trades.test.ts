@@ -4,11 +4,11 @@ import { accrueSwap, rolloverSwap } from "../../../shared/domain/trading/accrue-
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { closeAtMarket, exitReason, openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { requestWithdrawal } from "../../../shared/domain/transaction.ts";
-import { decisionContext, decisionTime, someClient } from "../../support/decisions.ts";
-import { someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
+import { someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 import { buyEuro, desk, refusalOf } from "./trades-cases.ts";
 
 describe("a hold and an opening trade that were decided beside each other", () => {

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ageMs, quoteBody } from "../../../shared/domain/trading/quote.ts";
-import { decimalText, quotient } from "../../../shared/domain/trading/rational.ts";
-import { isMarketOpen, marketClock, symbolBody } from "../../../shared/domain/trading/symbol.ts";
-import { acceptTick } from "../../../shared/domain/trading/tick.ts";
+import { ageMs, quoteBody } from "../../../shared/domain/trading/pricing/quote.ts";
+import { decimalText, quotient } from "../../../shared/domain/trading/pricing/rational.ts";
+import { isMarketOpen, marketClock, symbolBody } from "../../../shared/domain/trading/pricing/symbol.ts";
+import { acceptTick } from "../../../shared/domain/trading/pricing/tick.ts";
 import { Quote as QuoteSchema } from "../../../shared/schema/quote.ts";
 import { TradingSymbol as SymbolSchema } from "../../../shared/schema/symbol.ts";
-import { decisionTime } from "../../support/decisions.ts";
-import { someQuote, someSymbol } from "../../support/trading.ts";
+import { decisionTime } from "../../support/builders/decisions.ts";
+import { someQuote, someSymbol } from "../../support/builders/trading.ts";
 
 const euro = someSymbol("EURUSD");
 const tick = { bid: "1.10000", ask: "1.10010", time: decisionTime, sequence: "771", source: "mt5:live-1", epoch: 1 };

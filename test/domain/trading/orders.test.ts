@@ -10,12 +10,12 @@ import {
   reachStop,
   triggerOf,
 } from "../../../shared/domain/trading/order.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { draftRisk } from "../../../shared/domain/trading/risk.ts";
 import { Order as OrderSchema } from "../../../shared/schema/order.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { someMarket, someQuote, someSymbol, tradingAccount } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { someMarket, someQuote, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 
 const market = someMarket();
 const limit: OrderRequest = { symbol: "EURUSD", side: "buy", type: "limit", lots: "1", price: "1.09000" };

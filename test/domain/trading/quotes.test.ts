@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { heldQuote } from "../../../shared/domain/sandbox/prices.ts";
-import { type Quote, quoteBody } from "../../../shared/domain/trading/quote.ts";
-import { acceptTick, type Tick } from "../../../shared/domain/trading/tick.ts";
-import { decisionTime } from "../../support/decisions.ts";
-import { someQuote, someSymbol } from "../../support/trading.ts";
+import { type Quote, quoteBody } from "../../../shared/domain/trading/pricing/quote.ts";
+import { acceptTick, type Tick } from "../../../shared/domain/trading/pricing/tick.ts";
+import { decisionTime } from "../../support/builders/decisions.ts";
+import { someQuote, someSymbol } from "../../support/builders/trading.ts";
 
 const euro = someSymbol("EURUSD");
 const [a, b] = ["mt5:a", "mt5:b"];

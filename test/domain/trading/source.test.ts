@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
-import { isCutOff, liquidatorOf, type SourcePulse } from "../../../shared/domain/trading/source.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
+import { isCutOff, liquidatorOf, type SourcePulse } from "../../../shared/domain/trading/pricing/source.ts";
 import { evaluateMargin, nextToClose } from "../../../shared/domain/trading/stop-out.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { someMarket, somePosition, tradingAccount } from "../../support/trading.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { someMarket, somePosition, tradingAccount } from "../../support/builders/trading.ts";
 
 const ago = (ms: number) => new Date(Date.parse(decisionTime) - ms).toISOString();
 const name = "mt5:live-1";

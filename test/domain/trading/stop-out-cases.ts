@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
-import { decimalText, quotient } from "../../../shared/domain/trading/rational.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
+import { decimalText, quotient } from "../../../shared/domain/trading/pricing/rational.ts";
 import { evaluateMargin, nextToClose } from "../../../shared/domain/trading/stop-out.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { someMarket, tradingAccount } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { someMarket, tradingAccount } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 
 export type Opening = readonly [symbol: string, side: "buy" | "sell", lots: string, price: string];
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { evaluateMargin, nextToClose } from "../../../shared/domain/trading/stop-out.ts";
 import { limits } from "../../../shared/limits.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { marketAt, someMarket, someQuote, someSymbol } from "../../support/trading.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { marketAt, someMarket, someQuote, someSymbol } from "../../support/builders/trading.ts";
 import { desk, euro, evaluate, left, nine, yen } from "./stop-out-cases.ts";
 
 /** The market with the quote of a symbol as old as it may be, and one millisecond more. */

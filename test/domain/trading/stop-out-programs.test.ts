@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
-import { decimalText, rational } from "../../../shared/domain/trading/rational.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
+import { decimalText, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
 import { limits } from "../../../shared/limits.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { marketAt, someMarket, someQuote, someSymbol } from "../../support/trading.ts";
-import type { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { marketAt, someMarket, someQuote, someSymbol } from "../../support/builders/trading.ts";
+import type { TradingDesk } from "../../support/builders/trading-desk.ts";
 import { desk, evaluate, lots, market, nine, type Opening } from "./stop-out-cases.ts";
 
 /** Evaluates until nothing is left to do, and tells how often. */

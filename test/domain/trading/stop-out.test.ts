@@ -3,16 +3,16 @@ import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { isAbove, metricsAt } from "../../../shared/domain/trading/margin.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
+import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { valuePosition } from "../../../shared/domain/trading/profit.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
-import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
 import { metricsBody } from "../../../shared/domain/trading/risk.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
 import { eventData } from "../../../shared/openapi/examples/events.ts";
 import { AccountBalance } from "../../../shared/schema/account.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { marketAt, someMarket, someSymbol, usd } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { marketAt, someMarket, someSymbol, usd } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 import { desk, euro, evaluate, left, market, nine, type Opening, yen } from "./stop-out-cases.ts";
 
 describe("V13: an account on its way down", () => {

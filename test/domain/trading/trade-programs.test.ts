@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
 import { positionMargin, usedMargin } from "../../../shared/domain/trading/margin.ts";
-import { rational } from "../../../shared/domain/trading/rational.ts";
+import { rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { netMinor } from "../../../shared/domain/trading/trade.ts";
-import { someMarket, someSymbol, usd } from "../../support/trading.ts";
-import type { TradingDesk } from "../../support/trading-desk.ts";
+import { someMarket, someSymbol, usd } from "../../support/builders/trading.ts";
+import type { TradingDesk } from "../../support/builders/trading-desk.ts";
 import { desk, type Step, step, take } from "./trades-cases.ts";
 
 describe("after any program of executions, closes and swaps", () => {

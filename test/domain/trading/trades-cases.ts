@@ -3,11 +3,11 @@ import type { Account } from "../../../shared/domain/account.ts";
 import { accrueSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
-import { decimalText, quotient, rational } from "../../../shared/domain/trading/rational.ts";
-import { decisionContext } from "../../support/decisions.ts";
-import { examplePrices, tradingAccount } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
+import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
+import { decisionContext } from "../../support/builders/decisions.ts";
+import { examplePrices, tradingAccount } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 
 export const buyEuro = { symbol: "EURUSD", side: "buy", lots: "1.00", price: "1.10010", source: "internal" } as const;
 

@@ -10,16 +10,16 @@ import { openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import { fillOrder, placeOrder } from "../../../shared/domain/trading/order.ts";
 import { positionBody } from "../../../shared/domain/trading/position.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
+import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { valuePosition } from "../../../shared/domain/trading/profit.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/symbol.ts";
 import { tradeBody } from "../../../shared/domain/trading/trade.ts";
 import { Position as PositionSchema } from "../../../shared/schema/position.ts";
 import { Trade as TradeSchema } from "../../../shared/schema/trade.ts";
-import { decisionContext, decisionTime, someClient } from "../../support/decisions.ts";
-import { someMarket, someQuote, someSymbol, usd } from "../../support/trading.ts";
-import type { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
+import { someMarket, someQuote, someSymbol, usd } from "../../support/builders/trading.ts";
+import type { TradingDesk } from "../../support/builders/trading-desk.ts";
 import { buyEuro, desk, refusalOf } from "./trades-cases.ts";
 
 const charged = someMarket({}, [

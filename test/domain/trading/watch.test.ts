@@ -4,11 +4,18 @@ import type { TradingDecision } from "../../../shared/domain/trading/changes.ts"
 import { usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market } from "../../../shared/domain/trading/quote.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { evaluated, followed, isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/watch.ts";
-import { decisionContext, decisionTime } from "../../support/decisions.ts";
-import { someMarket, somePosition, someQuote, someSymbol, tradingAccount, usd } from "../../support/trading.ts";
-import { TradingDesk } from "../../support/trading-desk.ts";
+import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import {
+  someMarket,
+  somePosition,
+  someQuote,
+  someSymbol,
+  tradingAccount,
+  usd,
+} from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
 
 const at = (seconds: number) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString();
 

@@ -1,0 +1,119 @@
+import { limits } from "../../../limits.ts";
+import type { CurrencyCode } from "../../../schema/fields.ts";
+import type { Balance } from "../../account.ts";
+import type { Refusal } from "../../decision.ts";
+import { formatAmount, minorDigits } from "../../money.ts";
+import type { Position } from "../position.ts";
+import { commissionMinor } from "./commission.ts";
+import { conversion } from "./convert.ts";
+import type { Market, Quote } from "./quote.ts";
+import { type Rational, rational, roundToward, zero } from "./rational.ts";
+import type { TradingSymbol } from "./symbol.ts";
+
+/** The lowest and the highest price that a quote may have, both included. */
+export interface PriceBounds {
+  readonly lowest: Rational;
+  readonly highest: Rational;
+}
+
+/**
+ * The price that those after a quote are measured from: the first one of the day, and before that one the last there
+ * was. Undefined when nothing was taken for so long that the quote may be the wrong one: it must not keep every right
+ * price out for ever. A price of the sandbox's market stands for as long as it is held.
+ */
+function referenceOf(quote: Quote, now: string): string | undefined {
+  const silent = Date.parse(now) - Date.parse(quote.received_at);
+  if (quote.held !== true && silent > limits.trading.reference_kept_ms) return undefined;
+  const today = quote.received_at.slice(0, 10) === now.slice(0, 10);
+  return today ? (quote.reference ?? quote.session_open ?? quote.bid) : quote.bid;
+}
+
+/** What the prices after a quote of this bid are measured from on the same day. */
+export function nextReference(before: Quote | undefined, bid: string, now: string): string {
+  const today = before !== undefined && before.received_at.slice(0, 10) === now.slice(0, 10);
+  return (today ? referenceOf(before, now) : undefined) ?? bid;
+}
+
+/**
+ * The prices that may follow a quote: within a factor of the first price of the day, upwards for every symbol, and
+ * downwards for pairs, because amounts are divided by their prices.
+ */
+export function priceBounds(symbol: TradingSymbol, before: Quote | undefined, now: string): PriceBounds {
+  const { max_price, max_daily_factor, max_daily_pair_factor } = limits.trading;
+  const most = rational(max_price);
+  const known = before && referenceOf(before, now);
+  if (known === undefined) return { lowest: zero, highest: most };
+  const reference = rational(known);
+  const pair = symbol.calc_mode === "forex";
+  const highest = reference.mul(pair ? max_daily_pair_factor : max_daily_factor);
+  return {
+    lowest: pair ? reference.div(max_daily_pair_factor) : zero,
+    highest: highest.lt(most) ? highest : most,
+  };
+}
+
+/** Whether a quote would lie outside the bounds of its day. */
+export function isOutOfBounds({ lowest, highest }: PriceBounds, bid: string, ask: string): boolean {
+  return rational(bid).lt(lowest) || rational(ask).gt(highest);
+}
+
+/**
+ * Refuses to open more where a profit could take the balance beyond its bound: while the balance is above the half that
+ * is not kept for trading, and when the positions would be worth more than the other half allows; the proof is at
+ * `limits.trading.max_worth_minor`. What makes the positions worth less is never refused, and a close does not ask.
+ */
+export function refuseExposure(
+  market: Market,
+  before: { readonly balance: Balance; readonly positions: readonly Position[] },
+  after: readonly Position[],
+  now: string,
+): { readonly ok: false; readonly refusal: Refusal } | undefined {
+  const { balance_minor: balance, currency } = before.balance;
+  const { max_traded_minor: half } = limits.money;
+  const fixed = atReferences(market, now);
+  const worth = worthMinor(fixed, after, currency);
+  const full = balance > half || balance < -half;
+  if (!full && worth <= limits.trading.max_worth_minor) return undefined;
+  if (worth <= worthMinor(fixed, before.positions, currency)) return undefined;
+  const most = formatAmount(full ? half : limits.trading.max_worth_minor, currency);
+  const detail = full
+    ? `Positions are opened while the balance is at most ${most} ${currency}.`
+    : `The open positions of an account may be worth ${most} ${currency}.`;
+  return { ok: false, refusal: { code: "exposure_too_large", detail } };
+}
+
+/** The market at the prices that those of the day are measured from. */
+function atReferences(market: Market, now: string): Market {
+  const quotes = [...market.quotes].map(([name, quote]) => {
+    const price = referenceOf(quote, now) ?? quote.bid;
+    return [name, { ...quote, bid: price, ask: price }] as const;
+  });
+  return { ...market, quotes: new Map(quotes) };
+}
+
+/** What positions are worth together, each rounded by itself; those of the same lots and price are worth the same. */
+function worthMinor(market: Market, positions: readonly Position[], currency: CurrencyCode): bigint {
+  const known = new Map<string, bigint>();
+  return positions.reduce((sum, { symbol, lots, open_price }) => {
+    const price = market.quotes.get(symbol)?.bid ?? open_price;
+    const name = `${symbol}\n${lots}\n${price}`;
+    const worth = known.get(name) ?? worthOf(market, symbol, { lots, price, currency });
+    known.set(name, worth);
+    return sum + worth;
+  }, 0n);
+}
+
+/** What lots of a symbol are worth at a price, with the commission of both sides, in minor units rounded up. */
+function worthOf(
+  market: Market,
+  name: string,
+  deal: { readonly lots: string; readonly price: string; readonly currency: CurrencyCode },
+): bigint {
+  const { lots, price, currency } = deal;
+  const symbol = market.symbols.get(name);
+  const path = symbol && conversion(market, symbol.quote_currency, currency, { symbol, price });
+  if (symbol === undefined || path === undefined) return 0n;
+  const value = rational(lots).mul(rational(symbol.contract_size)).mul(rational(price)).mul(path.rate);
+  const commission = commissionMinor(market, symbol, deal) ?? 0n;
+  return roundToward(value, minorDigits[currency], "up") - 2n * commission;
+}

@@ -1,0 +1,116 @@
+import { limits } from "../../../limits.ts";
+import type { QuoteBody, QuoteSetBody } from "../../../schema/quote.ts";
+import type { SideName } from "../../../schema/trade.ts";
+import { decimalText, type Rational, rational, roundHalfAway } from "./rational.ts";
+import type { SourcePulse } from "./source.ts";
+import { isMarketOpen, marketStatus, type TradingSymbol } from "./symbol.ts";
+
+/** The newest price of a symbol as it is stored. `sequence` is a decimal number of its source that only rises. */
+export interface Quote {
+  readonly symbol: string;
+  readonly bid: string;
+  readonly ask: string;
+  /** The source's clock. */
+  readonly time: string;
+  /** Ours. */
+  readonly received_at: string;
+  readonly sequence: string;
+  readonly source: string;
+  /** Set by the sandbox's market alone: the price stands until another one comes, however old it is (ADR 0023). */
+  readonly held?: true;
+  readonly session_open: string | null;
+  readonly day_high: string | null;
+  readonly day_low: string | null;
+  /** The last number of each source that quoted the symbol, by its name; absent in quotes stored before it was kept. */
+  readonly marks?: Readonly<Record<string, SourceMark>>;
+  /** The price that the bounds of the day are measured from. Absent in quotes stored before there were any. */
+  readonly reference?: string;
+  /** The last price, when it was too far from this one and nothing has confirmed it yet, and when it came. */
+  readonly aside?: { readonly bid: string; readonly ask: string; readonly received_at: string };
+  /** Rises with every write of the item. Absent in quotes stored before it was kept. */
+  readonly version?: number;
+}
+
+/** The last number that a source sent for a symbol, whatever became of it, and the epoch that it belongs to. */
+export type SourceMark = readonly [epoch: number, sequence: string];
+
+/**
+ * Symbols and newest prices that a decision may use, and the pulse of every source that one of its positions is of. A
+ * symbol without a quote was never quoted, a source without a pulse is silent.
+ */
+export interface Market {
+  readonly symbols: ReadonlyMap<string, TradingSymbol>;
+  readonly quotes: ReadonlyMap<string, Quote>;
+  readonly sources?: ReadonlyMap<string, SourcePulse>;
+}
+
+/** The price between bid and ask. */
+export function midOf(quote: Quote): Rational {
+  return rational(quote.bid).add(rational(quote.ask)).div(2n);
+}
+
+/** The price at which a position of this side is closed: a buy sells at the bid. */
+export function closePrice(quote: Quote, side: SideName): string {
+  return side === "buy" ? quote.bid : quote.ask;
+}
+
+/** The price at which a position of this side is opened. */
+export function openPrice(quote: Quote, side: SideName): string {
+  return side === "buy" ? quote.ask : quote.bid;
+}
+
+/** Milliseconds since the older of the two moments of a quote: a price repeated late is as old as it says. */
+export function ageMs(quote: Quote, now: string): number {
+  const moment = quote.time < quote.received_at ? quote.time : quote.received_at;
+  return Math.max(0, Date.parse(now) - Date.parse(moment));
+}
+
+/**
+ * Whether a price is too old to decide on: its market is open and it has not moved for too long. One that is held never
+ * is: nobody is there who might have moved it.
+ */
+export function isTooOld(symbol: TradingSymbol, quote: Quote, now: string): boolean {
+  return isOlder(quote, limits.trading.metrics_stale_ms, now) && isMarketOpen(symbol, now);
+}
+
+function isOlder(quote: Quote, ms: number, now: string): boolean {
+  return quote.held !== true && ageMs(quote, now) > ms;
+}
+
+/** The quote as the API shows it. */
+export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): QuoteBody {
+  const market_status = marketStatus(symbol, now);
+  const { held: _held, marks: _marks, aside: _aside, reference: _reference, version: _version, ...shown } = quote;
+  const spread = rational(quote.ask).sub(rational(quote.bid));
+  return {
+    ...shown,
+    object: "quote",
+    mid: decimalText(midOf(quote), symbol.digits + 1),
+    spread_points: Number(roundHalfAway(spread, symbol.digits)),
+    age_ms: ageMs(quote, now),
+    stale: market_status === "open" && isOlder(quote, limits.trading.quote_stale_ms, now),
+    market_status,
+    _links: {
+      self: { href: `/v2/quotes/${quote.symbol}` },
+      symbol: { href: `/v2/symbols/${quote.symbol}` },
+    },
+  };
+}
+
+/** The quotes of these symbols as the API shows them, and why the others have none. */
+export function quoteSetBody(market: Market, names: readonly string[], now: string): QuoteSetBody {
+  const data: QuoteBody[] = [];
+  const missing: QuoteSetBody["missing"] = [];
+  for (const name of names) {
+    const symbol = market.symbols.get(name);
+    const quote = market.quotes.get(name);
+    if (symbol !== undefined && quote !== undefined) data.push(quoteBody(symbol, quote, now));
+    else missing.push({ symbol: name, code: symbol === undefined ? "symbol_not_found" : "no_quote" });
+  }
+  return { object: "quote_set", data, missing, _links: { self: { href: `/v2/quotes?symbols=${names.join(",")}` } } };
+}
+
+/** A stored price has exactly the decimals of its symbol, so without its point it is a number of points. */
+export function pricePoints(price: string): bigint {
+  return BigInt(price.replace(".", ""));
+}

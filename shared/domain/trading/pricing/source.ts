@@ -1,0 +1,40 @@
+import { limits } from "../../../limits.ts";
+import type { Position } from "../position.ts";
+import type { Market } from "./quote.ts";
+
+/** Source of what no platform brought. */
+export const internalSource = "internal";
+
+/** Who liquidates the accounts of a source: its platform, which we only follow, or this service. */
+export type Liquidator = "platform" | "service";
+
+/** The last sign of life of a source. */
+export interface SourcePulse {
+  /** Name of the source: `mt5:live-1`. */
+  readonly name: string;
+  readonly authoritative: Liquidator;
+  /** When its last batch came, an empty one too. */
+  readonly heartbeat_at: string;
+}
+
+/** Whether a source has said nothing for so long that what we know of its accounts may be wrong. */
+export function isSilent(pulse: Pick<SourcePulse, "heartbeat_at"> | undefined, now: string): boolean {
+  if (pulse === undefined) return true;
+  return Date.parse(now) - Date.parse(pulse.heartbeat_at) > limits.feed.silent_after_ms;
+}
+
+/** Whether a position came from a source that is silent: then nothing is decided on it, whatever its price. */
+export function isCutOff(market: Market, { source }: Pick<Position, "source">, now: string): boolean {
+  return source !== internalSource && isSilent(market.sources?.get(source), now);
+}
+
+/**
+ * Who closes the positions of an account at its stop-out level: its platform, as soon as one position is of a source
+ * that says so, or of one that is not known.
+ */
+export function liquidatorOf(market: Market, positions: readonly Pick<Position, "source">[]): Liquidator {
+  const followed = positions.some(
+    ({ source }) => source !== internalSource && market.sources?.get(source)?.authoritative !== "service",
+  );
+  return followed ? "platform" : "service";
+}

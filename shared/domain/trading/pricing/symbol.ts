@@ -1,0 +1,138 @@
+import { limits } from "../../../limits.ts";
+import type { MarketStatusName, SymbolBody } from "../../../schema/symbol.ts";
+import { rational, unitsText } from "./rational.ts";
+
+/** A symbol as it is stored: the wire's fields without what the clock decides, and whether its feed halted it. */
+export interface TradingSymbol
+  extends Omit<SymbolBody, "object" | "market_status" | "next_open_at" | "next_close_at" | "_links"> {
+  readonly tenant_id: string;
+  readonly halted: boolean;
+}
+
+/** What the clock says of a symbol's market. */
+export interface MarketClock {
+  readonly market_status: MarketStatusName;
+  readonly next_open_at: string | null;
+  readonly next_close_at: string | null;
+}
+
+const dayMs = 24 * 3600 * 1000;
+const days = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+type Interval = readonly [openMs: number, closeMs: number];
+
+function minutesOf(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+}
+
+/** The open intervals of so many days, from the day before `nowMs` on, in order; sessions that touch are one. */
+function openIntervals(symbol: TradingSymbol, nowMs: number, daysOn: number): Interval[] {
+  const first = Math.floor(nowMs / dayMs) - 1;
+  const found: Interval[] = [];
+  for (let day = first; day <= first + daysOn; day += 1) {
+    const name = days[(day + 4) % 7];
+    if (isHoliday(symbol, day)) continue;
+    for (const session of symbol.sessions) {
+      if (session.day !== name) continue;
+      const start = day * dayMs;
+      found.push([start + minutesOf(session.open) * 60_000, start + minutesOf(session.close) * 60_000]);
+    }
+  }
+  const merged: Interval[] = [];
+  for (const next of found.toSorted(([a], [b]) => a - b)) {
+    const last = merged.at(-1);
+    if (last !== undefined && next[0] <= last[1]) merged[merged.length - 1] = [last[0], Math.max(last[1], next[1])];
+    else merged.push(next);
+  }
+  return merged;
+}
+
+function isHoliday({ holidays }: TradingSymbol, day: number): boolean {
+  return holidays.length > 0 && holidays.includes(new Date(day * dayMs).toISOString().slice(0, 10));
+}
+
+/** Whether the market of a symbol is open at a moment. Opening is inclusive, closing is not. */
+export function marketStatus(symbol: TradingSymbol, now: string): MarketStatusName {
+  if (symbol.halted) return "halted";
+  const nowMs = Date.parse(now);
+  // A page of accounts asks this for each of their positions: the two days that can tell are enough.
+  const open = openIntervals(symbol, nowMs, 1).some(([from, to]) => from <= nowMs && nowMs < to);
+  return open ? "open" : "closed";
+}
+
+/** Whether the market of a symbol is open at a moment, and when that changes. Opening is inclusive, closing is not. */
+export function marketClock(symbol: TradingSymbol, now: string): MarketClock {
+  const nowMs = Date.parse(now);
+  const intervals = openIntervals(symbol, nowMs, limits.trading.opening_horizon_days);
+  const current = intervals.find(([open, close]) => open <= nowMs && nowMs < close);
+  const next = intervals.find(([open]) => open > nowMs);
+  const last = intervals.at(-1);
+  const shown = (ms: number) => new Date(ms).toISOString();
+  const endless =
+    current !== undefined &&
+    current === last &&
+    current[1] >= nowMs + (limits.trading.opening_horizon_days - 2) * dayMs;
+  return {
+    market_status: marketStatus(symbol, now),
+    next_open_at: current === undefined && next !== undefined ? shown(next[0]) : null,
+    next_close_at: current === undefined || endless ? null : shown(current[1]),
+  };
+}
+
+/** Whether a symbol can be executed at a moment. */
+export function isMarketOpen(symbol: TradingSymbol, now: string): boolean {
+  return marketStatus(symbol, now) === "open";
+}
+
+/** Whether the market of a symbol is in one of these states at a moment. */
+export function isMarketIn(symbol: TradingSymbol, states: readonly string[], now: string): boolean {
+  return states.includes(marketStatus(symbol, now));
+}
+
+/** The symbol as the API shows it. */
+export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
+  const { tenant_id: _tenant, halted: _halted, ...fields } = symbol;
+  const self = `/v2/symbols/${symbol.symbol}`;
+  return {
+    ...fields,
+    object: "symbol",
+    // Symbols stored before there was a filter have none.
+    max_deviation_percent: symbol.max_deviation_percent ?? null,
+    ...marketClock(symbol, now),
+    _links: { self: { href: self }, quote: { href: `/v2/quotes/${symbol.symbol}` } },
+  };
+}
+
+/** Digits after the point of a lot of this symbol. */
+export function lotDigits(symbol: TradingSymbol): number {
+  const step = symbol.lot_step;
+  const point = step.indexOf(".");
+  return point === -1 ? 0 : step.length - point - 1;
+}
+
+/** Lots of a symbol in the decimals of its step: `"1"` of EURUSD is `"1.00"`. Undefined when there are more. */
+export function lotsText(symbol: TradingSymbol, lots: string): string | undefined {
+  const units = unitsOf(lots, lotDigits(symbol));
+  return units === undefined ? undefined : unitsText(units, lotDigits(symbol));
+}
+
+/** Why a number of lots cannot be traded; undefined when it can. */
+export function lotsFault(symbol: TradingSymbol, lots: string): string | undefined {
+  const value = rational(lots);
+  if (value.lt(symbol.lot_min)) return `must not be below ${symbol.lot_min}`;
+  if (value.gt(symbol.lot_max)) return `must not be above ${symbol.lot_max}`;
+  return value.divisible(symbol.lot_step) ? undefined : `must be a multiple of ${symbol.lot_step}`;
+}
+
+/** A price of a symbol with exactly its digits; undefined when it is no price of this symbol. */
+export function priceText(symbol: TradingSymbol, price: string): string | undefined {
+  const units = unitsOf(price, symbol.digits);
+  return units === undefined || units <= 0n ? undefined : unitsText(units, symbol.digits);
+}
+
+/** The number in units of `10^-digits`; undefined when it has more digits than that, other than zeros. */
+function unitsOf(text: string, digits: number): bigint | undefined {
+  const [whole = "0", fraction = ""] = text.split(".");
+  if (!/^0*$/.test(fraction.slice(digits))) return undefined;
+  return BigInt(whole + fraction.slice(0, digits).padEnd(digits, "0"));
+}

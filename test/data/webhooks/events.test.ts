@@ -1,0 +1,330 @@
+import { DeleteItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { safeParse } from "zod/v4/core";
+import { routes } from "../../../shared/routes/index.ts";
+import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
+import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
+import { cancelled, failure } from "../../support/emulator/watched-endpoint.ts";
+import { findings } from "../../support/oracles/oracle.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+afterEach(async () => {
+  api.watched.interfere = () => undefined;
+  expect(await findings(api.emulator)).toEqual([]);
+});
+
+const { handler: publish } = await import("../../../functions/events/publish.ts");
+const { handler: promoteAll } = await import("../../../functions/events/promote.ts");
+const promote = () => promoteAll({}, lambdaContext());
+
+/** The outbox records of these callers' tenants, in the order of the stream, as the trigger's filter leaves them. */
+async function waiting(...callers: TestCaller[]): Promise<StreamRecord[]> {
+  const tenants = new Set(callers.map(({ tenant_id }) => tenant_id));
+  return (await readStream(api.emulator)).filter(
+    ({ dynamodb: { NewImage: image } }) => image?.["et"]?.S === "OUTBOX" && tenants.has(image["tenant_id"]?.S ?? ""),
+  );
+}
+
+function deliver(records: readonly StreamRecord[]): Promise<DynamoDBBatchResponse> {
+  return publish({ Records: records } as unknown as DynamoDBStreamEvent);
+}
+
+interface Shown {
+  readonly id: string;
+  readonly type: string;
+  readonly sequence: string;
+  readonly resource: { readonly id: string; readonly version: number };
+  readonly data: { readonly object: { readonly id: string }; readonly previous?: object };
+}
+
+async function eventsOf(caller: TestCaller, query = "limit=100"): Promise<Shown[]> {
+  return (await brokerage(api, caller).get(`/events?${query}`)).data;
+}
+
+/** A client, an account, a deposit and its completion: six commits, ten events. */
+async function history(caller: TestCaller) {
+  const broker = brokerage(api, caller);
+  const client = await broker.client();
+  await api.call(caller, "PATCH", `/clients/${client.id}`, { body: { verification_status: "verified" } });
+  const account = (await api.call(caller, "POST", "/accounts", { body: { client_id: client.id } })).body;
+  const deposit = await broker.deposit(account, "10.00");
+  await broker.move(deposit, "completed");
+  await broker.deposit(account, "5.00", { status: "completed" });
+  return { client, account, deposit };
+}
+
+const kinds = [
+  "client.created",
+  "client.verified",
+  "client.updated",
+  "account.created",
+  "transaction.created",
+  "transaction.completed",
+  "transaction.updated",
+  "transaction.created",
+  "transaction.completed",
+  "transaction.updated",
+];
+
+const numbers = kinds.map((_, index) => String(index + 1));
+
+describe("what happened", () => {
+  it("is told in the order in which it happened, numbered from 1, once it is published and not before", async () => {
+    const caller = newCaller();
+    const { client, account } = await history(caller);
+    expect(await eventsOf(caller)).toEqual([]);
+    expect(await deliver(await waiting(caller))).toEqual({ batchItemFailures: [] });
+    const events = await eventsOf(caller);
+    expect(events.map(({ type }) => type)).toEqual(kinds);
+    expect(events.map(({ sequence }) => sequence)).toEqual(numbers);
+    const row = routes.find(({ id }) => id === "get_event");
+    for (const event of events) expect(row && safeParse(row.reply, event).error?.issues).toBeUndefined();
+    expect(events[0]?.data.object).toEqual(client);
+    expect(events[3]?.data.object).toEqual(account);
+    expect(events[1]?.data).toEqual(events[2]?.data);
+    expect(events[1]?.data.previous).toMatchObject({ verification_status: "unverified" });
+  });
+
+  it("is told though the function dies right after its change", async () => {
+    const caller = newCaller();
+    let changed = false;
+    api.watched.interfere = ({ operation }) => {
+      if (changed) return failure("AccessDeniedException");
+      changed = operation === "TransactWriteItems";
+      return undefined;
+    };
+    await brokerage(api, caller)
+      .client()
+      .catch(() => undefined);
+    api.watched.interfere = () => undefined;
+    expect(await deliver(await waiting(caller))).toEqual({ batchItemFailures: [] });
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(["client.created"]);
+  });
+
+  it("shows the resource exactly as it was read after that change", async () => {
+    const caller = newCaller();
+    const broker = brokerage(api, caller);
+    const account = await broker.account("10.00");
+    const withdrawal = await broker.withdrawal(account, "3.00", { metadata: { b: "1", a: "2" } });
+    const { body: completed } = await broker.move(withdrawal, "completed");
+    await deliver(await waiting(caller));
+    const own = (await eventsOf(caller)).filter(({ resource }) => resource.id === withdrawal.id);
+    expect(own.map(({ data }) => data.object)).toEqual([withdrawal, completed, completed]);
+    expect(own.map(({ resource }) => resource.version)).toEqual([1, 2, 2]);
+  });
+
+  it("is one item by its id, the same as in the list, and nobody else's", async () => {
+    const caller = newCaller();
+    await history(caller);
+    await deliver(await waiting(caller));
+    for (const event of await eventsOf(caller)) {
+      expect(await brokerage(api, caller).get(`/events/${event.id}`)).toEqual(event);
+      expect((await api.call(newCaller(), "GET", `/events/${event.id}`)).status).toBe(404);
+      const forged = event.id.replace(/^(evt_.{10})(.)/, (_, head, letter) => head + (letter === "0" ? "1" : "0"));
+      expect((await api.call(caller, "GET", `/events/${forged}`)).status).toBe(404);
+    }
+  });
+
+  it("is told from the number on that a reader has seen, without a gap", async () => {
+    const caller = newCaller();
+    await history(caller);
+    await deliver(await waiting(caller));
+    const all = await eventsOf(caller);
+    for (let seen = 0; seen <= all.length; seen += 1) {
+      expect(await eventsOf(caller, `after_sequence=${seen}`)).toEqual(all.slice(seen));
+    }
+    expect(await eventsOf(caller, "sort=-sequence")).toEqual(all.toReversed());
+  });
+});
+
+describe("a batch", () => {
+  it("that comes twice changes nothing the second time", async () => {
+    const caller = newCaller();
+    await history(caller);
+    const records = await waiting(caller);
+    await deliver(records);
+    const before = await eventsOf(caller);
+    expect(await deliver(records)).toEqual({ batchItemFailures: [] });
+    expect(await deliver(records.toReversed())).toEqual({ batchItemFailures: [] });
+    expect(await eventsOf(caller)).toEqual(before);
+  });
+
+  it("is told in the order of the versions of a resource, in whatever order the records come", async () => {
+    const caller = newCaller();
+    await history(caller);
+    await deliver((await waiting(caller)).toReversed());
+    const events = await eventsOf(caller);
+    const versions = new Map<string, number>();
+    for (const { resource } of events) {
+      expect(resource.version).toBeGreaterThanOrEqual(versions.get(resource.id) ?? 0);
+      versions.set(resource.id, resource.version);
+    }
+    expect(events).toHaveLength(kinds.length);
+  });
+
+  it("that holds a record twice publishes it once", async () => {
+    const caller = newCaller();
+    await history(caller);
+    const records = await waiting(caller);
+    expect(await deliver(records.flatMap((record) => [record, record]))).toEqual({ batchItemFailures: [] });
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+  });
+
+  it("that comes to five publishers at once is published once", async () => {
+    const caller = newCaller();
+    await history(caller);
+    const records = await waiting(caller);
+    const answers = await atOnce(5, () => deliver(records));
+    expect(answers).toEqual(Array.from({ length: 5 }, () => ({ batchItemFailures: [] })));
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+  });
+
+  it("that was published in part is published to its end", async () => {
+    const caller = newCaller();
+    await history(caller);
+    const records = await waiting(caller);
+    await deliver(records.slice(0, 3));
+    await deliver(records);
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+  });
+
+  it("of three tenants gives each its own numbers and nothing of the others", async () => {
+    const callers = [newCaller(), newCaller(), newCaller()];
+    await Promise.all(callers.map(history));
+    await deliver(await waiting(...callers));
+    for (const caller of callers) {
+      const events = await eventsOf(caller);
+      expect(events.map(({ sequence }) => sequence)).toEqual(numbers);
+      for (const other of callers) {
+        if (other !== caller) expect(JSON.stringify(events)).not.toContain(other.tenant_id);
+      }
+    }
+  });
+
+  it("of more events than one transaction takes is numbered through", async () => {
+    const caller = newCaller();
+    const broker = brokerage(api, caller);
+    const account = await broker.account();
+    await atOnce(45, () => broker.deposit(account, "1.00"));
+    await deliver(await waiting(caller));
+    const events = await eventsOf(caller);
+    expect(events.map(({ sequence }) => Number(sequence))).toEqual(Array.from({ length: 47 }, (_, index) => index + 1));
+  });
+
+  it("whose answer from the table is lost publishes nothing twice", async () => {
+    const caller = newCaller();
+    await history(caller);
+    let lost = 0;
+    api.watched.interfere = ({ operation }) => {
+      if (operation !== "TransactWriteItems" || lost === 3) return undefined;
+      lost += 1;
+      return "lose_answer";
+    };
+    const records = await waiting(caller);
+    await deliver(records);
+    await deliver(records);
+    api.watched.interfere = () => undefined;
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+  });
+
+  it("that meets another publisher in the table is sent again", async () => {
+    const caller = newCaller();
+    await history(caller);
+    let left = 2;
+    api.watched.interfere = ({ operation, input }) => {
+      if (operation !== "TransactWriteItems" || left === 0) return undefined;
+      left -= 1;
+      return cancelled(...(input["TransactItems"] as unknown[]).map(() => "TransactionConflict"));
+    };
+    expect(await deliver(await waiting(caller))).toEqual({ batchItemFailures: [] });
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+  });
+
+  it("without anything to do is done", async () => {
+    expect(await deliver([])).toEqual({ batchItemFailures: [] });
+  });
+});
+
+describe("a record that cannot be published", () => {
+  it("is named in the answer and holds none of the others", async () => {
+    const caller = newCaller();
+    await history(caller);
+    const key = { pk: { S: `${caller.tenant_id}#cli_broken` }, sk: { S: "OUTBOX#0" } };
+    const image = {
+      ...key,
+      et: { S: "OUTBOX" },
+      id: { S: "obx_0" },
+      tenant_id: { S: caller.tenant_id },
+      root_id: { S: "cli_broken" },
+      root_version: { N: "1" },
+      events: { L: [{ S: "{" }] },
+      created_at: { S: "2020-01-01T00:00:00.000Z" },
+      wake_at: { S: "2020-01-01T00:00:00.000Z" },
+    };
+    const { tableName: TableName, client } = api.emulator;
+    await client.send(new PutItemCommand({ TableName, Item: image }));
+    const records = await waiting(caller);
+    const broken = records.at(-1);
+    if (broken === undefined) throw new Error("The stream does not hold the broken item.");
+    const answer = await deliver([...records.slice(0, 2), broken, ...records.slice(2, -1)]);
+    await client.send(new DeleteItemCommand({ TableName, Key: key }));
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: broken.dynamodb.SequenceNumber }] });
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+  });
+});
+
+describe("what the stream did not bring", () => {
+  it("is found by the sweep after its time, and not before", async () => {
+    const caller = newCaller();
+    await history(caller);
+    await promote();
+    expect(await eventsOf(caller)).toEqual([]);
+    process.env["TIME_SCALE"] = "1000000";
+    const late = newCaller();
+    await history(late);
+    delete process.env["TIME_SCALE"];
+    await expect
+      .poll(() => promote(), { timeout: 2000 })
+      .toEqual({
+        published: 0,
+        fanned_out: 0,
+        woken: 0,
+        replayed: 0,
+        switched_off: 0,
+        cancelled: 0,
+        expired: 0,
+        failed: 0,
+      });
+    expect((await eventsOf(late)).map(({ type }) => type)).toEqual(kinds);
+    expect(await eventsOf(caller)).toEqual([]);
+  });
+
+  it("is published once when the stream brings it after all", async () => {
+    process.env["TIME_SCALE"] = "1000000";
+    const caller = newCaller();
+    await history(caller);
+    delete process.env["TIME_SCALE"];
+    const records = await waiting(caller);
+    await Promise.all([deliver(records), promote(), promote()]);
+    expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+  });
+});
+
+describe("the outbox", () => {
+  it("is empty when everything is published, and every event ends by itself after 90 days", async () => {
+    const caller = newCaller();
+    await history(caller);
+    await deliver(await waiting(caller));
+    const items = (await scanTable(api.emulator)).filter(({ pk }) => String(pk).startsWith(caller.tenant_id));
+    expect(items.filter(({ et }) => et === "OUTBOX")).toEqual([]);
+    for (const { et, expires_at } of items) {
+      if (et !== "EVENT") continue;
+      const seconds = Number((expires_at as { number: string }).number) - Date.now() / 1000;
+      expect(Math.abs(seconds - 90 * 24 * 3600)).toBeLessThan(120);
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import { fileURLToPath } from "node:url";
+import { PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import { draftTenant } from "../../../shared/domain/tenant.ts";
+import type { Handler } from "../../../shared/http/endpoint.ts";
+import { judge } from "../rules/description.ts";
+import { type Emulator, functionEnvironment, startEmulator } from "./emulator.ts";
+import { answerBytes, quotas } from "./item-size.ts";
+import { type QueueEndpoint, startQueueEndpoint } from "./queue-endpoint.ts";
+import { lambdaContext, proxyEvent, type RequestParts, type TestCaller } from "./request.ts";
+import { type SecretsManager, startSecretsManager } from "./secrets-manager.ts";
+import { type WatchedEndpoint, watchEndpoint } from "./watched-endpoint.ts";
+
+/** An answer of a function with its body parsed. */
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the assertions, not by the compiler.
+  readonly body: any;
+}
+
+/** The real handlers in front of a real emulator, called as API Gateway calls them. */
+export interface TestApi {
+  readonly emulator: Emulator;
+  /** The way that the handlers' calls take to the emulator. */
+  readonly watched: WatchedEndpoint;
+  readonly secretsManager: SecretsManager;
+  /** Where messages of deliveries go. */
+  readonly queues: QueueEndpoint;
+  readonly call: (
+    caller: TestCaller | undefined,
+    method: string,
+    address: string,
+    parts?: RequestParts,
+  ) => Promise<TestAnswer>;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts an emulator, sets the environment of the functions, and only then loads a handler when it is first called: the
+ * clients of the AWS SDK read the environment when they are made.
+ */
+export async function startApi(withStream = true): Promise<TestApi> {
+  const emulator = await startEmulator(withStream);
+  const watched = await watchEndpoint(emulator.endpoint);
+  const secretsManager = await startSecretsManager();
+  const queues = await startQueueEndpoint();
+  Object.assign(process.env, functionEnvironment(emulator), secretsManager.environment, queues.environment, {
+    AWS_ENDPOINT_URL_DYNAMODB: watched.endpoint,
+  });
+  const handlers = new Map<string, Promise<Handler>>();
+  const handlerOf = (file: string) => {
+    const known = handlers.get(file) ?? loadHandler(file);
+    handlers.set(file, known);
+    return known;
+  };
+  const tenants = new Map<string, Promise<void>>();
+  const tenantOf = (caller: TestCaller) => {
+    const known = tenants.get(caller.tenant_id) ?? putTenant(emulator, caller.tenant_id);
+    tenants.set(caller.tenant_id, known);
+    return known;
+  };
+  return {
+    emulator,
+    watched,
+    secretsManager,
+    queues,
+    call: async (caller, method, address, parts) => {
+      if (caller !== undefined) await tenantOf(caller);
+      const { row, event } = proxyEvent(caller, method, address, parts);
+      const handler = await handlerOf(row.file);
+      const sent = seenRequest(method, address, event);
+      const result = await handler(event, lambdaContext(parts?.timeoutMs));
+      const bytes = answerBytes(result);
+      if (bytes > quotas.answer_bytes) throw new Error(`${method} ${address}: an answer of ${bytes} bytes`);
+      const faults = judge({ ...sent, ...seenAnswer(result) });
+      if (faults.length > 0) throw new Error(`The document does not allow what was answered:\n${faults.join("\n")}`);
+      return answerOf(result);
+    },
+    stop: async () => {
+      await watched.stop();
+      await secretsManager.stop();
+      await queues.stop();
+      await emulator.stop();
+    },
+  };
+}
+
+/** What the provisioning function does first for a brokerage; past the watched way, so that no test counts it. */
+async function putTenant(emulator: Emulator, id: string): Promise<void> {
+  const tenant = { pk: id, sk: "TENANT", et: "TENANT", ...draftTenant(id, new Date(0).toISOString()) };
+  await emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(tenant) }));
+}
+
+async function loadHandler(file: string): Promise<Handler> {
+  const path = fileURLToPath(new URL(`../../../functions/${file}.ts`, import.meta.url));
+  const module = (await import(/* @vite-ignore */ path)) as { readonly handler: Handler };
+  return module.handler;
+}
+
+/** The request, before the pipeline changes its headers. */
+function seenRequest(method: string, address: string, event: APIGatewayProxyEvent) {
+  const query = Object.entries(event.multiValueQueryStringParameters ?? {});
+  return {
+    method,
+    path: address.split("?")[0] ?? "",
+    query: query.flatMap(([name, values]) => (values ?? []).map((value) => [name, value] as const)),
+    request_headers: Object.entries(event.headers).map(([name, value]) => [name, value ?? ""] as const),
+    request_body: Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8").toString(),
+  };
+}
+
+function seenAnswer({ statusCode: status, headers, body }: APIGatewayProxyResult) {
+  return {
+    status,
+    headers: Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)] as const),
+    body,
+  };
+}
+
+function answerOf(result: APIGatewayProxyResult): TestAnswer {
+  return {
+    status: result.statusCode,
+    headers: result.headers as Record<string, string>,
+    text: result.body,
+    body: result.body === "" ? undefined : JSON.parse(result.body),
+  };
+}

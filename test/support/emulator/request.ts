@@ -1,0 +1,176 @@
+import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { limits } from "../../../shared/limits.ts";
+import { routes } from "../../../shared/routes/index.ts";
+import type { Route } from "../../../shared/routes/route.ts";
+import { newId } from "../../../shared/runtime/ids.ts";
+import { type Scope, scopes } from "../../../shared/schema/scope.ts";
+
+/** An application of a tenant, as the authorizer tells the functions of it. */
+export interface TestCaller {
+  readonly tenant_id: string;
+  readonly application_id: string;
+  readonly client_id: string;
+  readonly scopes: readonly string[];
+  readonly allowed_ips: readonly string[];
+}
+
+/** A caller with every scope in a tenant of its own, unless told otherwise. */
+export function newCaller(given: Partial<TestCaller> = {}): TestCaller {
+  return {
+    tenant_id: newId("brk"),
+    application_id: newId("app"),
+    client_id: newId("cid"),
+    scopes,
+    allowed_ips: [],
+    ...given,
+  };
+}
+
+/** The same application with these scopes only. */
+export function withScopes(caller: TestCaller, ...granted: Scope[]): TestCaller {
+  return { ...caller, scopes: granted };
+}
+
+/** What a request carries beside method and path. */
+export interface RequestParts {
+  /** An object is sent as JSON; a string is sent as it is. */
+  readonly body?: unknown;
+  /** A list is a header that is sent once for each value. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** When API Gateway took the request in, epoch milliseconds. */
+  readonly atMs?: number;
+  readonly sourceIp?: string;
+  /** Time that the function has for this request. */
+  readonly timeoutMs?: number;
+  /** Sent in base64, as API Gateway does with binary types; the text is turned into bytes by this encoding. */
+  readonly base64?: "utf8" | "latin1";
+}
+
+let minute = 0;
+
+/**
+ * A moment that no other request of this process has: seconds apart, so that only a test that says when it calls meets
+ * the rate limits.
+ */
+function ownMoment(): number {
+  minute += 1;
+  return 1_800_000_000_000 + minute * 1000;
+}
+
+/** The row of a method and a path without the version, with its path parameters. */
+function findRoute(method: string, path: string): { row: Route; parameters: Record<string, string> } {
+  const given = path.split("/");
+  for (const row of routes) {
+    const wanted = row.path.split("/");
+    if (row.method !== method || wanted.length !== given.length) continue;
+    const parameters: Record<string, string> = {};
+    const fits = wanted.every((part, place) => {
+      const name = /^\{(\w+)\}$/.exec(part)?.[1];
+      if (name === undefined) return part === given[place];
+      parameters[name] = decodeURIComponent(given[place] ?? "");
+      return true;
+    });
+    if (fits) return { row, parameters };
+  }
+  throw new Error(`No row has ${method} ${path}.`);
+}
+
+/** Queries that a row does not answer without. */
+const neededQueries: Readonly<Record<string, string>> = {
+  list_quotes: "?symbols=EURUSD",
+  get_account_metrics: "?account_ids=acc_01JD0000000000000000000002",
+  get_symbol_margin: "?leverage=100&currency=USD",
+};
+
+/** An address that a row takes as it is: what its path names need not be there. */
+export function addressOf(row: Route, id = newId("cli")): string {
+  const path = row.path.replace("{id}", id).replace("{symbol}", "EURUSD").replace("{seq}", "1");
+  return path + (neededQueries[row.id] ?? "");
+}
+
+/** The event of a Lambda proxy integration (REST API, payload version 1.0) for this request. */
+export function proxyEvent(
+  caller: TestCaller | undefined,
+  method: string,
+  address: string,
+  parts: RequestParts = {},
+): { readonly row: Route; readonly event: APIGatewayProxyEvent } {
+  const [path = "", search = ""] = address.split("?");
+  const { row, parameters } = findRoute(method, path);
+  const text = parts.body === undefined || typeof parts.body === "string" ? parts.body : JSON.stringify(parts.body);
+  const headers: Record<string, string | readonly string[]> = {
+    Accept: "*/*",
+    Host: "api.test.example",
+    "User-Agent": "tests",
+    "X-Forwarded-For": parts.sourceIp ?? "198.51.100.7",
+    ...(parts.body === undefined ? {} : { "Content-Type": contentType(row) }),
+    ...parts.headers,
+  };
+  const headerLists = Object.entries(headers).map(([name, value]) => [name, [value].flat()] as const);
+  const query = new URLSearchParams(search);
+  const names = [...new Set(query.keys())];
+  const atMs = parts.atMs ?? ownMoment();
+  const event = {
+    resource: row.path,
+    path,
+    httpMethod: method,
+    headers: Object.fromEntries(headerLists.map(([name, values]) => [name, values.at(-1)])),
+    multiValueHeaders: Object.fromEntries(headerLists),
+    queryStringParameters:
+      names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, query.getAll(name).at(-1) ?? ""])),
+    multiValueQueryStringParameters:
+      names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, query.getAll(name)])),
+    pathParameters: Object.keys(parameters).length === 0 ? null : parameters,
+    stageVariables: null,
+    requestContext: {
+      accountId: "000000000000",
+      apiId: "test",
+      authorizer: caller === undefined ? null : authorizerContext(caller),
+      httpMethod: method,
+      identity: identityOf(parts.sourceIp ?? "198.51.100.7"),
+      path: `/v2${path}`,
+      protocol: "HTTP/1.1",
+      requestId: newId("req").slice(4),
+      requestTime: new Date(atMs).toISOString(),
+      requestTimeEpoch: atMs,
+      resourceId: "test",
+      resourcePath: row.path,
+      stage: "v2",
+    },
+    body: text === undefined ? null : parts.base64 ? Buffer.from(text, parts.base64).toString("base64") : text,
+    isBase64Encoded: parts.base64 !== undefined,
+  };
+  return { row, event: event as unknown as APIGatewayProxyEvent };
+}
+
+function contentType(row: Route): string {
+  return row.media === "merge_patch" ? "application/merge-patch+json" : "application/json";
+}
+
+/** API Gateway passes an authorizer's context on as strings only. */
+function authorizerContext(caller: TestCaller) {
+  return {
+    principalId: caller.client_id,
+    integrationLatency: 1,
+    tenant_id: caller.tenant_id,
+    application_id: caller.application_id,
+    client_id: caller.client_id,
+    scopes: caller.scopes.join(" "),
+    allowed_ips: caller.allowed_ips.join(" "),
+  };
+}
+
+function identityOf(sourceIp: string) {
+  return { sourceIp, userAgent: "tests", accessKey: null, accountId: null, apiKey: null, caller: null, user: null };
+}
+
+/** The context of one invocation: its own object each time, with the time that a function has left. */
+export function lambdaContext(timeoutMs = limits.functions.timeout_seconds * 1000): Context {
+  const endMs = performance.now() + timeoutMs;
+  return {
+    functionName: "brokerage-sandbox-test",
+    memoryLimitInMB: String(limits.functions.memory_mb),
+    awsRequestId: newId("req"),
+    getRemainingTimeInMillis: () => Math.max(0, endMs - performance.now()),
+  } as unknown as Context;
+}

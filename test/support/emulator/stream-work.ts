@@ -1,0 +1,72 @@
+import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBRecord } from "aws-lambda";
+import { inject } from "vitest";
+import { eventPattern, type Pattern } from "../../../infra/local/streams/event-pattern.ts";
+import { readAssembly } from "../../../infra/local/template/assembly.ts";
+import type { TestApi } from "./api.ts";
+import { readStream } from "./raw-table.ts";
+
+const { handler: publish } = await import("../../../functions/events/publish.ts");
+const { handler: watch } = await import("../../../functions/margin/watch.ts");
+
+/** The filters of the synthesized template by which a function reads its stream. */
+function filtersOf(functionName: string): readonly Pattern[] {
+  const { resources } = readAssembly(inject("assemblyDir"));
+  const mappings = resources.filter(
+    ({ type, properties }) =>
+      type === "AWS::Lambda::EventSourceMapping" && String(properties["FunctionName"]).endsWith(functionName),
+  );
+  const filters = mappings.flatMap(({ properties }) => {
+    const { Filters: found } = properties["FilterCriteria"] as { Filters: { Pattern: string }[] };
+    return found.map(({ Pattern: text }) => eventPattern(text));
+  });
+  if (filters.length === 0) throw new Error(`${functionName} reads no stream.`);
+  return filters;
+}
+
+/** A function behind a stream, and how far it has been handed what the stream holds. */
+class Reader {
+  private readonly stream: { readonly endpoint: string; readonly streamArn: string };
+  private readonly handler: typeof publish;
+  private readonly filters: readonly Pattern[];
+  private last: string | undefined;
+
+  constructor(stream: Reader["stream"], functionName: string, handler: typeof publish) {
+    this.stream = stream;
+    this.handler = handler;
+    this.filters = filtersOf(functionName);
+  }
+
+  /** What is new in its stream and passes its filters. */
+  async next(): Promise<readonly DynamoDBRecord[]> {
+    const fresh = await readStream(this.stream, this.last);
+    this.last = fresh.at(-1)?.dynamodb.SequenceNumber ?? this.last;
+    return fresh.filter((record) => this.filters.some((matches) => matches(record))) as unknown as DynamoDBRecord[];
+  }
+
+  /** Hands records over; returns the sequence numbers of those that come again. */
+  async handle(records: readonly DynamoDBRecord[]): Promise<string[]> {
+    const { batchItemFailures: failed } = await this.handler({ Records: [...records] });
+    return failed.map(({ itemIdentifier }) => itemIdentifier);
+  }
+}
+
+/** The functions behind both streams, called with exactly the records that the template's filters let through. */
+export async function streamWork({ emulator }: TestApi) {
+  const { client, endpoint, streamArn, volatileTableName } = emulator;
+  const { Table: volatile } = await client.send(new DescribeTableCommand({ TableName: volatileTableName }));
+  const publisher = new Reader({ endpoint, streamArn }, "-publish", publish);
+  const watcher = new Reader({ endpoint, streamArn: volatile?.LatestStreamArn ?? "" }, "-watch", watch);
+  return {
+    /** Hands over what is new in both streams; throws when a record comes again. */
+    deliver: async (): Promise<void> => {
+      for (const reader of [publisher, watcher]) {
+        const failed = await reader.handle(await reader.next());
+        if (failed.length > 0) throw new Error(`${failed.length} records come again.`);
+      }
+    },
+    /** The new records of the main table that the publisher gets, not handed over. */
+    published: () => publisher.next(),
+    publish: (records: readonly DynamoDBRecord[]) => publisher.handle(records),
+  };
+}

@@ -1,0 +1,96 @@
+import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
+import type { RawChange, RawItem } from "../emulator/raw-table.ts";
+import type { Announced } from "./oracle-changes.ts";
+import { tenantOf } from "./oracle-terms.ts";
+import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-oracle.ts";
+
+/**
+ * Every committed change of an announced kind has exactly one event, and no event is without its change. Events are
+ * taken from what waits in the outbox and what is published; what should be there follows from the stream.
+ */
+export function judgeEvents(items: readonly RawItem[], changes: readonly RawChange[]): string[] {
+  const announced = [
+    ...ofType(items, "OUTBOX").flatMap((item) =>
+      (item["events"] as readonly string[]).map((each) => (JSON.parse(each) as { body: Announced }).body),
+    ),
+    ...ofType(items, "EVENT").map((item) => JSON.parse(text(item, "payload")) as Announced),
+  ];
+  const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
+  const told = countOf(announced.filter(({ type }) => !marginKinds.has(type)).map(nameOf));
+  const expected = countOf(changes.flatMap(expectedEvents));
+  return [
+    ...[...expected].flatMap(([name, count]) =>
+      (told.get(name) ?? 0) === count ? [] : [`${name} was announced ${told.get(name) ?? 0} times`],
+    ),
+    ...[...told.keys()].filter((name) => !expected.has(name)).map((name) => `${name} was announced and did not happen`),
+    ...announced
+      .filter(({ resource, data }) => data.object["id"] !== resource.id || data.object["version"] !== resource.version)
+      .map((event) => `${nameOf(event)} shows another version`),
+    ...judgeSequences(items),
+    ...judgeMarginEvents(announced, items, changes),
+  ];
+}
+
+/** Every published event has one first delivery for each endpoint it was owed to, or is still due; and no other one. */
+export function judgeDeliveries(items: readonly RawItem[]): string[] {
+  const first = ofType(items, "DELIVERY").filter(
+    (item) => whole(item, "redelivery") === 0n && item["event_sequence"] !== null,
+  );
+  const made = countOf(first.map((item) => `${tenantOf(item)} ${text(item, "event_id")} ${text(item, "endpoint_id")}`));
+  const owed = new Set<string>();
+  const missing = ofType(items, "EVENT").flatMap((item) =>
+    ((item["endpoints"] ?? []) as readonly { map: RawItem }[]).flatMap(({ map }) => {
+      const name = `${tenantOf(item)} ${text(item, "id")} ${text(map, "id")}`;
+      owed.add(name);
+      return made.has(name) || item["due_pk"] !== undefined ? [] : [`${name} was owed and nobody delivers it`];
+    }),
+  );
+  return [
+    ...missing,
+    ...[...made].filter(([, count]) => count > 1).map(([name]) => `${name} is delivered twice`),
+    ...[...made.keys()].filter((name) => !owed.has(name)).map((name) => `${name} is delivered and was not owed`),
+  ];
+}
+
+function expectedEvents({ before, after }: RawChange): string[] {
+  if (after === undefined) return [];
+  const name = (type: string, version = whole(after, "version")) =>
+    `${type} of ${text(after, "id")} at version ${version}`;
+  const enters = (attribute: string, value: string) => after[attribute] === value && before?.[attribute] !== value;
+  const changed = before !== undefined && whole(before, "version") !== whole(after, "version");
+  switch (text(after, "et")) {
+    case "CLIENT":
+      if (before === undefined) return [name("client.created")];
+      return [
+        ...(enters("verification_status", "verified") ? [name("client.verified")] : []),
+        ...(changed ? [name("client.updated")] : []),
+      ];
+    case "ACCOUNT":
+      if (before === undefined) return [name("account.created")];
+      return changed ? [name("account.updated")] : [];
+    case "TXN": {
+      const completed = enters("status", "completed");
+      return [
+        ...(before === undefined ? [name("transaction.created", 1n)] : []),
+        ...(completed ? [name("transaction.completed")] : []),
+        ...(changed || completed ? [name("transaction.updated")] : []),
+      ];
+    }
+    case "TRADE":
+      return expectedTradeEvents(before, after).map((type) => name(type));
+    default:
+      return [];
+  }
+}
+
+/** The published events of a tenant are numbered from 1 without a gap, up to where the counter stands. */
+function judgeSequences(items: readonly RawItem[]): string[] {
+  const counters = new Map(ofType(items, "SEQ").map((item) => [tenantOf(item), whole(item, "n")]));
+  const published = groupBy(ofType(items, "EVENT"), tenantOf);
+  return [...new Set([...counters.keys(), ...published.keys()])].flatMap((tenant) => {
+    const numbers = (published.get(tenant) ?? []).map((item) => whole(item, "sequence"));
+    const sorted = numbers.toSorted((a, b) => Number(a - b));
+    const gapless = sorted.every((number, index) => number === BigInt(index + 1));
+    return gapless && counters.get(tenant) === BigInt(sorted.length) ? [] : [`the events of ${tenant} have a gap`];
+  });
+}

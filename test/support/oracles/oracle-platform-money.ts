@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import { hasNumber, ofType, text, whole } from "../emulator/raw-items.ts";
+import type { RawItem, RawValue } from "../emulator/raw-table.ts";
+import { tenantOf } from "./oracle-terms.ts";
+
+/**
+ * The trade that each position of a source stands for: the newest one, since with netting a platform may keep the name
+ * of a position that it turned round. A part that was closed carries the name of its deal.
+ */
+function newestOfPositions(items: readonly RawItem[]): RawItem[] {
+  const own = ofType(items, "TRADE").filter(({ parent_trade_id: parent, source_trade_id: name }) => !parent && name);
+  const newest = new Map<string, RawItem>();
+  for (const item of own.toSorted((a, b) => (text(a, "id") < text(b, "id") ? -1 : 1))) {
+    newest.set(`${tenantOf(item)} ${text(item, "source")} ${text(item, "source_trade_id")}`, item);
+  }
+  return [...newest.values()].map((item) => ({ ...item, et: "POSITION OF A SOURCE" }));
+}
+
+/** What is unique is claimed by its owner and by nobody else, and nothing is claimed for a value that nobody has. */
+export function judgeMarkers(items: readonly RawItem[]): string[] {
+  const sources = new Map(
+    ofType(items, "SOURCE").map((item) => [`${tenantOf(item)} ${text(item, "name")}`, text(item, "id")]),
+  );
+  const wanted = [...items, ...newestOfPositions(items)].flatMap((item) => {
+    const sourceOf = sources.get(`${tenantOf(item)} ${String(item["source"])}`);
+    const claim = (kind: string, ...values: readonly (RawValue | undefined)[]) => {
+      if (typeof values.at(-1) !== "string") return [];
+      const value = values.length === 1 ? String(values[0]) : JSON.stringify(values);
+      const hash = createHash("sha256").update(value).digest("hex");
+      return [`${tenantOf(item)}|UQ|${kind} ${hash} of ${text(item, "id")}`];
+    };
+    switch (text(item, "et")) {
+      case "CLIENT":
+        return [
+          ...(text(item, "status") === "closed" ? [] : claim("client_email", item["email"])),
+          ...claim("client_external_id", item["external_id"]),
+        ];
+      case "ACCOUNT":
+        return [
+          ...claim("account_number", item["number"]),
+          ...claim("platform_login", item["platform"], item["platform_login"]),
+        ];
+      case "TXN":
+        return [
+          ...claim("transaction_external_id", item["external_id"]),
+          ...(isPlatforms(item) ? [] : claim("provider_reference", item["provider"], item["provider_reference"])),
+          ...operationsOf(item).flatMap((each) =>
+            claim("source_operation", each["source_id"], text(each, "operation_id")),
+          ),
+        ];
+      case "SOURCE":
+        return claim("source_name", item["name"]);
+      case "ORDER":
+        return sourceOf === undefined ? [] : claim("source_order", sourceOf, item["source_order_id"]);
+      case "POSITION OF A SOURCE":
+        return sourceOf === undefined ? [] : claim("source_position", sourceOf, item["source_trade_id"]);
+      default:
+        return [];
+    }
+  });
+  const found = ofType(items, "UQ").map(
+    (item) => `${text(item, "pk")} ${text(item, "sk")} of ${text(item, "owner_id")}`,
+  );
+  const [needed, claimed] = [new Set(wanted), new Set(found)];
+  return [
+    ...(needed.size === wanted.length ? [] : ["one value belongs to two"]),
+    ...[...needed].filter((name) => !claimed.has(name)).map((name) => `${name} is not claimed`),
+    ...[...claimed].filter((name) => !needed.has(name)).map((name) => `${name} is claimed and nobody's`),
+  ];
+}
+
+/** The operations of a platform that are a transaction's money. */
+export function operationsOf(item: RawItem): readonly RawItem[] {
+  const operations = (item["platform_operations"] ?? []) as readonly { readonly map: RawItem }[];
+  return operations.map(({ map }) => map);
+}
+
+/** Whether a platform made a transaction: it names the operation as its provider's reference. */
+export function isPlatforms(item: RawItem): boolean {
+  return operationsOf(item).some(
+    (each) => each["leg"] === "forward" && each["operation_id"] === item["provider_reference"],
+  );
+}
+
+/** Identifiers of the transactions whose money a platform moved. */
+export function platformMoney(items: readonly RawItem[]): ReadonlySet<string> {
+  const moved = ofType(items, "TXN").filter((item) => operationsOf(item).length > 0);
+  return new Set(moved.map((item) => text(item, "id")));
+}
+
+/** Kinds of ledger entries by the kinds of the operations of a platform. */
+export const platformKinds: Readonly<Record<string, string>> = {
+  adjustment: "adjustment",
+  correction: "adjustment",
+  fee: "fee_income",
+  commission: "commission",
+  dividend: "dividend",
+  swap: "swap",
+};
+
+/**
+ * Every leg of a transaction that a platform has not reported yet can be found by its amount, and no other one. What
+ * was made before its account belonged to a platform need not be found.
+ */
+export function judgeLegs(items: readonly RawItem[]): string[] {
+  const linked = new Set(
+    ofType(items, "ACCOUNT")
+      .filter((item) => item["platform"] !== "internal" && typeof item["platform_login"] === "string")
+      .map((item) => text(item, "id")),
+  );
+  const wanted = ofType(items, "TXN").flatMap((item) => {
+    const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
+    const sign = text(item, "kind") === "withdrawal" ? -1n : 1n;
+    const joined = operationsOf(item).map((each) => text(each, "leg"));
+    const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));
+    const back = hasNumber(item, "reverse_minor") ? whole(item, "reverse_minor") : undefined;
+    const legs = [
+      ...(ended && back === undefined ? [] : [["forward", [sign * amount, sign * (amount - fee)]] as const]),
+      ...(back === undefined ? [] : [["reverse", [back, -sign * amount, sign * (fee - amount)]] as const]),
+    ];
+    return legs
+      .filter(([name]) => !joined.includes(name))
+      .flatMap(([name, amounts]) =>
+        [...new Set(amounts)].map((minor) => `${text(item, "account_id")} ${minor} ${name} of ${text(item, "id")}`),
+      );
+  });
+  const found = new Set(
+    ofType(items, "LEG").map((item) => {
+      const [minor] = text(item, "sk").split("#");
+      return `${text(item, "account_id")} ${minor} ${text(item, "leg")} of ${text(item, "transaction_id")}`;
+    }),
+  );
+  const all = new Set(wanted);
+  return [
+    ...wanted.filter((name) => linked.has(name.slice(0, 30)) && !found.has(name)).map((name) => `${name} is not found`),
+    ...[...found].filter((name) => !all.has(name)).map((name) => `${name} is found and is not unjoined`),
+  ];
+}

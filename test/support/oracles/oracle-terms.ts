@@ -1,0 +1,25 @@
+import { text } from "../emulator/raw-items.ts";
+import type { RawItem } from "../emulator/raw-table.ts";
+
+/** Whether an entry takes back a completed transaction. */
+export function isReturn(entry: RawItem): boolean {
+  return text(entry, "kind") === "return";
+}
+
+const tradingKinds = new Set(["realised_pnl", "swap", "commission", "negative_balance_correction"]);
+
+/** What trading books may take more than is there: a price does not stop at zero. */
+export function isTrading(entry: RawItem): boolean {
+  return tradingKinds.has(text(entry, "kind"));
+}
+
+/** States in which nothing is decided about a transaction yet. */
+export const undecided = new Set(["pending", "approved"]);
+
+/** States from which a transaction still moves. */
+export const openStates = new Set(["pending", "approved", "processing"]);
+
+/** The tenant that an item belongs to, by its key. */
+export function tenantOf(item: RawItem): string {
+  return text(item, "pk").slice(0, 30);
+}

@@ -1,0 +1,183 @@
+import { groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
+import type { RawItem } from "../emulator/raw-table.ts";
+import { type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
+import { allowed } from "./oracle-changes.ts";
+import { operationsOf, platformKinds } from "./oracle-platform-money.ts";
+import { undecided } from "./oracle-terms.ts";
+
+/** Double entry, and each transaction has exactly the entries and legs that its amount, fee and history say. */
+export function judgeTransactions(items: readonly RawItem[]): string[] {
+  const ledgers = ofType(items, "LEDGER");
+  const contras = ofType(items, "CONTRA");
+  const legs = groupBy(contras.filter(hasEntry), (item) => text(item, "ledger_id"));
+  const between = groupBy(
+    contras.filter((item) => !hasEntry(item)),
+    (item) => text(item, "transaction_id"),
+  );
+  const ofTransaction = (item: RawItem) => item["transaction_id"] !== null;
+  const byTransaction = groupBy(ledgers.filter(ofTransaction), (item) => text(item, "transaction_id"));
+  const legsByTransaction = groupBy(contras.filter(ofTransaction), (item) => text(item, "transaction_id"));
+  const transactions = ofType(items, "TXN");
+  const known = new Set(transactions.map((item) => text(item, "id")));
+  const entryIds = new Set(ledgers.map((item) => text(item, "id")));
+  const totals = new Map<string, bigint>();
+  for (const item of [...ledgers, ...contras]) {
+    const key = `${text(item, "tenant_id")} ${text(item, "currency")}`;
+    totals.set(key, (totals.get(key) ?? 0n) + whole(item, "amount_minor"));
+  }
+  const strays = [...byTransaction.keys(), ...legsByTransaction.keys()].filter((id) => !known.has(id));
+  return [
+    ...strays.map((id) => `${id} is booked and does not exist`),
+    ...[...legs.keys()].filter((id) => !entryIds.has(id)).map((id) => `there are legs of ${id}, which does not exist`),
+    ...[...between]
+      .filter(([, own]) => sum(own.map((leg) => whole(leg, "amount_minor"))) !== 0n)
+      .map(([id]) => `the legs of ${id} without an entry do not balance each other`),
+    ...[...totals].filter(([, total]) => total !== 0n).map(([key, total]) => `${key} is out of balance by ${total}`),
+    ...ledgers.flatMap((entry) => {
+      const own = legs.get(text(entry, "id")) ?? [];
+      const off = whole(entry, "amount_minor") + sum(own.map((leg) => whole(leg, "amount_minor")));
+      const foreign = own.some((leg) =>
+        ["currency", "account_id", "transaction_id", "trade_id"].some((name) => leg[name] !== entry[name]),
+      );
+      return off === 0n && !foreign ? [] : [`the legs of ${text(entry, "id")} do not balance it`];
+    }),
+    ...transactions.flatMap((item) => {
+      const id = text(item, "id");
+      return judgeTransaction(item, byTransaction.get(id) ?? [], legsByTransaction.get(id) ?? []);
+    }),
+  ];
+}
+
+function hasEntry(leg: RawItem): boolean {
+  return leg["ledger_id"] !== null;
+}
+
+/** What a payout that was given back repaid: the replay of the whole ledger judges how much that must be. */
+function isRepayment(item: RawItem): boolean {
+  return item["settlement"] === "repayment" || settlingControls.has(text(item, "control_account"));
+}
+
+const settlingControls = new Set(["negative_balance", "credit"]);
+
+/** Balance, credit and debt follow from the ledger by the rule of negative balances alone (ADR 0025). */
+export function judgeSettled(id: string, balance: RawItem, entries: readonly RawItem[]): string[] {
+  const judged = entries.map((entry): JudgedEntry => {
+    const settles = entry["settlement"];
+    return {
+      kind: text(entry, "kind"),
+      amount: whole(entry, "amount_minor"),
+      transaction: entry["transaction_id"] === null ? "" : text(entry, "transaction_id"),
+      settles: settles === "due" || settles === "owed" || settles === "paid" ? settles : undefined,
+      offset: entry["offset_minor"] === undefined ? 0n : whole(entry, "offset_minor"),
+    };
+  });
+  const moved = entries.filter((entry) => ["credit_in", "credit_out"].includes(text(entry, "kind")));
+  const credit = whole(balance, "credit_minor") + sum(moved.map((entry) => whole(entry, "amount_minor")));
+  const wanted = judgeDebt(judged, credit);
+  const found = { balance: whole(balance, "balance_minor"), credit: whole(balance, "credit_minor") };
+  const debt = balance["debt_minor"] === undefined ? wanted.debt : whole(balance, "debt_minor");
+  const agrees = found.balance === wanted.balance && found.credit === wanted.credit && debt === wanted.debt;
+  return agrees
+    ? []
+    : [`${id}: has ${found.balance} and owes ${debt}, by its ledger ${wanted.balance} and ${wanted.debt}`];
+}
+
+function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: readonly RawItem[]): string[] {
+  const id = text(item, "id");
+  const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
+  const signed = platformKinds[text(item, "kind")] !== undefined;
+  if (signed ? amount === 0n || fee !== 0n : amount <= 0n || fee < 0n || fee >= amount)
+    return [`${id} has the amount ${amount} and the fee ${fee}`];
+  const inOrder = entries.toSorted((a, b) => Number(whole(a, "balance_version") - whole(b, "balance_version")));
+  const payout = text(item, "kind") === "withdrawal";
+  const own = <T extends RawItem>(items: readonly T[]) => items.filter((each) => !(payout && isRepayment(each)));
+  const booked = JSON.stringify([
+    own(inOrder).map((entry) => [text(entry, "kind"), String(whole(entry, "amount_minor"))]),
+    controlTotals(own(legs)),
+  ]);
+  const [first] = inOrder;
+  const shown = first === undefined ? null : first["balance_before_minor"];
+  const agrees =
+    JSON.stringify(item["balance_before_minor"]) === JSON.stringify(shown) &&
+    JSON.stringify(item["balance_after_minor"]) === JSON.stringify(first?.["balance_after_minor"] ?? null) &&
+    entries.every((entry) => entry["currency"] === item["currency"] && entry["account_id"] === item["account_id"]);
+  return [
+    ...(bookingsOf(item).includes(booked) ? [] : [`${id} is ${text(item, "status")} and booked ${booked}`]),
+    ...(agrees ? [] : [`${id} and its ledger entry disagree`]),
+    ...judgeHistory(item),
+  ];
+}
+
+/** What is left on each control account, in the order of their names; what cancelled out is left out. */
+function controlTotals(legs: readonly RawItem[]): (readonly [string, string])[] {
+  const groups = groupBy(legs, (leg) => text(leg, "control_account"));
+  return [...groups]
+    .map(([name, own]) => [name, sum(own.map((leg) => whole(leg, "amount_minor")))] as const)
+    .filter(([, total]) => total !== 0n)
+    .map(([name, total]) => [name, String(total)] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** The bookings that a transaction may have: more than one where the caller may leave the fee. */
+function bookingsOf(item: RawItem): string[] {
+  const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
+  const [kind, status] = [text(item, "kind"), text(item, "status")];
+  const deposit = kind === "deposit";
+  if (kind === "negative_balance_correction")
+    return [JSON.stringify([[[kind, String(amount)]], [["negative_balance", String(-amount)]]])];
+  const control = platformKinds[kind];
+  if (control !== undefined) return [JSON.stringify([[[kind, String(amount)]], [[control, String(-amount)]]])];
+  const paid: Booked = [kind, deposit ? amount - fee : -amount];
+  const books = (entries: readonly Booked[], controls: readonly Booked[]) => {
+    const texts = (pairs: readonly Booked[]) => pairs.map(([name, minor]) => [name, String(minor)]);
+    return JSON.stringify([texts(entries), texts(controls.filter(([, minor]) => minor !== 0n))]);
+  };
+  if (status === "completed") {
+    const income: Booked = ["fee_income", fee];
+    return [books([paid], deposit ? [["clearing", -amount], income] : [income, ["payouts", amount - fee]])];
+  }
+  if (status === "returned") {
+    return [0n, fee].map((kept) =>
+      books([paid, ["return", deposit ? fee - amount - kept : amount - kept]], [["fee_income", kept]]),
+    );
+  }
+  const wentOut = !deposit && stepsOf(item).some(({ to }) => to === "processing");
+  if (status === "processing" && wentOut) return [books([paid], [["payouts_in_transit", amount]])];
+  if (status === "failed" && wentOut) return [books([paid, [kind, amount]], [])];
+  return [books([], [])];
+}
+
+type Booked = readonly [name: string, minor: bigint];
+
+/** Each state follows from the one before it, the last is the one it has, and only what is undecided can expire. */
+function judgeHistory(item: RawItem): string[] {
+  const id = text(item, "id");
+  const steps = stepsOf(item);
+  const chained = steps.every(({ from, to }, index) =>
+    index === 0 ? from === null && to === "pending" : from === steps[index - 1]?.to && allowed("TXN", `${from}>${to}`),
+  );
+  const awaited = undecided.has(text(item, "status"));
+  // What the sandbox's provider moves by itself is due whatever its state is.
+  const provided = typeof item["provider_at"] === "string";
+  const expires = typeof item["expires_at"] === "string";
+  const due = [item["due_pk"], item["due_sk"]].map((value) => typeof value === "string");
+  return [
+    ...(chained && steps.at(-1)?.to === item["status"] ? [] : [`${id} has a history that does not follow`]),
+    ...(versionFits(item, steps.length) ? [] : [`${id} has another version than steps`]),
+    ...(expires === awaited && due.every((each) => each === (awaited || provided))
+      ? []
+      : [`${id} is ${text(item, "status")} and due or not wrongly`]),
+  ];
+}
+
+/** A version for each step, and one more for each operation of a platform that was joined without one. */
+function versionFits(item: RawItem, steps: number): boolean {
+  const version = whole(item, "version");
+  return version >= BigInt(steps) && version <= BigInt(steps + operationsOf(item).length);
+}
+
+function stepsOf(item: RawItem): { readonly from: unknown; readonly to: unknown }[] {
+  const history = item["status_history"];
+  if (!Array.isArray(history)) return [];
+  return (history as readonly { readonly map: RawItem }[]).map(({ map }) => ({ from: map["from"], to: map["to"] }));
+}

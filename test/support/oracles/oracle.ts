@@ -1,0 +1,35 @@
+import type { Emulator } from "../emulator/emulator.ts";
+import { type RawItem, readChanges, scanTable } from "../emulator/raw-table.ts";
+import { judgeAccounts } from "./oracle-accounts.ts";
+import { judgeChanges } from "./oracle-changes.ts";
+import { judgeDeliveries, judgeEvents } from "./oracle-events.ts";
+import { judgeAmounts, judgeClients, judgeKeys, judgeTenants } from "./oracle-items.ts";
+import { judgeLegs, judgeMarkers } from "./oracle-platform-money.ts";
+import { judgeTransactions } from "./oracle-transactions.ts";
+import { judgeTrading } from "./trading-oracle.ts";
+
+/**
+ * What must hold of the table whatever the service did, judged from the raw items and the stream alone. Nothing here is
+ * shared with the service: its keys, its formatting and its arithmetic are all written a second time. Each finding is a
+ * sentence; an empty list means that all is well.
+ */
+export async function findings(emulator: Emulator): Promise<string[]> {
+  const [items, changes] = [await scanTable(emulator), await readChanges(emulator)];
+  return [...judgeItems(items), ...judgeChanges(changes), ...judgeEvents(items, changes)];
+}
+
+/** Everything that can be said of the items as they stand. */
+export function judgeItems(items: readonly RawItem[]): string[] {
+  return [
+    ...judgeKeys(items),
+    ...judgeAmounts(items),
+    ...judgeTenants(items),
+    ...judgeMarkers(items),
+    ...judgeClients(items),
+    ...judgeAccounts(items),
+    ...judgeTransactions(items),
+    ...judgeLegs(items),
+    ...judgeDeliveries(items),
+    ...judgeTrading(items),
+  ];
+}

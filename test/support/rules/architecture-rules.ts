@@ -1,0 +1,427 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { sourceText } from "./source-text.ts";
+
+/** A file by its path from the root of the repository, with forward slashes. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Looks at one file and says in sentences what is wrong with it. */
+export type Rule = (file: SourceFile) => string[];
+
+const backgroundRows = new URL("../../../infra/background/", import.meta.url);
+
+/**
+ * Files of the functions that have an event source instead of a row of the route table. Their rows are read as text:
+ * they bring the CDK library, which takes longer to load than all rules to run.
+ */
+export const eventSourceFunctions: readonly string[] = readdirSync(backgroundRows)
+  .filter((name) => name.endsWith("rows.ts"))
+  .flatMap((name) => [...readFileSync(new URL(name, backgroundRows), "utf8").matchAll(/^ {4}file: "(.+)",$/gm)])
+  .map(([, file = ""]) => file);
+
+/** What may stand at the root beside files whose names start with a dot. */
+const rootEntries = [
+  "infra",
+  "functions",
+  "shared",
+  "test",
+  "cdk.json",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "biome.json",
+  "README.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "LICENSE",
+] as const;
+
+interface Layer {
+  /** Files of the layer start with this. */
+  readonly path: string;
+  /** What they may import of ours; a path ends with a slash when it means all below it. */
+  readonly values: readonly string[];
+  /** What they may import for its types alone. */
+  readonly types?: readonly string[];
+}
+
+/** What every feature may use: words, rules, limits, and clock, identifiers, log and queues. */
+const rulesOfTheBusiness = ["shared/schema/", "shared/domain/", "shared/runtime/", "shared/limits.ts"];
+
+/** The layers; the first that matches a file is its layer. Files of one layer import each other freely. */
+const layers: readonly Layer[] = [
+  { path: "shared/limits.ts", values: [] },
+  { path: "shared/text.ts", values: [] },
+  { path: "shared/runtime/", values: ["shared/limits.ts"] },
+  { path: "shared/schema/", values: ["shared/limits.ts", "shared/text.ts"] },
+  { path: "shared/domain/", values: ["shared/limits.ts", "shared/text.ts"], types: ["shared/schema/"] },
+  { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },
+  { path: "shared/table/", values: [...rulesOfTheBusiness, "shared/text.ts"] },
+  { path: "shared/http/", values: [...rulesOfTheBusiness, "shared/text.ts", "shared/table/", "shared/routes/"] },
+  { path: "shared/events/", values: [...rulesOfTheBusiness, "shared/table/"] },
+  { path: "shared/oauth/", values: [...rulesOfTheBusiness, "shared/table/"] },
+  { path: "shared/webhooks/", values: [...rulesOfTheBusiness, "shared/table/", "shared/events/"] },
+  { path: "shared/trading/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
+  { path: "shared/feed/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
+  { path: "shared/sandbox/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
+  // The functions get the committed document; the builder would bring every schema into their bundles.
+  { path: "shared/openapi/document.ts", values: [] },
+  { path: "shared/openapi/event-kinds.ts", values: ["shared/openapi/document.ts"] },
+  {
+    path: "shared/openapi/",
+    values: ["shared/routes/", "shared/schema/", "shared/limits.ts", "shared/runtime/command-line.ts"],
+  },
+  {
+    path: "functions/",
+    values: [
+      "shared/schema/",
+      "shared/domain/",
+      "shared/table/",
+      "shared/http/",
+      "shared/events/",
+      "shared/oauth/",
+      "shared/webhooks/",
+      "shared/trading/",
+      "shared/feed/",
+      "shared/sandbox/",
+      "shared/routes/",
+      "shared/runtime/",
+      "shared/limits.ts",
+      "shared/openapi/openapi.json",
+      "shared/openapi/document.ts",
+      "shared/openapi/published-kinds.ts",
+    ],
+  },
+  {
+    path: "infra/",
+    // The responses that the gateway makes itself carry the titles and types of the same problems. Rights are bound to
+    // partitions as the key builders name them. The local runner shows the reference of what it runs. Bundling reads
+    // the order of replies from their schemas, and the kinds of events from the description. The operator's command
+    // checks its request before it sends it.
+    values: [
+      "shared/routes/",
+      "shared/runtime/command-line.ts",
+      "shared/table/table-shape.ts",
+      "shared/table/entities.ts",
+      "shared/schema/problem.ts",
+      "shared/schema/member-order.ts",
+      "shared/schema/provision.ts",
+      "shared/openapi/document.ts",
+      "shared/openapi/published-kinds.ts",
+      "shared/openapi/reference.ts",
+      "shared/limits.ts",
+    ],
+    types: ["shared/schema/"],
+  },
+];
+
+interface Import {
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+function covers(path: string, target: string): boolean {
+  return path.endsWith("/") ? target.startsWith(path) : target === path;
+}
+
+/** Imports of our own files: static ones, re-exports and `import()`. */
+function importsOf({ path, text }: SourceFile): Import[] {
+  const { withoutComments } = sourceText(text);
+  const found: Import[] = [];
+  const statement = /^(?:import|export)\s+(?:(type)\s+)?(?:([\w*{}\s,$]*?)\s*from\s*)?["']([^"']+)["']/gm;
+  for (const [, type, clause = "", target = ""] of withoutComments.matchAll(statement)) {
+    found.push({ target, typeOnly: type === "type" || onlyTypes(clause) });
+  }
+  for (const [, target = ""] of withoutComments.matchAll(/\bimport\(\s*["']([^"']+)["']/g)) {
+    found.push({ target, typeOnly: false });
+  }
+  return found
+    .filter(({ target }) => target.startsWith("."))
+    .map((one) => ({ ...one, target: posix.join(posix.dirname(path), one.target) }));
+}
+
+/** `{ type A, type B }`: every member is a type. */
+function onlyTypes(clause: string): boolean {
+  const members = /^\{([\s\S]*)\}$/
+    .exec(clause.trim())?.[1]
+    ?.split(",")
+    .map((member) => member.trim());
+  return members?.filter(Boolean).every((member) => member.startsWith("type ")) ?? false;
+}
+
+const functionsImportNoFunction = "functions/ import nothing of each other";
+
+/** Imports go down the layers only: schema, domain, data, http, functions; and beside them routes, openapi, infra. */
+export const importDirection: Rule = (file) => {
+  const layer = layers.find(({ path }) => covers(path, file.path));
+  if (layer === undefined) return [];
+  return importsOf(file).flatMap(({ target, typeOnly }) => {
+    const inside = layer.path.endsWith("/") && target.startsWith(layer.path);
+    if (inside && layer.path === "functions/") return [`imports ${target}; ${functionsImportNoFunction}`];
+    if (inside || layer.values.some((path) => covers(path, target))) return [];
+    const allowedAsType = (layer.types ?? []).some((path) => covers(path, target));
+    if (allowedAsType && typeOnly) return [];
+    return [`imports ${target}${allowedAsType ? ", of which it may use types only" : ""}`];
+  });
+};
+
+/** Names that say nothing about what a file holds. */
+const emptyNames = new Set(["util", "utils", "helper", "helpers", "common", "commons", "misc"]);
+const capitalNames = new Set(["README.md", "RESULTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"]);
+
+/** Files and folders are kebab-case and named after a thing. */
+export const names: Rule = ({ path }) =>
+  path.split("/").flatMap((name) => {
+    if (capitalNames.has(name) || name.startsWith(".")) return [];
+    const said = name.split(/[.-]/).some((word) => emptyNames.has(word)) ? [`"${name}" names no thing`] : [];
+    return /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/.test(name) ? said : [...said, `"${name}" is not kebab-case`];
+  });
+
+const impure: readonly (readonly [RegExp, string])[] = [
+  [/\bDate\s*\.\s*now\b/, "Date.now"],
+  [/\bnew\s+Date\s*(?:\(\s*\)|(?!\s*\())/, "new Date()"],
+  [/(?<!new\s)(?<![\w.])Date\s*\(/, "Date()"],
+  [/\bperformance\s*\.\s*now\b/, "performance.now"],
+  [/\bMath\s*\.\s*random\b/, "Math.random"],
+  [/\brandomUUID\b/, "randomUUID"],
+  [/\brandomBytes\b/, "randomBytes"],
+  [/\bgetRandomValues\b/, "getRandomValues"],
+  [/\bprocess\s*\.\s*env\b/, "process.env"],
+  [/\bconsole\s*\./, "console"],
+];
+
+const dynamoDbPackage = /["']@aws-sdk\/(?:client-dynamodb|lib-dynamodb|util-dynamodb)["']/g;
+const dynamoDbTerms =
+  /\b(?:(?:Key|Condition|Update|Projection|Filter)Expression|TableName|attribute_(?:not_)?exists|begins_with)\b/g;
+
+/** The table layer alone knows the commands, expressions and tables of DynamoDB. */
+export const expressionsInTable: Rule = ({ path, text }) => {
+  if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || path.startsWith("shared/table/")) return [];
+  const { withoutComments } = sourceText(text);
+  const packages = withoutComments.match(dynamoDbPackage) ?? [];
+  const terms = new Set(withoutComments.match(dynamoDbTerms));
+  return [
+    ...packages.map((name) => `imports ${name.slice(1, -1)} outside shared/table/`),
+    ...[...terms].map((term) => `says ${term} outside shared/table/`),
+  ];
+};
+
+/** What only the sandbox has, and the place that hands its behaviour to the rest. */
+const ofTheSandbox = ["shared/sandbox/", "shared/domain/sandbox/"];
+const handsTheSandboxIn = "shared/table/context.ts";
+
+/** What production runs imports nothing of the sandbox but types: the sandbox's behaviour is handed in. */
+export const sandboxApart: Rule = (file) => {
+  const free = [...ofTheSandbox, handsTheSandboxIn];
+  if (!file.path.startsWith("shared/") || free.some((path) => covers(path, file.path))) return [];
+  return importsOf(file)
+    .filter(({ target, typeOnly }) => !typeOnly && ofTheSandbox.some((path) => covers(path, target)))
+    .map(({ target }) => `imports ${target}, which only the sandbox has`);
+};
+
+/** Files whose numbers are the sizes of a format or the terms of a formula, and no bound of the service. */
+const ofFormats = [
+  "shared/oauth/refresh-token.ts",
+  "shared/runtime/service-key.ts",
+  "shared/table/cursor.ts",
+  "shared/domain/sandbox/walk.ts",
+  ...["margin", "partial-lots", "pricing/symbol"].map((name) => `shared/domain/trading/${name}.ts`),
+  "shared/domain/delivery-attempt.ts",
+  "shared/domain/feed/source.ts",
+  "infra/constructs/alarms.ts",
+];
+
+/** A bound stands in shared/limits.ts, where an operator finds it with its unit and source. */
+export const boundsInOnePlace: Rule = ({ path, text }) => {
+  if (
+    !/^(?:shared|functions|infra\/(?:background|constructs|stacks))\/.*\.ts$/.test(path) ||
+    path === "shared/limits.ts"
+  )
+    return [];
+  if (ofFormats.some((place) => path.startsWith(place))) return [];
+  const found = sourceText(text).code.matchAll(/^(?:export )?const (\w+) = \d[\d_ *]*n?;/gm);
+  return [...found].map(([, name]) => `holds the bound ${name}, which belongs into shared/limits.ts`);
+};
+
+/** Clock, randomness, environment and output are reached through shared/runtime/ alone. */
+export const purity: Rule = ({ path, text }) => {
+  if (!/^(?:shared|functions)\/.*\.ts$/.test(path) || path.startsWith("shared/runtime/")) return [];
+  const { code } = sourceText(text);
+  return impure.filter(([pattern]) => pattern.test(code)).map(([, name]) => `uses ${name} outside shared/runtime/`);
+};
+
+const longestHandlerFile = 40;
+const longestInfraFile = 400;
+const mostFilesInFolder = 25;
+const longestFunction = 70;
+const longestLine = 120;
+
+function lineOf(text: string, position: number): number {
+  return text.slice(0, position).split("\n").length;
+}
+
+/** A file under functions/ only loads, decides and commits. */
+export const handlerLength: Rule = ({ path, text }) => {
+  const lines = text.trimEnd().split("\n").length;
+  const tooLong = /^functions\/.*\.ts$/.test(path) && lines > longestHandlerFile;
+  return tooLong ? [`has ${lines} lines, more than ${longestHandlerFile}`] : [];
+};
+
+/** A file of the stacks or of the runner that grows past this holds two things. */
+export const infraLength: Rule = ({ path, text }) => {
+  const lines = text.trimEnd().split("\n").length;
+  return path.startsWith("infra/") && lines > longestInfraFile
+    ? [`has ${lines} lines, more than ${longestInfraFile}`]
+    : [];
+};
+
+/** No function is longer than a screen. */
+export const functionLength: Rule = ({ path, text }) => {
+  if (!/^(?:shared|functions|infra)\/.*\.(?:ts|mjs)$/.test(path)) return [];
+  const source = sourceText(text);
+  return functionSpans(source.code).flatMap(([from, to]) => {
+    const lines = lineOf(text, to) - lineOf(text, from) + 1;
+    return lines > longestFunction ? [`line ${lineOf(text, from)}: a function of ${lines} lines`] : [];
+  });
+};
+
+/** Start of the head and end of the body of every function, method and arrow function with a block. */
+function functionSpans(code: string): [from: number, to: number][] {
+  const spans: [number, number][] = [];
+  const opened: number[] = [];
+  for (let at = 0; at < code.length; at += 1) {
+    if (code[at] === "(") opened.push(at);
+    if (code[at] !== ")") continue;
+    const from = opened.pop() ?? at;
+    if (/\b(?:if|for|while|switch|catch|with)\s*(?:await\s*)?$/.test(code.slice(Math.max(0, from - 20), from)))
+      continue;
+    const body = bodyAfter(code, at + 1);
+    if (body !== undefined) spans.push([from, closingBrace(code, body)]);
+  }
+  // An arrow function whose one parameter has no parentheses.
+  for (const match of code.matchAll(/\b\w+\s*=>\s*\{/g)) {
+    const from = match.index;
+    spans.push([from, closingBrace(code, from + match[0].length - 1)]);
+  }
+  return spans;
+}
+
+/** Where the block of a function starts whose parameters end here, past a return type and an arrow. */
+function bodyAfter(code: string, start: number): number | undefined {
+  let at = start + (/^\s*/.exec(code.slice(start, start + 200))?.[0].length ?? 0);
+  const typed = code[at] === ":";
+  if (!typed && code[at] !== "{" && !code.startsWith("=>", at)) return undefined;
+  for (; at < code.length; at += 1) {
+    const char = code[at];
+    if (char === ";" || char === ")" || (char === "=" && code[at + 1] !== ">")) return undefined;
+    if (char === "=" && code[at + 1] === ">") {
+      const next = /^\s*/.exec(code.slice(at + 2, at + 200))?.[0].length ?? 0;
+      return code[at + 2 + next] === "{" ? at + 2 + next : undefined;
+    }
+    if (char !== "{") continue;
+    // A brace after one of these opens a type literal of the return type.
+    if (!typed || !/[:|&<,([]\s*$/.test(code.slice(start, at))) return at;
+    at = closingBrace(code, at);
+  }
+  return undefined;
+}
+
+function closingBrace(code: string, open: number): number {
+  let depth = 0;
+  for (let at = open; at < code.length; at += 1) {
+    if (code[at] === "{") depth += 1;
+    if (code[at] === "}") depth -= 1;
+    if (depth === 0) return at;
+  }
+  return code.length - 1;
+}
+
+/** Lines fit beside each other on a screen. */
+export const lineLength: Rule = ({ path, text }) =>
+  /(?:\.(?:ts|mjs|sh)|\/run)$/.test(path)
+    ? text
+        .split("\n")
+        .flatMap((line, i) => (line.length > longestLine ? [`line ${i + 1} has ${line.length} characters`] : []))
+    : [];
+
+/** What is still to be done stands in an issue. */
+export const noLeftovers: Rule = ({ text }) => {
+  const words = new RegExp(`\\b(?:${["TO", "FIX"].map((half, i) => half + ["DO", "ME"][i]).join("|")})\\b`);
+  return text.split("\n").flatMap((line, i) => (words.test(line) ? [`line ${i + 1} leaves work behind`] : []));
+};
+
+/** No path of somebody's machine. */
+export const noMachinePaths: Rule = ({ text }) => {
+  const folders = ["home", "Users", "root", "work", "tmp", "mnt"].join("|");
+  const machinePath = new RegExp(`(?:^|[\\s"'\`(=:])(?:file://)?/(?:${folders})/[\\w.-]|\\b[A-Z]:\\\\\\w`);
+  return text
+    .split("\n")
+    .flatMap((line, i) => (machinePath.test(line) ? [`line ${i + 1} holds a path of a machine`] : []));
+};
+
+const declaration =
+  /^export\s+(?:(?:default|declare|async|abstract)\s+)*(?:function\*?|const|let|class|interface|type)\s+(\w+)/gm;
+
+/** Everything exported says in a sentence what it is. */
+export const docstrings: Rule = ({ path, text }) => {
+  if (!/^(?:shared|functions|infra|test\/support)\/.*\.ts$/.test(path)) return [];
+  const { code, raw } = sourceText(text);
+  return [...code.matchAll(declaration)]
+    .filter((match) => !hasDocstring(raw, match.index))
+    .map((match) => `line ${lineOf(raw, match.index)}: ${match[1]} is exported without a docstring`);
+};
+
+function hasDocstring(raw: string, position: number): boolean {
+  const before = raw.slice(0, position).trimEnd().split("\n");
+  while (before.at(-1)?.trim().startsWith("//")) before.pop();
+  const text = before.join("\n").trimEnd();
+  const start = text.lastIndexOf("/**");
+  return text.endsWith("*/") && start >= 0 && text.indexOf("*/", start) === text.length - 2;
+}
+
+/** Rules that look at one file alone. */
+export const rules: Readonly<Record<string, Rule>> = {
+  importDirection,
+  expressionsInTable,
+  sandboxApart,
+  boundsInOnePlace,
+  names,
+  purity,
+  handlerLength,
+  infraLength,
+  functionLength,
+  lineLength,
+  noLeftovers,
+  noMachinePaths,
+  docstrings,
+};
+
+/** Entries of the root that have no place there. */
+export function strangersAtRoot(entries: readonly string[]): string[] {
+  const known = new Set<string>(rootEntries);
+  return entries.filter((entry) => !known.has(entry) && !entry.startsWith("."));
+}
+
+/** Folders of the stacks and of the runner with more files than a reader sees at a glance. */
+export function crowdedFolders(paths: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  return [...counts]
+    .filter(([folder, count]) => /^infra(?:\/|$)/.test(folder) && count > mostFilesInFolder)
+    .map(([folder, count]) => `${folder} holds ${count} files, more than ${mostFilesInFolder}`);
+}
+
+/** Rows without a file and files under functions/ without a row or an event source. */
+export function unmatchedFunctions(rowFiles: readonly string[], functionFiles: readonly string[]): string[] {
+  const files = new Set(functionFiles.map((path) => path.replace(/^functions\//, "").replace(/\.ts$/, "")));
+  const wanted = new Set<string>([...rowFiles, ...eventSourceFunctions]);
+  return [
+    ...[...wanted].filter((file) => !files.has(file)).map((file) => `functions/${file}.ts does not exist`),
+    ...[...files]
+      .filter((file) => !wanted.has(file))
+      .map((file) => `functions/${file}.ts has no row and no event source`),
+  ];
+}

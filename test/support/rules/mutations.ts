@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** A bug to plant: a place in the sources and what stands there instead. */
+export interface Mutation {
+  readonly name: string;
+  /** Path from the root of the repository. */
+  readonly file: string;
+  /** What stands in the file exactly once, and what stands there instead. */
+  readonly edits: readonly (readonly [from: string, to: string])[];
+  /** A test that must fail: its file, and the beginning of its name. */
+  readonly test: { readonly file: string; readonly name: string };
+}
+
+const deliver = "test/data/webhooks/deliver.test.ts";
+
+/** Bugs that would lose, repeat, misdirect or mistime events, each with the test that finds it. */
+export const mutations: readonly Mutation[] = [
+  {
+    name: "no lease",
+    file: "shared/limits.ts",
+    edits: [["lease_ms: 20_000,", "lease_ms: 0,"]],
+    test: { file: deliver, name: "a message that comes while its attempt runs makes no second call" },
+  },
+  {
+    name: "no attempt guard",
+    file: "shared/domain/delivery-attempt.ts",
+    edits: [[' || delivery.attempt !== attempt) return "drop";', ' || attempt < 1) return "drop";']],
+    test: { file: deliver, name: "a message of nothing, of another attempt, or of what is over" },
+  },
+  {
+    name: "no sweep",
+    file: "functions/events/promote.ts",
+    edits: [["woken: wakeDeliveries(hasTime),", "woken: wakeDeliveries(() => false),"]],
+    test: { file: "test/data/webhooks/fan-out.test.ts", name: "a publisher that dies before the message is sent" },
+  },
+  {
+    name: "wrong ladder",
+    file: "shared/limits.ts",
+    edits: [["[60, 300, 1800, 7200, 86_400]", "[60, 300, 1800, 7200, 43_200]"]],
+    test: { file: "test/webhooks/ladder.test.ts", name: "the ladder tries at 0, 60, 360, 2160, 9360 and 95760" },
+  },
+  {
+    name: "event outside the transaction",
+    file: "shared/table/store.ts",
+    edits: [
+      [
+        '    await sendTransaction(items);\n    return { kind: "fresh"',
+        `    const told = items.filter(({ Put: put }) => put?.Item?.["et"] === "OUTBOX");
+    await sendTransaction(items.filter((item) => !told.includes(item)));
+    for (const { Put: put } of told) await table.send(new PutCommand(put));
+    return { kind: "fresh"`,
+      ],
+    ],
+    test: { file: "test/data/webhooks/events.test.ts", name: "what happened is told though the function dies" },
+  },
+  {
+    name: "redirects followed",
+    file: "shared/webhooks/post.ts",
+    edits: [
+      [
+        "      const status = reply.statusCode ?? 0;\n",
+        `      const status = reply.statusCode ?? 0;
+      const { location } = reply.headers;
+      if (status > 300 && status < 400 && location) {
+        return this.exchange({ ...post, url: new URL(location, post.url).href }, startMs);
+      }
+`,
+      ],
+    ],
+    test: { file: "test/webhooks/post.test.ts", name: "a status of 307 is a failure and is not followed" },
+  },
+  {
+    name: "tenant prefix missing",
+    file: "shared/table/entities/webhooks.ts",
+    edits: [["partition: (tenant: string) => `${tenant}|WHE`,", "partition: (_: string) => 'WHE',"]],
+    test: { file: "test/data/webhooks/fan-out.test.ts", name: "publishing tells nobody of another tenant" },
+  },
+  {
+    name: "sequence taken by ADD",
+    file: "shared/events/publish.ts",
+    edits: [
+      ["import { partKeys,", 'import { changeAndRead } from "../../table/items.ts";\nimport { partKeys,'],
+      [
+        "const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);",
+        "const endpoints = await endpointsOf(tenant);",
+      ],
+      [
+        "    const owedTo = await addressees(",
+        `    const taken = await changeAndRead<{ readonly n: number }>(sequences.key(tenant), {
+      set: { et: sequences.et },
+      add: { n: texts.length },
+    });
+    const last = Number(taken.item?.n) - texts.length;
+    const owedTo = await addressees(`,
+      ],
+      ["{ set, when: [from === 0 ? { any: [isNew, isLast] } : isLast] }", "{ set: { et: set.et } }"],
+    ],
+    test: { file: "test/data/webhooks/events.test.ts", name: "a batch that comes to five publishers at once" },
+  },
+];
+
+const root = new URL("../../../", import.meta.url);
+
+/** Path of the file on this machine. */
+export function fileOf({ file }: Mutation): string {
+  return fileURLToPath(new URL(file, root));
+}
+
+/**
+ * The source with the bug in it.
+ * @throws Error unless each place is there exactly once
+ */
+export function planted({ file, edits, name }: Mutation, source: string): string {
+  return edits.reduce((text, [from, to]) => {
+    const parts = text.split(from);
+    if (parts.length !== 2) throw new Error(`${name}: a place of it is ${parts.length - 1} times in ${file}.`);
+    return parts.join(to);
+  }, source);
+}
+
+/** The source as it stands now. */
+export function sourceOf(mutation: Mutation): string {
+  return readFileSync(fileOf(mutation), "utf8");
+}
