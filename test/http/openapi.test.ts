@@ -186,6 +186,11 @@ describe("the texts of the document", () => {
     expect(silent.map((one) => one["name"])).toEqual([]);
   });
 
+  it("say of every component what it is (componentTexts in shared/openapi/texts.ts)", () => {
+    const schemas = Object.entries(document.components.schemas);
+    expect(schemas.filter(([, { description }]) => description === undefined).map(([name]) => name)).toEqual([]);
+  });
+
   it("say of every operation more than its summary (description of its row)", () => {
     expect(routes.filter(({ description = "" }) => description.length < 20).map(({ id }) => id)).toEqual([]);
   });
