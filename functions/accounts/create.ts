@@ -1,5 +1,6 @@
-import { accountBody, openAccount } from "../../shared/domain/account.ts";
+import { accountBody } from "../../shared/domain/account.ts";
 import { refuseField } from "../../shared/domain/decision.ts";
+import { openAccount } from "../../shared/domain/open-account.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";

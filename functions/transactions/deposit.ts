@@ -1,5 +1,6 @@
 import { refuseField } from "../../shared/domain/decision.ts";
-import { isComplete, requestDeposit, transactionBody } from "../../shared/domain/transaction.ts";
+import { requestDeposit } from "../../shared/domain/request-transaction.ts";
+import { isComplete, transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";

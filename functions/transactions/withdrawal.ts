@@ -1,5 +1,6 @@
 import { refuseField } from "../../shared/domain/decision.ts";
-import { isComplete, requestWithdrawal, transactionBody } from "../../shared/domain/transaction.ts";
+import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import { isComplete, transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createWithdrawal } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,4 +1,5 @@
-import { issuedEndpointBody, openEndpoint } from "../../shared/domain/webhook.ts";
+import { issuedEndpointBody } from "../../shared/domain/webhook.ts";
+import { openEndpoint } from "../../shared/domain/webhook-decisions.ts";
 import { unknownPlaces } from "../../shared/events/endpoint-reads.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";

@@ -1,5 +1,6 @@
 import { notFound } from "../../shared/domain/decision.ts";
-import { deletedEndpointBody, deleteEndpoint, inForce, isThere } from "../../shared/domain/webhook.ts";
+import { inForce, isThere } from "../../shared/domain/webhook.ts";
+import { deletedEndpointBody, deleteEndpoint } from "../../shared/domain/webhook-decisions.ts";
 import { command } from "../../shared/http/operations.ts";
 import { deleteWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { ref } from "../../shared/table/store.ts";

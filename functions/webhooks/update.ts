@@ -1,5 +1,6 @@
 import { notFound } from "../../shared/domain/decision.ts";
-import { amendEndpoint, endpointBody, inForce, isThere } from "../../shared/domain/webhook.ts";
+import { endpointBody, inForce, isThere } from "../../shared/domain/webhook.ts";
+import { amendEndpoint } from "../../shared/domain/webhook-decisions.ts";
 import { unknownPlaces } from "../../shared/events/endpoint-reads.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateWebhookEndpoint } from "../../shared/routes/webhooks.ts";

@@ -1,13 +1,10 @@
 import type { AccountBalanceBody, UpdateAccount } from "../schema/account.ts";
 import {
   type Account,
-  type AccountWithBalance,
   accountBody,
   accountUpdated,
   type Balance,
-  claimLogin,
   isRetailLive,
-  loginMarker,
   marginLevels,
   maxLeverage,
   refuseLeverage,
@@ -16,6 +13,7 @@ import type { Client } from "./client.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
+import { type AccountWithBalance, claimLogin, loginMarker } from "./open-account.ts";
 
 /** An account with its money and the client that it belongs to. */
 export interface OwnedAccount extends AccountWithBalance {

@@ -1,7 +1,7 @@
 import type { Account, Balance } from "../domain/account.ts";
 import type { Moment } from "../domain/trading/live.ts";
 import { type Holdings, metricsAt } from "../domain/trading/margin.ts";
-import type { StoredRisk } from "../domain/trading/watch.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { accountFilters, listParameter, matching, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";

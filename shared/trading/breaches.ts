@@ -1,4 +1,4 @@
-import type { Breach } from "../domain/trading/watch.ts";
+import type { Breach } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { breaches } from "../table/entities.ts";

@@ -7,15 +7,9 @@ import type { Position } from "../domain/trading/position.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { liquidatorOf } from "../domain/trading/pricing/source.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
+import type { StoredRisk, WatchedState } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
-import {
-  type Evaluated,
-  evaluated,
-  followed,
-  positionsSum,
-  type StoredRisk,
-  type WatchedState,
-} from "../domain/trading/watch.ts";
+import { type Evaluated, evaluated, followed, positionsSum } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";

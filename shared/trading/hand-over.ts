@@ -1,6 +1,6 @@
 import type { DynamoDBRecord } from "aws-lambda";
 import type { Quote } from "../domain/trading/pricing/quote.ts";
-import { isDueAtOnce, isMetBy, type StoredRisk } from "../domain/trading/watch.ts";
+import { isDueAtOnce, isMetBy, type StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";

@@ -7,8 +7,8 @@ import type { Position } from "../domain/trading/position.ts";
 import type { Quote } from "../domain/trading/pricing/quote.ts";
 import type { SourcePulse } from "../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
-import type { StoredRisk } from "../domain/trading/watch.ts";
 import {
   dedups,
   type Entity,

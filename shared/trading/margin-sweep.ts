@@ -1,5 +1,5 @@
 import type { Quote } from "../domain/trading/pricing/quote.ts";
-import type { Breach } from "../domain/trading/watch.ts";
+import type { Breach } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";

@@ -1,8 +1,9 @@
-import type { AccountWithBalance, Balance, Ledger } from "../domain/account.ts";
+import type { Balance, Ledger } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
 import { replayFrom } from "../domain/debt.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
+import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";

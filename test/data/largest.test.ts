@@ -3,7 +3,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
-import type { StoredRisk } from "../../shared/domain/trading/watch.ts";
+import type { StoredRisk } from "../../shared/domain/trading/stored-risk.ts";
 import { limits } from "../../shared/limits.ts";
 import { collectionOf, exampleIds } from "../../shared/openapi/examples/identifiers.ts";
 import { routes } from "../../shared/routes/index.ts";

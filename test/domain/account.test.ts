@@ -6,9 +6,9 @@ import {
   type Balance,
   type Ledger,
   ledgerBody,
-  openAccount,
   withdrawableMinor,
 } from "../../shared/domain/account.ts";
+import { openAccount } from "../../shared/domain/open-account.ts";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import { limits } from "../../shared/limits.ts";
 import type { CreateAccount } from "../../shared/schema/account.ts";

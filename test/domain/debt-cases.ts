@@ -4,19 +4,14 @@ import { replayFrom } from "../../shared/domain/debt.ts";
 import type { Decision } from "../../shared/domain/decision.ts";
 import { least } from "../../shared/domain/money.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
 import type { TradingDecision } from "../../shared/domain/trading/changes.ts";
 import { closeTrade } from "../../shared/domain/trading/close-trade.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../shared/domain/trading/pricing/quote.ts";
 import { evaluateMargin } from "../../shared/domain/trading/stop-out.ts";
-import {
-  requestDeposit,
-  requestWithdrawal,
-  reversedFrom,
-  type Surroundings,
-  type Transaction,
-} from "../../shared/domain/transaction.ts";
+import { reversedFrom, type Surroundings, type Transaction } from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import { decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
 import { marketAt, someMarket, tradingAccount } from "../support/builders/trading.ts";

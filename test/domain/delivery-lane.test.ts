@@ -11,7 +11,8 @@ import {
   restUntil,
   slotsOf,
 } from "../../shared/domain/delivery-lane.ts";
-import { amendEndpoint, draftHealth, type WebhookHealth } from "../../shared/domain/webhook.ts";
+import { draftHealth, type WebhookHealth } from "../../shared/domain/webhook.ts";
+import { amendEndpoint } from "../../shared/domain/webhook-decisions.ts";
 import { limits } from "../../shared/limits.ts";
 import { accepted, changesOf, decisionContext, decisionTime, someEndpoint } from "../support/builders/decisions.ts";
 

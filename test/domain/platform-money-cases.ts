@@ -3,12 +3,8 @@ import type { Change } from "../../shared/domain/decision.ts";
 import { applyOperation, type OperationLinks } from "../../shared/domain/feed/join-operation.ts";
 import type { Operation } from "../../shared/domain/feed/platform-money.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
-import {
-  requestDeposit,
-  requestWithdrawal,
-  type Surroundings,
-  type Transaction,
-} from "../../shared/domain/transaction.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import type { Surroundings, Transaction } from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import {
   accepted,

@@ -2,12 +2,8 @@ import fc from "fast-check";
 import type { Balance } from "../../shared/domain/account.ts";
 import type { Decision, Requirement } from "../../shared/domain/decision.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
-import {
-  requestDeposit,
-  requestWithdrawal,
-  type Surroundings,
-  type Transaction,
-} from "../../shared/domain/transaction.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import type { Surroundings, Transaction } from "../../shared/domain/transaction.ts";
 import { type CreateDeposit, type TransactionState, TransactionStatus } from "../../shared/schema/transaction.ts";
 import { accepted, changesOf, decisionContext, someAccount, someClient } from "../support/builders/decisions.ts";
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { requestWithdrawal, type Surroundings, transactionBody } from "../../shared/domain/transaction.ts";
+import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import { type Surroundings, transactionBody } from "../../shared/domain/transaction.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
 import type { TransactionState } from "../../shared/schema/transaction.ts";
 import {

@@ -4,12 +4,8 @@ import type { Change, Decision } from "../../shared/domain/decision.ts";
 import { applyOperation, type OperationLinks } from "../../shared/domain/feed/join-operation.ts";
 import { formatAmount } from "../../shared/domain/money.ts";
 import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
-import {
-  requestDeposit,
-  requestWithdrawal,
-  type Surroundings,
-  type Transaction,
-} from "../../shared/domain/transaction.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import type { Surroundings, Transaction } from "../../shared/domain/transaction.ts";
 import { unjoinedLegsOf } from "../../shared/domain/transaction-legs.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import {

@@ -1,8 +1,9 @@
 import { limits } from "../../limits.ts";
 import type { UpdateAccount } from "../../schema/account.ts";
-import { type Account, type AccountWithBalance, accountBody, type Balance } from "../account.ts";
+import { type Account, accountBody, type Balance } from "../account.ts";
 import { amendAccount, type OwnedAccount } from "../amend-account.ts";
 import { type Context, later, type Requirement, refuseUnvalued } from "../decision.ts";
+import type { AccountWithBalance } from "../open-account.ts";
 import { equal } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
@@ -11,7 +12,7 @@ import { type Holdings, type Metrics, metricsAt } from "./margin.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { liveAccountBody } from "./risk.ts";
-import type { WatchedState } from "./watch.ts";
+import type { WatchedState } from "./stored-risk.ts";
 
 /** An account with its money at the newest prices, where it has positions. */
 export interface LiveAccount extends AccountWithBalance {

@@ -1,7 +1,7 @@
 import type { Change, DomainEvent, Refusal, Requirement, StoredItem } from "../decision.ts";
 import type { Dedup } from "../feed/records.ts";
 import type { Position } from "./position.ts";
-import type { Exposure } from "./watch.ts";
+import type { Exposure } from "./stored-risk.ts";
 
 /** Stored kinds of the trading half. */
 export type TradingEntity = "symbol" | "trade" | "position" | "order" | "risk" | "feed_source" | "feed_reject";

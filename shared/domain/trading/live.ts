@@ -6,7 +6,7 @@ import { type Position, positionBody } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { valuePosition } from "./profit.ts";
 import { liveAccountBody, metricsBody } from "./risk.ts";
-import type { StoredRisk } from "./watch.ts";
+import type { StoredRisk } from "./stored-risk.ts";
 
 /** What is shown of an account or a position now: at these prices and this moment. */
 export interface Moment {

@@ -1,7 +1,8 @@
-import type { Account, AccountWithBalance } from "../account.ts";
+import type { Account } from "../account.ts";
 import { accountBody } from "../account.ts";
 import type { Context, DomainEvent } from "../decision.ts";
 import { formatAmount } from "../money.ts";
+import type { AccountWithBalance } from "../open-account.ts";
 import type { MarginStatus, Metrics } from "./margin.ts";
 
 /** A liquidation that is under way: it is carried on until the account is above its level or has nothing to close. */

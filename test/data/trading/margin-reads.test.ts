@@ -2,7 +2,7 @@ import { BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, expect, it } from "vitest";
 import { draftRisk } from "../../../shared/domain/trading/risk.ts";
-import type { Exposure } from "../../../shared/domain/trading/watch.ts";
+import type { Exposure } from "../../../shared/domain/trading/stored-risk.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { accounts, balances, exposures, positions, risks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";

@@ -9,13 +9,8 @@ import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Position } from "../../../shared/domain/trading/position.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import {
-  evaluated,
-  followed,
-  isDueAtOnce,
-  positionsSum,
-  type StoredRisk,
-} from "../../../shared/domain/trading/watch.ts";
+import { isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
+import { evaluated, followed, positionsSum } from "../../../shared/domain/trading/watch.ts";
 import { limits } from "../../../shared/limits.ts";
 import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
 import { exampleCfds, examplePrices, someMarket, someSymbol, tradingAccount } from "../../support/builders/trading.ts";

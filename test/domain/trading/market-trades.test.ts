@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
 import { accrueSwap, rolloverSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { closeAtMarket, exitReason, openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import { requestWithdrawal } from "../../../shared/domain/transaction.ts";
 import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
 import { someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../support/builders/trading.ts";
 import { TradingDesk } from "../../support/builders/trading-desk.ts";

@@ -5,7 +5,8 @@ import { usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import { evaluated, followed, isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/watch.ts";
+import { isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
+import { evaluated, followed } from "../../../shared/domain/trading/watch.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
 import {
   someMarket,

@@ -1,6 +1,7 @@
-import { type Account, type Balance, openAccount } from "../../../shared/domain/account.ts";
+import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { type Client, openClient } from "../../../shared/domain/client.ts";
 import type { Change, Context, Decision, Refusal } from "../../../shared/domain/decision.ts";
+import { openAccount } from "../../../shared/domain/open-account.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
 import type { Surroundings } from "../../../shared/domain/transaction.ts";
 import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";

@@ -8,8 +8,8 @@ import type { OpeningState } from "../../../shared/domain/trading/market-trade.t
 import type { Order } from "../../../shared/domain/trading/order.ts";
 import type { Position } from "../../../shared/domain/trading/position.ts";
 import type { Risk } from "../../../shared/domain/trading/risk.ts";
+import type { WatchedState } from "../../../shared/domain/trading/stored-risk.ts";
 import type { Trade } from "../../../shared/domain/trading/trade.ts";
-import type { WatchedState } from "../../../shared/domain/trading/watch.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,186 @@
+import { limits } from "../limits.ts";
+import type { CreateAccount } from "../schema/account.ts";
+import {
+  type Account,
+  accountBody,
+  type Balance,
+  isRetailLive,
+  type Levels,
+  marginLevels,
+  maxLeverage,
+  refuseLeverage,
+  refuseRange,
+} from "./account.ts";
+import type { Client } from "./client.ts";
+import { type Change, type Context, type Decision, refuse, refuseField } from "./decision.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** An account together with its money. */
+export interface AccountWithBalance {
+  readonly account: Account;
+  readonly balance: Balance;
+}
+
+/** Decides `POST /accounts` for a client that exists. */
+export function openAccount(
+  client: Client,
+  tenant: Tenant,
+  request: CreateAccount,
+  context: Context,
+): Decision<AccountWithBalance> {
+  if (client.status === "closed") return refuseField("client_closed", "client_id", "The client is closed.");
+  if (client.status === "suspended") return refuseField("client_suspended", "client_id", "The client is suspended.");
+  if (client.account_count >= limits.client.max_accounts) {
+    return refuse("too_many_accounts", `A client may have ${limits.client.max_accounts} accounts.`);
+  }
+  const type = request.type ?? "live";
+  if (
+    type === "live" &&
+    tenant.require_verified_client === "live_account" &&
+    client.verification_status !== "verified"
+  ) {
+    return refuse("client_not_verified", "The client must be verified to have a live account.");
+  }
+  if (request.currency !== undefined && !tenant.currencies.includes(request.currency)) {
+    return refuseRange("currency", `must be one of ${tenant.currencies.join(", ")}`);
+  }
+  const retail = isRetailLive(type, client);
+  const leverage = request.leverage ?? Math.min(tenant.default_leverage, maxLeverage(retail));
+  if (leverage > maxLeverage(retail)) return refuseLeverage(retail);
+  const levels = marginLevels(request, retail);
+  if (!levels.ok) return levels;
+  const account = draftAccount(client, request, context, {
+    type,
+    leverage,
+    currency: tenant.currencies.includes("USD") ? "USD" : (tenant.currencies[0] ?? "USD"),
+    ...levels.result,
+  });
+  const balance = emptyBalance(account, context);
+  return {
+    ok: true,
+    result: { account, balance },
+    changes: [
+      { op: "create", entity: "account", item: account },
+      { op: "create", entity: "balance", item: balance },
+      {
+        op: "adjust",
+        entity: "client",
+        id: client.id,
+        add: { account_count: 1, open_accounts: 1 },
+        require: [
+          { attribute: "status", is: "equal", value: "active" },
+          { attribute: "account_count", is: "below", value: limits.client.max_accounts },
+        ],
+      },
+      ...accountMarkers(account, request.number === undefined),
+    ],
+    events: [
+      {
+        type: "account.created",
+        resource: { type: "account", id: account.id, version: 1 },
+        client_id: client.id,
+        account_id: account.id,
+        object: accountBody(account, balance),
+      },
+    ],
+  };
+}
+
+function draftAccount(
+  client: Client,
+  request: CreateAccount,
+  context: Context,
+  settled: Levels & Pick<Account, "type" | "leverage" | "currency">,
+): Account {
+  const mode = request.position_mode ?? "hedging";
+  return {
+    id: context.newId("acc"),
+    tenant_id: context.tenant_id,
+    number: request.number ?? context.newNumber(8),
+    client_id: client.id,
+    type: settled.type,
+    group_id: request.group_id ?? "default",
+    name: request.name ?? null,
+    currency: request.currency ?? settled.currency,
+    leverage: settled.leverage,
+    position_mode: mode,
+    margin_calculation: request.margin_calculation ?? (mode === "hedging" ? "max" : "net"),
+    platform: request.platform ?? "internal",
+    platform_login: request.platform_login ?? null,
+    swap_free: request.swap_free ?? false,
+    negative_balance_protection: request.negative_balance_protection ?? true,
+    margin_call_level: settled.margin_call_level,
+    stop_out_level: settled.stop_out_level,
+    margin_rearm_level: settled.margin_rearm_level,
+    stop_out_order: request.stop_out_order ?? "most_losing_first",
+    stop_out_mode: request.stop_out_mode ?? "full",
+    status: "active",
+    trading_mode: "full",
+    trading_mode_before: null,
+    disabled_at: null,
+    disabled_reason: null,
+    closed_at: null,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+    metadata: request.metadata ?? {},
+  };
+}
+
+function emptyBalance(account: Account, context: Context): Balance {
+  return {
+    account_id: account.id,
+    tenant_id: context.tenant_id,
+    client_id: account.client_id,
+    currency: account.currency,
+    accepts: "all",
+    balance_minor: 0n,
+    available_minor: 0n,
+    held_minor: 0n,
+    credit_minor: 0n,
+    debt_minor: 0n,
+    used_margin_minor: 0n,
+    seq: 0,
+    pos_version: 0,
+    positions: 0,
+    pending: 0,
+    updated_at: context.now,
+  };
+}
+
+function accountMarkers(account: Account, drawn: boolean): Change[] {
+  const taken = (field: string) => [{ pointer: `#/${field}`, code: "taken", detail: "belongs to another account" }];
+  const changes: Change[] = [
+    {
+      op: "claim",
+      kind: "account_number",
+      value: account.number,
+      owner: account.id,
+      drawn,
+      refusal: { code: "number_taken", detail: "The number belongs to another account.", errors: taken("number") },
+    },
+  ];
+  if (account.platform_login !== null) changes.push(claimLogin(account));
+  return changes;
+}
+
+/** What makes platform and login of an account its own in the tenant. */
+export function loginMarker(account: Account): string {
+  return JSON.stringify([account.platform, account.platform_login]);
+}
+
+/** Claims platform and login of an account. */
+export function claimLogin(account: Account): Change {
+  const detail = "belongs to another account";
+  return {
+    op: "claim",
+    kind: "platform_login",
+    value: loginMarker(account),
+    owner: account.id,
+    refusal: {
+      code: "platform_login_taken",
+      detail: `The platform login ${detail}.`,
+      errors: [{ pointer: "#/platform_login", code: "taken", detail }],
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
+import type { Client } from "./client.ts";
+import { type Context, type Decision, refuse, refuseScope } from "./decision.ts";
+import { adjustBalance, completion, equal, notClosed, post, refuseMargin, refuseUnsettled } from "./posting.ts";
+import {
+  draftTransaction,
+  moved,
+  refuseFunds,
+  refuseGate,
+  type Surroundings,
+  type Transaction,
+  transactionEvent,
+  transactionMarkers,
+} from "./transaction.ts";
+import { legChanges } from "./transaction-legs.ts";
+
+/** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
+export function requestDeposit(around: Surroundings, request: CreateDeposit, context: Context): Decision<Transaction> {
+  const { balance } = around;
+  if (balance.accepts === "none") return refuseGate(around.account);
+  const draft = draftTransaction("deposit", around, request, context);
+  if (!draft.ok) return draft;
+  const pending = draft.result;
+  if (request.status === "completed") return createCompleted(pending, around, context);
+  return {
+    ok: true,
+    result: pending,
+    changes: [
+      { op: "create", entity: "transaction", item: pending },
+      adjustBalance(balance, context, { add: { pending: 1 }, require: [notClosed, ...sameLogin(around)] }),
+      ...transactionMarkers(pending),
+      ...legChanges(around.account, undefined, pending),
+    ],
+    events: [transactionEvent("transaction.created", pending)],
+  };
+}
+
+/** A transaction is marked for its platform as the account is linked: another login meets it at the commit. */
+function sameLogin({ account, balance }: Surroundings) {
+  return account.platform === "internal" ? [] : [equal("pos_version", balance.pos_version)];
+}
+
+/**
+ * Decides `POST /transactions/withdrawal`: the amount is held, on the condition that it is still covered at the commit.
+ * What open positions need is not available; it is decided at the prices that were read (I4).
+ */
+export function requestWithdrawal(
+  client: Client,
+  around: Surroundings,
+  request: CreateWithdrawal,
+  context: Context,
+): Decision<Transaction> {
+  const { balance, account, tenant, margin } = around;
+  if (balance.accepts !== "all") return refuseGate(account);
+  if (client.status !== "active") return refuse("client_suspended", "The client may not withdraw while suspended.");
+  if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
+    return refuse("client_not_verified", "The client must be verified to withdraw.");
+  }
+  const draft = draftTransaction("withdrawal", around, request, context);
+  if (!draft.ok) return draft;
+  const pending = draft.result;
+  const amount = pending.amount_minor;
+  if (balance.available_minor < amount) return refuseFunds(balance);
+  const unsettled = refuseUnsettled(margin);
+  if (unsettled !== undefined) return unsettled;
+  const payable = margin === undefined ? balance.balance_minor : margin.payable_minor;
+  if (payable - balance.held_minor < amount) return refuseMargin(payable - balance.held_minor, balance);
+  if (request.status === "completed") return createCompleted(pending, around, context);
+  return {
+    ok: true,
+    result: pending,
+    changes: [
+      { op: "create", entity: "transaction", item: pending },
+      adjustBalance(balance, context, {
+        add: { held_minor: pending.amount_minor, available_minor: -pending.amount_minor, pending: 1 },
+        require: [
+          equal("accepts", "all"),
+          equal("pos_version", balance.pos_version),
+          { attribute: "available_minor", is: "at_least", value: amount },
+        ],
+      }),
+      ...transactionMarkers(pending),
+      ...legChanges(account, undefined, pending),
+    ],
+    events: [transactionEvent("transaction.created", pending)],
+  };
+}
+
+/**
+ * A trusted caller books in one step; both events are written, as if the transaction had been created and then
+ * completed.
+ */
+function createCompleted(pending: Transaction, around: Surroundings, context: Context): Decision<Transaction> {
+  if (!context.scopes.includes("transactions:settle")) return refuseScope("transactions:settle");
+  if (around.tenant.four_eyes) {
+    return refuse("four_eyes_required", "Another application must approve this transaction before it is completed.");
+  }
+  const { balance } = around;
+  const moment = moved(pending, "completed", context, null);
+  const booking = { ...completion(pending), captured_minor: 0n, final: false };
+  const withdrawal = pending.kind === "withdrawal";
+  const posting = post(moment, balance, context, booking, {
+    margin: around.margin,
+    require: [
+      withdrawal ? equal("accepts", "all") : notClosed,
+      ...(withdrawal ? [{ attribute: "available_minor", is: "at_least", value: pending.amount_minor } as const] : []),
+    ],
+  });
+  if (!posting.ok) return posting;
+  const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
+  const debited = withdrawal ? { debited_seq: seq } : {};
+  const after = { ...moment, balance_before_minor, balance_after_minor, ...debited };
+  return {
+    ok: true,
+    result: after,
+    changes: [
+      { op: "create", entity: "transaction", item: after },
+      ...changes,
+      ...transactionMarkers(pending),
+      ...legChanges(around.account, undefined, after),
+    ],
+    events: [
+      transactionEvent("transaction.created", pending),
+      transactionEvent("transaction.completed", after, { status: "pending" }),
+      transactionEvent("transaction.updated", after, { status: "pending" }),
+    ],
+  };
+}

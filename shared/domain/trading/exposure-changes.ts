@@ -1,0 +1,145 @@
+import { limits } from "../../limits.ts";
+import { later } from "../decision.ts";
+import { sameValue } from "../equality.ts";
+import { greatest, least } from "../money.ts";
+import type { TradingChange } from "./changes.ts";
+import type { Trigger } from "./exposure.ts";
+import { type Holdings, valuePositions } from "./margin.ts";
+import type { Market } from "./pricing/quote.ts";
+import { liquidatorOf } from "./pricing/source.ts";
+import { marketClock } from "./pricing/symbol.ts";
+import type { Evaluation } from "./stop-out.ts";
+import { type Exposure, highest, type StoredRisk, type StoredTrigger, type WatchedState } from "./stored-risk.ts";
+
+/** Written when it differs, and with every other change: then two decisions about one account always meet here. */
+export function riskChange(
+  { risk: before }: WatchedState,
+  stored: StoredRisk,
+  always: boolean,
+  now: string,
+): readonly TradingChange[] {
+  if (before === undefined) return [{ op: "create", entity: "risk", item: { ...stored, version: 1 } }];
+  const { updated_at, version, left_by } = before;
+  if (!always && sameValue({ ...stored, updated_at, version, left_by }, before)) return [];
+  const after: StoredRisk = { ...stored, updated_at: later(updated_at, now), version: version + 1 };
+  return [{ op: "update", entity: "risk", before, after }];
+}
+
+/** A trigger within the prices that there can be; one beyond them is none. */
+export function storedTrigger({ symbol, down, up }: Trigger): StoredTrigger {
+  return {
+    symbol,
+    down: down === null || down <= 0n ? null : String(least(down, highest)),
+    up: up === null || up > highest ? null : String(greatest(up, 0n)),
+  };
+}
+
+interface ExposurePlan {
+  /** What the index holds afterwards. */
+  readonly triggers: readonly StoredTrigger[];
+  readonly changes: readonly TradingChange[];
+  /** Whether every price that matters is watched: what does not fit a transaction is left for the next one. */
+  readonly complete: boolean;
+}
+
+/**
+ * The writes that turn the entries of an account into the wanted ones, symbol by symbol, as many as there is room. What
+ * lets a price go furthest unseen comes first. The plan is complete when no entry does, since one that is met too early
+ * only costs an evaluation: so it is completed while prices move, and no symbol is passed over for ever.
+ */
+export function exposurePlan(
+  holder: { readonly tenant_id: string; readonly id: string },
+  known: readonly StoredTrigger[],
+  wanted: readonly StoredTrigger[],
+  room: number,
+): ExposurePlan {
+  const before = new Map(known.map((trigger) => [trigger.symbol, trigger]));
+  const next = new Map(wanted.map((trigger) => [trigger.symbol, trigger]));
+  const held = new Map(before);
+  const changes: TradingChange[] = [];
+  let complete = true;
+  const names = [...new Set([...next.keys(), ...before.keys()])];
+  const unseen = new Map(names.map((name) => [name, unseenPoints(before.get(name), next.get(name))]));
+  const hidden = (name: string) => unseen.get(name) ?? 0n;
+  for (const symbol of names.toSorted((a, b) => Number(hidden(b) > hidden(a)) - Number(hidden(b) < hidden(a)))) {
+    const after = next.get(symbol);
+    const needed = entryChanges(holder, symbol, before.get(symbol), after);
+    if (changes.length + needed.length > room) {
+      if (hidden(symbol) > 0n) complete = false;
+      continue;
+    }
+    changes.push(...needed);
+    if (after === undefined) held.delete(symbol);
+    else held.set(symbol, after);
+  }
+  return { triggers: [...held.values()], changes, complete };
+}
+
+/** How many points a price can go beyond the wanted trigger before the stored one is met; 0 when it is met in time. */
+function unseenPoints(stored: StoredTrigger | undefined, wanted: StoredTrigger | undefined): bigint {
+  const down = wanted?.down == null ? 0n : BigInt(wanted.down) - BigInt(stored?.down ?? -highest);
+  const up = wanted?.up == null ? 0n : BigInt(stored?.up ?? 2n * highest) - BigInt(wanted.up);
+  return greatest(0n, greatest(down, up));
+}
+
+function entryChanges(
+  holder: { readonly tenant_id: string; readonly id: string },
+  symbol: string,
+  before: StoredTrigger | undefined,
+  after: StoredTrigger | undefined,
+): TradingChange[] {
+  const entry = (direction: Exposure["direction"], trigger: string): Exposure => ({
+    tenant_id: holder.tenant_id,
+    account_id: holder.id,
+    symbol,
+    direction,
+    trigger,
+  });
+  return (["dn", "up"] as const).flatMap((direction) => {
+    const side = direction === "dn" ? "down" : "up";
+    const [old, wanted] = [before?.[side] ?? null, after?.[side] ?? null];
+    if (old === wanted) return [];
+    return [
+      ...(old === null ? [] : [{ op: "hide", entry: entry(direction, old) } as const]),
+      ...(wanted === null ? [] : [{ op: "expose", entry: entry(direction, wanted) } as const]),
+    ];
+  });
+}
+
+/**
+ * When an account must be looked at although no price of it moves: a liquidation that is under way or still to begin,
+ * and one that waits for a market to open. A time to come that is stored already stays if it is sooner, so that an
+ * account which every quote wakes in vain is not written each time.
+ */
+export function wakeAt(
+  after: Holdings,
+  outcome: Outcome,
+  before: StoredRisk | undefined,
+  market: Market,
+  now: string,
+): string | null {
+  const { risk, mayLiquidate, waiting } = outcome;
+  const retry = afterMs(now, limits.trading.stuck_retried_after_ms);
+  if (risk.run !== null) return waiting ? retry : risk.wake_at;
+  if (outcome.metrics.margin_status !== "stop_out" || after.positions.length === 0) return null;
+  if (liquidatorOf(market, after.positions) === "platform") return null;
+  const values = valuePositions(market, after.positions, now);
+  if (mayLiquidate && !waiting && values.some(({ open, stale }) => open && !stale)) return now;
+  const openings = values.map(({ open, position }) => {
+    const symbol = market.symbols.get(position.symbol);
+    return open || symbol === undefined ? retry : (marketClock(symbol, now).next_open_at ?? retry);
+  });
+  const known = before?.wake_at ?? null;
+  return [...openings, ...(known !== null && known > now ? [known] : [])].reduce((a, b) => (b < a ? b : a));
+}
+
+/** What an evaluation leaves to be done. */
+export interface Outcome extends Evaluation {
+  /** Positions that can be closed now were not: the evaluator has to do it, and what did not fit the transaction. */
+  readonly mayLiquidate: boolean;
+}
+
+/** A moment so many milliseconds later, RFC 3339. */
+export function afterMs(now: string, ms: number): string {
+  return new Date(Date.parse(now) + ms).toISOString();
+}

@@ -1,0 +1,75 @@
+import { limits } from "../../limits.ts";
+import type { Holdings } from "./margin.ts";
+import type { Position } from "./position.ts";
+import { pricePoints, type Quote } from "./pricing/quote.ts";
+import type { Risk } from "./risk.ts";
+
+/** Above every price in points. */
+export const { highest_points: highest } = limits.trading;
+
+/** A trigger as it is stored: prices in points of its symbol, as decimal texts. */
+export interface StoredTrigger {
+  readonly symbol: string;
+  readonly down: string | null;
+  readonly up: string | null;
+}
+
+/** The risk of an account as it is stored. It is written with every change of what its account's margin depends on. */
+export interface StoredRisk extends Risk {
+  /** The triggers that the exposure index holds for the account, no more and no less. */
+  readonly triggers: readonly StoredTrigger[];
+  /** The sum of the versions of its positions: who read another sum read positions of two moments. */
+  readonly positions_sum: number;
+  /** What wrote it last: a commit that changed what margin depends on, or an evaluation at the newest prices. */
+  readonly left_by?: "commit" | "evaluation";
+}
+
+/**
+ * Whether the commit that wrote this risk left its account to the evaluator at once. A run in progress, a retry and
+ * what a sweep put off wake later than they were written.
+ */
+export function isDueAtOnce({ wake_at, updated_at }: StoredRisk): boolean {
+  return wake_at !== null && wake_at <= updated_at;
+}
+
+/**
+ * Whether the newest price of its symbol meets a trigger that a risk was left with. The price may have come while the
+ * decision was made, when it was compared with the triggers of before. Where every quote is a trigger, those that came
+ * after the decision meet it.
+ */
+export function isMetBy(
+  { down, up }: StoredTrigger,
+  { bid, ask, received_at }: Quote,
+  { updated_at }: StoredRisk,
+): boolean {
+  if (down === String(highest)) return received_at > updated_at;
+  return (down !== null && pricePoints(bid) <= BigInt(down)) || (up !== null && pricePoints(ask) >= BigInt(up));
+}
+
+/** One entry of the exposure index: evaluate this account when the symbol's price meets the trigger. */
+export interface Exposure {
+  readonly tenant_id: string;
+  readonly account_id: string;
+  readonly symbol: string;
+  /** `dn`: the bid falls to the trigger or below; `up`: the ask rises to it or above. */
+  readonly direction: "dn" | "up";
+  /** Points of the symbol as a decimal number. */
+  readonly trigger: string;
+}
+
+/** A symbol whose price met triggers: it is looked at again until no account is left beyond them. */
+export interface Breach {
+  readonly tenant_id: string;
+  readonly symbol: string;
+  /** When the sweep looks, RFC 3339. */
+  readonly wake_at: string;
+  /** How often it has looked since the last price that met any. */
+  readonly looks: number;
+}
+
+/** An account as its decisions about margin read it. */
+export interface WatchedState extends Holdings {
+  readonly risk: StoredRisk | undefined;
+  /** Items of the positions that a change of leverage makes others than they are stored, by identifier. */
+  readonly stored?: ReadonlyMap<string, Position>;
+}
