@@ -11,7 +11,7 @@ import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from ".
 import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 import { canCount, instructions, median, type Sample, type Subject, sample, shuffled, spread } from "./measure.ts";
 import { dollarsPerMillion, prices } from "./prices.ts";
-import { type RowCost, startWorkload, type Workload } from "./workload.ts";
+import type { RowCost, Workload } from "./workload.ts";
 
 const help = `Measures the functions as they are deployed, and writes test/bench/RESULTS.md.
 
@@ -61,6 +61,8 @@ async function main(): Promise<number> {
   const rounds = wholeNumber("rounds", values.rounds, 1, 1000);
   if (values.exact && !(await canCount())) throw new UsageError("--exact needs valgrind, which is not installed.");
   const outdir = await mkdtemp(join(tmpdir(), "bench-bundles-"));
+  // Not before the arguments are read: the SDK that it loads may warn about the version of Node.
+  const { startWorkload } = await import("./workload.ts");
   const workload = await startWorkload();
   try {
     const rows = await rowsOf(workload, outdir, values.only);

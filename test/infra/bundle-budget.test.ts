@@ -38,7 +38,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/test": 135,
   "sandbox/trigger-event": 135,
   // The published client of API Gateway, with 35 KiB of shapes that tree shaking keeps. No caller waits for it.
-  "applications/provision": 240,
+  "applications/provision": 241,
 };
 
 const budgets = new Map<string, number>(

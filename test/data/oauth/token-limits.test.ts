@@ -83,7 +83,7 @@ describe("a body above the bound", () => {
       const answer = await service.post(path, { ...grant, ...own.credentials, token: "x".repeat(64 * 1024) });
       expect([answer.status, answer.body]).toEqual([
         413,
-        { error: "invalid_request", error_description: "The body may have 65536 bytes." },
+        { error: "invalid_request", error_description: "The body must not exceed 65536 bytes." },
       ]);
       expect(answer.headers).toMatchObject({ "Content-Type": "application/json", "Cache-Control": "no-store" });
       expect(api.watched.takeCalls()).toEqual([]);

@@ -80,7 +80,7 @@ export const mutations: readonly Mutation[] = [
     name: "sequence taken by ADD",
     file: "shared/events/publish.ts",
     edits: [
-      ["import { partKeys,", 'import { changeAndRead } from "../../table/items.ts";\nimport { partKeys,'],
+      ["import { partKeys,", 'import { changeAndRead } from "../table/items.ts";\nimport { partKeys,'],
       [
         "const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);",
         "const endpoints = await endpointsOf(tenant);",
