@@ -4,7 +4,7 @@ import type { Application } from "../support/stack/application.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 
 /** How many transactions the walk goes over; the long form is `WALK_TRANSACTIONS=1000`. */
-const count = Number(process.env["WALK_TRANSACTIONS"] ?? 120);
+const count = Number(process.env["WALK_TRANSACTIONS"] ?? 60);
 /** Applications of one brokerage that write side by side, because each may do 50 requests a second. */
 const writers = 4;
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -26,6 +26,8 @@ beforeAll(() => {
     cpSync(join(root, file), join(clone, file));
   }
   symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+  // The stage was synthesized from the same sources for this run, by the function that `npm start` calls.
+  cpSync(inject("assemblyDir"), join(clone, ".local/cdk", basename(inject("assemblyDir"))), { recursive: true });
 });
 afterAll(() => {
   started?.kill("SIGKILL");

@@ -5,7 +5,7 @@ it("nothing is lost while functions die, records are repeated and reordered and 
   const lines: string[] = [];
   const report = await runSoak({
     assemblyDir: inject("assemblyDir"),
-    events: 12,
+    events: 8,
     healthy: 2,
     // One that never answers takes ten seconds for each attempt: that is for the long form.
     sick: ["failing", "dead"],
@@ -21,10 +21,10 @@ it("nothing is lost while functions die, records are repeated and reordered and 
   const { faults, ...told } = report;
   console.log(JSON.stringify(told));
   expect(faults).toEqual([]);
-  expect(report.events).toBeGreaterThanOrEqual(12);
+  expect(report.events).toBeGreaterThanOrEqual(8);
   expect(Object.values(report.chaos?.kills ?? {}).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
   expect(report.chaos?.stream_repeats).toBeGreaterThan(0);
   expect(report.chaos?.queue_repeats).toBeGreaterThan(0);
-  expect(report.deliveries["succeeded"]).toBeGreaterThanOrEqual(24);
+  expect(report.deliveries["succeeded"]).toBeGreaterThanOrEqual(16);
   expect(report.deliveries["exhausted"]).toBeGreaterThan(0);
 }, 200_000);
