@@ -116,7 +116,7 @@ describe("every endpoint behind a token", () => {
 
 describe("every endpoint with a body", () => {
   const json = () => ({ ...bearer(), "Content-Type": "application/json" });
-  // test/data/resources.test.ts tries the bodies of every row; here they go through the gateway, to a row of each kind.
+  // test/data/rows.test.ts tries the bodies of every row; here they go through the gateway, to a row of each kind.
   const kinds = withBody.filter(({ id }) => ["create_client", "update_client", "retry_feed_reject"].includes(id));
 
   it.each(withBody)("$method $path answers 415 to another content type", async (row) => {

@@ -1,0 +1,195 @@
+import { describe, expect, it } from "vitest";
+import { usedMargin } from "../../../shared/domain/trading/margin.ts";
+import { limits } from "../../../shared/limits.ts";
+import { accounts, balances } from "../../../shared/table/entities.ts";
+import type { Held } from "../../../shared/trading/holdings.ts";
+import { putQuote } from "../../support/builders/trading-data.ts";
+import { failure } from "../../support/emulator/watched-endpoint.ts";
+import { findings } from "../../support/oracles/oracle.ts";
+import { announced, api, broker, caller, eurusd, floor, itemsOf, tenant, trader } from "./trading-cases.ts";
+
+/** A body of an answer. */
+type Body = Awaited<ReturnType<typeof broker.get>>;
+
+describe("the money of an account with open positions", () => {
+  const withdraw = (account: { id: string }, amount: string, more: object = {}) =>
+    api.call(caller, "POST", "/transactions/withdrawal", { body: { account_id: account.id, amount }, ...more });
+  const amend = (account: { id: string }, body: object) =>
+    api.call(caller, "PATCH", `/accounts/${account.id}`, { body });
+
+  it("is paid out as far as margin and losses leave it, and what no longer fits is refused at the end", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    await putQuote(api, tenant, "EURUSD", ["1.09700", "1.09710"]);
+    const refused = await withdraw(account, "589.91");
+    expect([refused.status, refused.body.code, refused.body.withdrawable]).toEqual([
+      409,
+      "insufficient_free_margin",
+      "589.90",
+    ]);
+    const first = await withdraw(account, "500.00");
+    const second = await withdraw(account, "89.90");
+    expect([first.status, second.status, (await withdraw(account, "0.01")).status]).toEqual([201, 201, 409]);
+    expect((await broker.move(first.body, "completed")).status).toBe(200);
+    await putQuote(api, tenant, "EURUSD", ["1.09690", "1.09700"]);
+    const late = await broker.move(second.body, "processing");
+    expect([late.status, late.body.code]).toEqual([409, "insufficient_free_margin"]);
+    expect((await broker.move(second.body, "cancelled")).status).toBe(200);
+    await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"]);
+  });
+
+  it("is never held twice: of parallel withdrawals exactly those are accepted that margin allows", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => withdraw(account, "200.00")));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 201, 409, 409]);
+    expect((await broker.get(`/accounts/${account.id}`)).withdrawable).toBe("89.90");
+  });
+
+  it("is not decided on a price that is too old, and the same key may come again", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    const old = new Date(Date.now() - 120_000).toISOString();
+    await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"], { time: old });
+    const headers = { "Idempotency-Key": "stale-once" };
+    const waiting = await withdraw(account, "10.00", { headers });
+    expect([waiting.status, waiting.body.code, waiting.headers["Retry-After"]]).toEqual([409, "metrics_stale", "5"]);
+    await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"]);
+    expect((await withdraw(account, "10.00", { headers })).status).toBe(201);
+  });
+
+  it("moves the prices at which the account is looked at with every posting", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    const triggers = async () => (await itemsOf(account.id, "EXPOSURE")).map(({ trigger }) => Number(trigger));
+    const [before = 0] = await triggers();
+    await broker.deposit(account, "1000.00", { status: "completed" });
+    const [richer = 0] = await triggers();
+    expect(richer).toBeLessThan(before);
+    const payment = await withdraw(account, "1000.00");
+    expect(await triggers()).toEqual([richer]);
+    await broker.move(payment.body, "completed");
+    expect(await triggers()).toEqual([before]);
+  });
+
+  it("may go below its margin by a forced return, which makes the margin call at once", async () => {
+    const account = await trader("100.00");
+    const deposit = await broker.deposit(account, "2000.00", { status: "completed" });
+    await floor.open(account.id, eurusd);
+    const plain = await broker.move(deposit, "returned");
+    expect([plain.status, plain.body.code]).toEqual([409, "insufficient_funds"]);
+    expect((await broker.move(deposit, "returned", { force: true })).status).toBe(200);
+    expect(await announced(account.id)).toEqual(["trade.opened", "margin.call"]);
+    const [risk] = await itemsOf(account.id, "RISK");
+    expect(risk?.["wake_at"]).not.toBeNull();
+    expect(await floor.evaluate(account.id)).toMatchObject({ again: false, running: false });
+    expect((await broker.get(`/accounts/${account.id}`)).balance).toBe("90.00");
+  });
+
+  it("takes another margin with another leverage, unless that would bring the margin call", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    const refused = await amend(account, { leverage: 50 });
+    expect([refused.status, refused.body.code]).toEqual([409, "leverage_change_breaches_margin"]);
+    const lower = await amend(account, { leverage: 60 });
+    expect([lower.status, lower.body.used_margin, lower.body.floating_pnl]).toEqual([200, "1833.50", "-10.00"]);
+    const forced = await amend(account, { leverage: 50, force: true });
+    expect([forced.status, forced.body.used_margin, forced.body.margin_status]).toEqual([
+      200,
+      "2200.20",
+      "margin_call",
+    ]);
+    expect(await announced(account.id)).toEqual(["trade.opened", "margin.call"]);
+  });
+
+  it("applies at once to more positions than a transaction holds, and is stored although workers die", async () => {
+    const account = await trader("90000.00", { margin_calculation: "sum" });
+    const count = limits.trading.max_remargined + 2;
+    for (let at = 0; at < count; at += 1) {
+      const symbol = at % 2 === 0 ? "EURUSD" : "USDJPY";
+      expect((await floor.open(account.id, { symbol, side: "buy", lots: "0.02" })).kind).toBe("done");
+    }
+    const [first] = (await broker.get(`/accounts/${account.id}/positions?limit=1&sort=opened_at`)).data;
+    const shown = async () => {
+      const [{ used_margin }, { data }, page, one] = await Promise.all([
+        broker.get(`/accounts/${account.id}/balance`),
+        broker.get(`/accounts/metrics?account_ids=${account.id}`),
+        broker.get(`/positions?account_id=${account.id}&limit=100`),
+        broker.get(`/positions/${first.id}`),
+      ]);
+      const listed = page.data.map(({ used_margin: own, version }: Body) => `${own} v${version}`);
+      return {
+        used_margin,
+        same: data[0].used_margin,
+        listed,
+        one: `${one.used_margin} v${one.version}`,
+      };
+    };
+    const { readKeys } = await import("../../../shared/table/store.ts");
+    const { withPositions } = await import("../../../shared/trading/holdings.ts");
+    const keys = [accounts.key(tenant, account.id), balances.key(tenant, account.id)];
+    const heldBefore = (await readKeys(keys)) as unknown as Held;
+    const amended = await amend(account, { leverage: 10 });
+    const before = await shown();
+    // 31 times 2,000 EUR at 1.10010 and 2,000 USD, a tenth of each.
+    expect([amended.status, amended.body.used_margin, before.used_margin]).toEqual([200, "13020.62", "13020.62"]);
+    expect([new Set(before.listed), before.one]).toEqual([new Set(["220.02 v2", "200.00 v2"]), "220.02 v2"]);
+    const [risk] = await itemsOf(account.id, "RISK");
+    expect(risk?.["wake_at"]).toBe(risk?.["updated_at"]);
+    expect(await amend(account, { leverage: 20 })).toMatchObject({
+      status: 409,
+      body: { code: "leverage_change_in_progress" },
+      headers: { "Retry-After": "1" },
+    });
+    // One worker dies before its first step is stored, the next one after it, and a third carries on.
+    for (const end of ["before", "after"] as const) {
+      let steps = 0;
+      api.watched.interfere = ({ operation }) => {
+        if (operation !== "TransactWriteItems") return undefined;
+        steps += 1;
+        return end === "after" && steps === 1 ? undefined : failure("ResourceNotFoundException");
+      };
+      await expect(floor.evaluate(account.id)).rejects.toThrow();
+      api.watched.interfere = () => undefined;
+      expect(await shown()).toEqual(before);
+      const stored = await itemsOf(account.id, "POSITION");
+      const follow = stored.filter(({ leverage_version }) => leverage_version !== undefined);
+      expect(follow).toHaveLength(end === "before" ? 0 : count);
+      if (end === "after") break;
+      // What others do between two steps is decided on the margins of now.
+      expect(await findings(api.emulator)).toEqual([]);
+      await floor.open(account.id, { ...eurusd, lots: "0.02" });
+      await floor.close(account.id, count);
+    }
+    await floor.evaluate(account.id);
+    expect(await shown()).toEqual(before);
+    // An account that was read before the change, and its positions after it: never a margin that there was not.
+    const [seen] = await withPositions(tenant, [heldBefore]);
+    expect([seen?.balance.used_margin_minor, usedMargin("sum", seen?.positions ?? [])]).toEqual([
+      1_302_062n,
+      1_302_062n,
+    ]);
+    expect((await itemsOf(account.id, "RISK"))[0]?.["wake_at"]).toBeNull();
+    expect((await broker.get(`/accounts/${account.id}`)).version).toBe(amended.body.version);
+    expect((await amend(account, { leverage: 20 })).status).toBe(200);
+    await floor.evaluate(account.id);
+  });
+
+  it("stays with an account that is disabled, and keeps it from being closed", async () => {
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    const disabled = await api.call(caller, "DELETE", `/accounts/${account.id}`);
+    expect([disabled.status, disabled.body.status, disabled.body.floating_pnl]).toEqual([200, "disabled", "-10.00"]);
+    expect(await floor.open(account.id, eurusd)).toMatchObject({ refusal: { code: "account_disabled" } });
+    const closed = await amend(account, { status: "closed" });
+    expect([closed.status, closed.body.code, closed.body.left]).toEqual([
+      409,
+      "account_not_empty",
+      ["positions", "a balance"],
+    ]);
+    await putQuote(api, tenant, "EURUSD", ["1.08500", "1.08510"]);
+    const evaluation = await floor.evaluate(account.id);
+    expect(evaluation.closed).toHaveLength(1);
+    await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"]);
+  });
+});
