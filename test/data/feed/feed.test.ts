@@ -1,28 +1,10 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Quote } from "../../../shared/domain/trading/pricing/quote.ts";
-import { bridge, closing, opening } from "../../support/builders/bridge.ts";
-import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
-import { putMarket } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { closing, opening } from "../../support/builders/bridge.ts";
+import { atOnce } from "../../support/builders/brokerage.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
-import { newCaller, withScopes } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
-
-const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
-
-const caller = newCaller();
-const broker = brokerage(api, caller);
-await putMarket(api, caller.tenant_id);
-
-const call = (method: string, address: string, body?: unknown) =>
-  api.call(caller, method, address, body === undefined ? {} : { body });
-
-const { newSource, trader, unusedLogin } = bridge(api, caller);
+import { withScopes } from "../../support/emulator/request.ts";
+import { api, broker, call, caller, newSource, trader, unusedLogin } from "./feed-cases.ts";
 
 describe("text of a platform", () => {
   it("is cleaned: names padded with zero bytes are booked, and are the same names without them", async () => {

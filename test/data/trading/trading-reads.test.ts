@@ -1,139 +1,29 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Order } from "../../../shared/domain/trading/order.ts";
+import { describe, expect, it } from "vitest";
 import { newId } from "../../../shared/runtime/ids.ts";
-import { balances, orders } from "../../../shared/table/entities.ts";
+import { balances } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
-import { someOrder } from "../../support/builders/trading.ts";
-import { putItem, putMarket, putQuote } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
-import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
-
-const api = await startApi(false);
-afterAll(api.stop);
-const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
-
-const caller = newCaller();
-const tenant = caller.tenant_id;
-const broker = brokerage(api, caller);
-const floor = tradingFloor(tenant);
-const get = (address: string, as: TestCaller = caller) => api.call(as, "GET", address);
-
-// biome-ignore lint/suspicious/noExplicitAny: items of several lists are looked at by the names of their members.
-type Item = any;
-
-/** Every item of a list, walked by its links in pages of three. */
-async function all(address: string): Promise<Item[]> {
-  const items: Item[] = [];
-  let at: string | undefined = `${address}${address.includes("?") ? "&" : "?"}limit=3`;
-  while (at !== undefined) {
-    const { status, text, body } = await get(at);
-    expect([at, status, text]).toEqual([at, 200, text]);
-    items.push(...body.data);
-    at = body._links.next?.href.split("/v2")[1];
-  }
-  return items;
-}
-
-const demo = { type: "demo", leverage: 100 };
-const traded: Item[] = [];
-let idle: Item;
-let pending: Order;
-
-async function open(account: Item, symbol: string, side: "buy" | "sell", lots: string): Promise<string> {
-  const outcome = await floor.open(account.id, { symbol, side, lots });
-  if (outcome.kind !== "done" || outcome.result.trade === undefined) throw new Error(JSON.stringify(outcome));
-  return outcome.result.trade.id;
-}
-
-/** Two accounts that trade in three symbols, one that does not, and orders in every state. */
-beforeAll(async () => {
-  await putMarket(api, tenant);
-  idle = await broker.account("50.00", demo);
-  for (const amount of ["5000.00", "20000.00"]) {
-    const account = await broker.account(amount, demo);
-    traded.push(account);
-    await open(account, "EURUSD", "buy", "1.00");
-    await open(account, "GBPUSD", "sell", "0.30");
-    await open(account, "EURGBP", "buy", "0.20");
-    await open(account, "EURUSD", "sell", "0.40");
-    await floor.close(account.id, 0, "0.40");
-    await floor.close(account.id, 1, undefined, "dealer");
-  }
-  const statuses = ["pending", "pending", "filled", "cancelled", "expired", "rejected"] as const;
-  for (const [index, status] of statuses.entries()) {
-    const type = index === 1 ? "stop" : "limit";
-    const { id: account_id, client_id } = traded[index % 2];
-    const now = new Date().toISOString();
-    const owner = { tenant_id: tenant, account_id, client_id, created_at: now, updated_at: now };
-    const order = someOrder({ ...owner, status, type, symbol: index === 1 ? "GBPUSD" : "EURUSD" });
-    await putItem(api, orders, order);
-    if (index === 0) pending = order;
-  }
-});
-
-const moments: Readonly<Record<string, string>> = {
-  open_at: "open_at",
-  close_at: "close_at",
-  opened_at: "opened_at",
-  created_at: "created_at",
-};
-
-/** In the order of a moment, ties by identifier. */
-function sorted(items: readonly Item[], sort: string): Item[] {
-  const name = moments[sort.replace("-", "")] ?? "";
-  const upward = items.toSorted((a, b) => (a[name] + a.id < b[name] + b.id ? -1 : 1));
-  return sort.startsWith("-") ? upward.toReversed() : upward;
-}
-
-const ids = (items: readonly Item[]) => items.map(({ id }) => id);
-
-/** Filters with words that occur, that do not, and together; `expected` is the same by hand. */
-const lists: readonly [
-  path: string,
-  everything: string,
-  queries: readonly Record<string, string>[],
-  sorts: string[],
-][] = [
-  [
-    "/trades",
-    "/trades",
-    [
-      {},
-      { status: "open" },
-      { status: "closed" },
-      { status: "open,closed" },
-      { symbol: "EURUSD" },
-      { symbol: "EURGBP,GBPUSD" },
-      { symbol: "GER40" },
-      { side: "sell" },
-      { close_reason: "dealer,partial_close" },
-      { status: "open", symbol: "EURUSD", side: "buy" },
-      { account_id: "0" },
-      { account_id: "1", status: "closed" },
-    ],
-    ["-open_at", "open_at"],
-  ],
-  [
-    "/positions",
-    "/positions",
-    [{}, { symbol: "EURUSD" }, { symbol: "EURGBP,EURUSD" }, { side: "sell" }, { account_id: "1", symbol: "EURGBP" }],
-    ["-opened_at", "opened_at"],
-  ],
-  [
-    "/orders",
-    "/orders?status=pending,filled,cancelled,expired,rejected",
-    [
-      { status: "pending" },
-      { status: "filled,cancelled" },
-      { status: "pending,filled,cancelled,expired,rejected", symbol: "EURUSD" },
-      { status: "pending", type: "stop" },
-      { status: "pending", side: "buy" },
-      { status: "rejected,expired", account_id: "1" },
-    ],
-    ["-created_at", "created_at"],
-  ],
-];
+import { putMarket, putQuote } from "../../support/builders/trading-data.ts";
+import { newCaller } from "../../support/emulator/request.ts";
+import {
+  all,
+  api,
+  broker,
+  caller,
+  demo,
+  floor,
+  get,
+  type Item,
+  idle,
+  ids,
+  lists,
+  open,
+  pending,
+  sorted,
+  tenant,
+  traded,
+  tradingFloor,
+} from "./trading-reads-cases.ts";
 
 describe.each(lists)("%s", (path, everything, queries, sorts) => {
   it("shows with every filter and sort what the full list filtered and sorted by hand has", async () => {

@@ -41,6 +41,7 @@ Object.assign(process.env, functionEnvironment(emulator), secretsManager.environ
 const { attempts, deliveries, deliveryId, eventId, events, webhookHealths, webhooks } = await import(
   "../../../shared/table/entities.ts"
 );
+
 export { webhookHealths, webhooks };
 
 const { readKeys } = await import("../../../shared/table/store.ts");

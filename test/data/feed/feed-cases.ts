@@ -1,0 +1,27 @@
+import { afterAll, afterEach, expect } from "vitest";
+import { bridge } from "../../support/builders/bridge.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { putMarket } from "../../support/builders/trading-data.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { newCaller } from "../../support/emulator/request.ts";
+import { findings } from "../../support/oracles/oracle.ts";
+
+export const api = await startApi();
+
+afterAll(api.stop);
+
+afterEach(async () => {
+  api.watched.interfere = () => undefined;
+  expect(await findings(api.emulator)).toEqual([]);
+});
+
+export const caller = newCaller();
+
+export const broker = brokerage(api, caller);
+
+await putMarket(api, caller.tenant_id);
+
+export const call = (method: string, address: string, body?: unknown) =>
+  api.call(caller, method, address, body === undefined ? {} : { body });
+
+export const { newSource, trader, unusedLogin } = bridge(api, caller);

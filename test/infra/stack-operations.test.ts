@@ -1,0 +1,383 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { backgroundOf } from "../../infra/background/index.ts";
+import { routes } from "../../shared/routes/index.ts";
+import type { Stage } from "../../shared/routes/route.ts";
+import {
+  at,
+  functionOf,
+  list,
+  type NamedResource,
+  ofType,
+  only,
+  type SynthesizedStage,
+  synthesizeStage,
+} from "./assembly.ts";
+import { synthesized } from "./stack-cases.ts";
+
+describe("what a deployment asks of the account", () => {
+  /** Concurrency that Lambda leaves unreserved in an account (AWS docs: Lambda reserved concurrency). */
+  const unreserved = 100;
+
+  /** Concurrency that the functions of a stage reserve, by their names. */
+  function reservedBy(stage: Stage): number {
+    const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
+    return functions.reduce((sum, { properties }) => sum + Number(properties["ReservedConcurrentExecutions"] ?? 0), 0);
+  }
+
+  test("the concurrency in the README is what the stages reserve and what Lambda keeps unreserved", async () => {
+    const [sandbox, production] = [reservedBy("sandbox"), reservedBy("production")];
+    const readme = (await readFile(new URL("../../README.md", import.meta.url), "utf8")).replaceAll(/\s+/g, " ");
+    expect(readme).toContain(
+      `${unreserved + sandbox} for the sandbox, ${unreserved + production} for production, ` +
+        `${unreserved + sandbox + production} for both`,
+    );
+    expect(sandbox).toBeGreaterThan(0);
+    expect(production).toBeGreaterThan(sandbox);
+  });
+
+  /** How many of these can be created at the same time: each waits for at most one, and at most one waits for it. */
+  function chainsOf(all: readonly NamedResource[]): number {
+    const ids = new Set(all.map(({ logicalId }) => logicalId));
+    const waits = all.map(({ resource }) => [resource.DependsOn ?? []].flat().filter((id) => ids.has(id)));
+    const waitedFor = waits.flat();
+    const first = waits.filter((before) => before.length === 0).length;
+    expect(waitedFor).toHaveLength(all.length - first);
+    expect(new Set(waitedFor).size).toBe(waitedFor.length);
+    return first;
+  }
+
+  test.each(["sandbox", "production"] as const)(
+    "no more than five paths, methods and responses at once in %s",
+    (name) => {
+      const stage = synthesized(name);
+      const stacks = ofType(stage, "AWS::CloudFormation::Stack").filter(({ logicalId }) => /Paths/.test(logicalId));
+      expect(chainsOf(stacks)).toBe(5);
+      expect(chainsOf(ofType(stage, "AWS::ApiGateway::GatewayResponse"))).toBe(5);
+      for (const type of ["AWS::ApiGateway::Resource", "AWS::ApiGateway::Method"]) {
+        const templates = new Set(ofType(stage, type).map(({ template }) => template));
+        expect(templates.size).toBe(stacks.length);
+        for (const template of templates) {
+          expect(chainsOf(ofType(stage, type).filter((each) => each.template === template))).toBe(1);
+        }
+      }
+    },
+  );
+});
+
+describe("the webhook ladder", () => {
+  /** Concurrency of both lanes and of each queue of retries, written out a second time on purpose. */
+  const concurrency = { sandbox: [6, 2, 2, 2, 2], production: [35, 5, 10, 10, 10] } as const;
+  const names = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"] as const;
+
+  function queueOf(stage: Stage, name: string) {
+    const queues = ofType(synthesized(stage), "AWS::SQS::Queue");
+    return only(queues.filter(({ properties }) => properties["QueueName"] === `brokerage-${stage}-${name}`));
+  }
+
+  /** The mapping that reads a queue. */
+  function mappingOf(stage: Stage, name: string) {
+    const source = new RegExp(`Ladder${name.replaceAll("-", "")}[0-9A-F]{8}Arn`);
+    const mappings = ofType(synthesized(stage), "AWS::Lambda::EventSourceMapping");
+    return only(mappings.filter(({ properties }) => source.test(JSON.stringify(properties["EventSourceArn"]))));
+  }
+
+  test.each(["sandbox", "production"] as const)("of %s hides messages for six timeouts of the deliverer", (stage) => {
+    const deliver = functionOf(synthesized(stage), `brokerage-${stage}-deliver`);
+    expect(deliver.properties["Timeout"]).toBe(20);
+    for (const name of names) expect(queueOf(stage, name).properties["VisibilityTimeout"]).toBe(120);
+  });
+
+  test("delays each message for itself: no queue has a delay of its own", () => {
+    for (const name of names) expect(queueOf("production", name).properties["DelaySeconds"]).toBeUndefined();
+  });
+
+  test("sends a message to the dead letters after five receives, which tell of poison and nothing else", () => {
+    const dead = queueOf("production", "deliver-dead");
+    for (const name of names) {
+      expect(queueOf("production", name).properties["RedrivePolicy"]).toEqual({
+        deadLetterTargetArn: { "Fn::GetAtt": [dead.logicalId, "Arn"] },
+        maxReceiveCount: 5,
+      });
+    }
+    expect(dead.properties["RedrivePolicy"]).toBeUndefined();
+  });
+
+  test.each(["sandbox", "production"] as const)("of %s bounds each queue and reserves what they need", (stage) => {
+    const found = names.map((name) => mappingOf(stage, name).properties);
+    expect(found.map((mapping) => at(mapping["ScalingConfig"], "MaximumConcurrency"))).toEqual(concurrency[stage]);
+    for (const mapping of found) {
+      expect(mapping).toMatchObject({
+        BatchSize: 10,
+        MaximumBatchingWindowInSeconds: 0,
+        FunctionResponseTypes: ["ReportBatchItemFailures"],
+      });
+    }
+    const deliver = functionOf(synthesized(stage), `brokerage-${stage}-deliver`);
+    const needed = concurrency[stage].reduce((sum, one) => sum + one, 0);
+    expect(deliver.properties["ReservedConcurrentExecutions"]).toBe(needed);
+  });
+
+  test("calls a person for a dead letter, and for a message that is 300 s older than its delay can be", () => {
+    const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
+    const alarmOf = (name: string) =>
+      only(alarms.filter(({ properties }) => properties["AlarmName"] === `brokerage-production-${name}`)).properties;
+    expect(alarmOf("deliver-dead")).toMatchObject({
+      MetricName: "ApproximateNumberOfMessagesVisible",
+      Threshold: 0,
+      ComparisonOperator: "GreaterThanThreshold",
+    });
+    const ages = names.map((name) => alarmOf(`${name}-late`));
+    expect(ages.map(({ Threshold: threshold }) => threshold)).toEqual([300, 600, 366, 630, 1200]);
+    for (const { MetricName: metric } of ages) expect(metric).toBe("ApproximateAgeOfOldestMessage");
+  });
+
+  test("gives its addresses to those who send, and to nobody else", () => {
+    const addresses = (id: string) => {
+      const lambda = functionOf(synthesized("sandbox"), `brokerage-sandbox-${id}`);
+      const variables = Object.entries(Object(at(lambda.properties["Environment"], "Variables")));
+      return variables.flatMap(([name, value]) => {
+        const queue = /Ladder([a-z0-9]+?)[0-9A-F]{8}Ref/.exec(JSON.stringify(value))?.[1];
+        return queue === undefined ? [] : [`${name} ${queue}`];
+      });
+    };
+    const [deliver, ...retries] = [
+      "DELIVER_QUEUE_URL deliver",
+      "DELIVER_UNPROVEN_QUEUE_URL deliverunproven",
+      "RETRY_1M_QUEUE_URL retry1m",
+      "RETRY_5M_QUEUE_URL retry5m",
+      "RETRY_LONG_QUEUE_URL retrylong",
+    ];
+    expect(addresses("publish")).toEqual([deliver]);
+    expect(addresses("promote")).toEqual([deliver, "RETRY_LONG_QUEUE_URL retrylong"]);
+    expect(addresses("deliver")).toEqual([deliver, ...retries]);
+    const senders = routes.filter(({ queues }) => queues !== undefined).map(({ id }) => id.replaceAll("_", "-"));
+    for (const id of senders) expect(addresses(id)).toEqual([deliver]);
+    const others = ["provision", "authorize", "get-me", "create-client"];
+    expect(others.flatMap(addresses)).toEqual([]);
+  });
+});
+
+describe("what is kept", () => {
+  test("production retains, protects and backs up the business table", () => {
+    const [main, volatile] = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    expect(main?.resource).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
+    expect(main?.properties).toMatchObject({
+      BillingMode: "PAY_PER_REQUEST",
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      StreamSpecification: { StreamViewType: "NEW_AND_OLD_IMAGES" },
+      TimeToLiveSpecification: { AttributeName: "expires_at", Enabled: true },
+    });
+    expect(volatile?.resource).toMatchObject({ DeletionPolicy: "Delete" });
+    expect(volatile?.properties["PointInTimeRecoverySpecification"]).toBeUndefined();
+  });
+
+  const logsAndSecrets = (stage: Stage) =>
+    ["AWS::Logs::LogGroup", "AWS::SecretsManager::Secret"].flatMap((type) => ofType(synthesized(stage), type));
+
+  test("production keeps logs and secrets, but not those of a creation that failed", () => {
+    const policies = logsAndSecrets("production").map(({ resource, properties }) => {
+      const { DeletionPolicy: deletion, UpdateReplacePolicy: replace } = resource;
+      const execution = JSON.stringify(properties["LogGroupName"] ?? "").includes("API-Gateway-Execution-Logs");
+      return `${execution ? "execution log " : ""}${deletion} ${replace}`;
+    });
+    // A log for each function and one for the gateway's access, and two secrets.
+    const functions = ofType(synthesized("production"), "AWS::Lambda::Function").length;
+    expect(policies.filter((policy) => policy === "RetainExceptOnCreate Retain")).toHaveLength(functions + 3);
+    expect(policies.filter((policy) => policy !== "RetainExceptOnCreate Retain")).toEqual([
+      "execution log Delete Delete",
+    ]);
+    for (const { resource } of logsAndSecrets("sandbox")) {
+      expect(resource).toMatchObject({ DeletionPolicy: "Delete", UpdateReplacePolicy: "Delete" });
+    }
+  });
+
+  test("no log that is kept has a fixed name, so a route that was removed can come back", () => {
+    const kept = ofType(synthesized("production"), "AWS::Logs::LogGroup").filter(
+      ({ resource }) => resource.DeletionPolicy !== "Delete",
+    );
+    expect(kept.length).toBeGreaterThan(60);
+    expect(kept.filter(({ properties }) => properties["LogGroupName"] !== undefined)).toEqual([]);
+    const tables = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    expect(tables.filter(({ properties }) => properties["TableName"] !== undefined)).toEqual([]);
+  });
+
+  test("production is protected from deletion after its first deployment, not before", async () => {
+    const protection = async (stage: SynthesizedStage, name: Stage) => {
+      const manifest = JSON.parse(await readFile(join(stage.directory, "manifest.json"), "utf8"));
+      return manifest.artifacts[`brokerage-${name}`].properties.terminationProtection;
+    };
+    expect(await protection(synthesized("production"), "production")).toBe(true);
+    expect(await protection(synthesized("sandbox"), "sandbox")).not.toBe(true);
+    const first = await synthesizeStage({ stage: "production", validate: false, context: { first: "true" } });
+    try {
+      expect(await protection(first, "production")).not.toBe(true);
+      // Nothing else differs: the second deployment only switches the protection on.
+      expect(first.templates).toEqual(synthesized("production").templates);
+    } finally {
+      await first.remove();
+    }
+  });
+
+  test("the sandbox leaves no table behind", () => {
+    for (const { resource } of ofType(synthesized("sandbox"), "AWS::DynamoDB::Table")) {
+      expect(resource).toMatchObject({ DeletionPolicy: "Delete", UpdateReplacePolicy: "Delete" });
+    }
+  });
+
+  test("the table has five indexes: four with what filters read, and the due one with keys alone", () => {
+    const [main] = ofType(synthesized("sandbox"), "AWS::DynamoDB::Table");
+    const indexes = list(main?.properties["GlobalSecondaryIndexes"]).map(
+      (index) => `${at(index, "IndexName")} ${at(index, "Projection", "ProjectionType")}`,
+    );
+    expect(indexes).toEqual(["list INCLUDE", "state INCLUDE", "owner INCLUDE", "client INCLUDE", "due KEYS_ONLY"]);
+  });
+
+  test("failures wait 14 days, and every queue is encrypted and takes calls over TLS only", () => {
+    const queues = ofType(synthesized("sandbox"), "AWS::SQS::Queue");
+    const retention = new Map(
+      queues.map(({ properties }) => [
+        String(properties["QueueName"]).replace("brokerage-sandbox-", ""),
+        properties["MessageRetentionPeriod"],
+      ]),
+    );
+    expect(Object.fromEntries(retention)).toEqual({
+      "publish-failures": 1_209_600,
+      "watch-failures": 1_209_600,
+      "schedule-failures": 1_209_600,
+      "deliver-dead": 1_209_600,
+      deliver: 86_400,
+      "deliver-unproven": 86_400,
+      "retry-1m": 86_400,
+      "retry-5m": 86_400,
+      "retry-long": 86_400,
+      "margin-dead": 1_209_600,
+      margin: 3600,
+    });
+    for (const { properties } of queues) expect(properties["SqsManagedSseEnabled"]).toBe(true);
+    const policies = JSON.stringify(ofType(synthesized("sandbox"), "AWS::SQS::QueuePolicy").map((p) => p.properties));
+    expect(policies.match(/aws:SecureTransport/g)).toHaveLength(queues.length);
+  });
+});
+
+describe("what runs by itself", () => {
+  test("the signing key is rotated at once and every 90 days", () => {
+    const rotation = only(ofType(synthesized("sandbox"), "AWS::SecretsManager::RotationSchedule"));
+    expect(rotation.properties).toMatchObject({
+      RotateImmediatelyOnUpdate: true,
+      RotationRules: { AutomaticallyAfterDays: 90 },
+    });
+    const secrets = ofType(synthesized("sandbox"), "AWS::SecretsManager::Secret");
+    const names = secrets.map(({ properties }) => properties["Name"]);
+    expect(names.sort()).toEqual(["brokerage/sandbox/service-key", "brokerage/sandbox/signing-key"]);
+  });
+
+  test("provision and both sweeps run every minute, with a dead-letter queue", () => {
+    const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
+      properties["ScheduleExpression"],
+      at(properties["Target"], "Input"),
+      at(properties["Target"], "DeadLetterConfig") !== undefined,
+    ]);
+    expect(schedules).toEqual([
+      ["rate(1 minute)", '{"action":"reconcile"}', true],
+      ["rate(1 minute)", '{"action":"sweep"}', true],
+      ["rate(1 minute)", '{"action":"sweep"}', true],
+    ]);
+  });
+
+  test("every alarm calls the topic, and the dashboard is one", () => {
+    const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
+    const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
+    expect(names.sort()).toEqual([
+      "background-errors",
+      "counter-failed-open",
+      "deliver-dead",
+      "deliver-late",
+      "deliver-unproven-late",
+      "errors-fast-burn",
+      "errors-slow-burn",
+      "function-throttles",
+      "iterator-age",
+      "latency",
+      "margin-dead",
+      "margin-late",
+      "message-failed",
+      "publish-failed",
+      "publish-failures",
+      "retry-1m-late",
+      "retry-5m-late",
+      "retry-long-late",
+      "schedule-failures",
+      "table-throttles",
+      "unexpected-operation",
+      "watch-failures",
+      "watch-iterator-age",
+    ]);
+    for (const { properties } of alarms) expect(list(properties["AlarmActions"])).toHaveLength(1);
+    expect(ofType(synthesized("production"), "AWS::CloudWatch::Dashboard")).toHaveLength(1);
+  });
+
+  test.each(["sandbox", "production"] as const)(
+    "the alarm on background errors of %s counts every function without a route but the authorizer",
+    (stage) => {
+      const alarms = ofType(synthesized(stage), "AWS::CloudWatch::Alarm").filter(({ properties }) =>
+        /-(?:background|sandbox)-errors$/.test(String(properties["AlarmName"])),
+      );
+      const metrics = alarms.flatMap(({ properties }) => list(properties["Metrics"]));
+      const counted = metrics.flatMap((metric) => list(at(metric, "MetricStat", "Metric", "Dimensions", 0, "Value")));
+      // The authorizer throws for each token that has expired: that is an answer and no failure.
+      const expected = backgroundOf(stage).filter(({ id }) => id !== "authorize");
+      expect(counted.sort()).toEqual(expected.map(({ id }) => `brokerage-${stage}-${id}`).sort());
+    },
+  );
+
+  test("an alarm that calculates fills what is missing of each metric", () => {
+    const calculating = ofType(synthesized("sandbox"), "AWS::CloudWatch::Alarm").filter(
+      ({ properties }) => properties["Metrics"] !== undefined,
+    );
+    const names = calculating.map(({ properties }) =>
+      String(properties["AlarmName"]).replace("brokerage-sandbox-", ""),
+    );
+    expect(names.sort()).toEqual([
+      "background-errors",
+      "errors-fast-burn",
+      "errors-slow-burn",
+      "sandbox-errors",
+      "table-throttles",
+    ]);
+    for (const { properties } of calculating) {
+      const metrics = list(properties["Metrics"]);
+      const expression = metrics.map((metric) => at(metric, "Expression") ?? "").join("");
+      const ids = metrics.filter((metric) => at(metric, "MetricStat") !== undefined).map((metric) => at(metric, "Id"));
+      expect(ids.length).toBeGreaterThan(1);
+      for (const id of ids) expect(expression).toContain(`FILL(${id}, `);
+      const bare = expression.replaceAll(/FILL\(\w+, \d\)/g, "");
+      expect(bare.match(/\b[a-z]\w*/g) ?? []).toEqual([]);
+    }
+  });
+
+  test("a budget watches the stage, by the tag that everything carries", () => {
+    const budget = only(ofType(synthesized("production"), "AWS::Budgets::Budget"));
+    expect(at(budget.properties["Budget"], "CostFilters", "TagKeyValue", 0)).toBe(
+      "user:cost-center$brokerage-production",
+    );
+    const tagged = synthesized("production").resources.filter(({ properties }) => Array.isArray(properties["Tags"]));
+    expect(tagged.length).toBeGreaterThan(60);
+    for (const { properties } of tagged) {
+      const tags = list(properties["Tags"]).map((tag) => `${at(tag, "Key")}=${at(tag, "Value")}`);
+      expect(tags).toEqual(
+        expect.arrayContaining(["cost-center=brokerage-production", "service=brokerage", "stage=production"]),
+      );
+    }
+  });
+
+  test("the outputs tell where the API is and who makes applications", () => {
+    const parent = only(
+      synthesized("sandbox").templates.filter(({ name }) => name === "brokerage-sandbox.template.json"),
+    );
+    const { Outputs: outputs } = parent.template as unknown as { Outputs: Record<string, unknown> };
+    expect(Object.keys(outputs).sort()).toEqual(["ApiUrl", "ProvisionFunctionName", "UsagePlanId"]);
+  });
+});

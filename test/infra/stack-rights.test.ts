@@ -1,0 +1,289 @@
+import { describe, expect, test } from "vitest";
+import { routes } from "../../shared/routes/index.ts";
+import type { Grant, Route, Stage } from "../../shared/routes/route.ts";
+import { at, lines, list, ofType, only, roleOf, type SynthesizedStage, synthesizeStage } from "./assembly.ts";
+import { synthesized } from "./stack-cases.ts";
+
+/** The published meaning of each grant, written out here a second time on purpose. */
+const actions: Record<Grant, string> = {
+  read: "BatchGetItem main",
+  query: "Query main",
+  "query:list": "Query main/index/list",
+  "query:state": "Query main/index/state",
+  "query:owner": "Query main/index/owner",
+  "query:client": "Query main/index/client",
+  put: "PutItem main",
+  update: "UpdateItem main",
+  delete: "DeleteItem main",
+  check: "ConditionCheckItem main",
+  "read:quotes": "BatchGetItem volatile",
+  "put:quotes": "PutItem volatile",
+};
+
+const ledgerDenial = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
+
+function expectedLines(route: Route): string[] {
+  const partitions = { client_ids: "GLOBAL|CLIENTID", public_keys: "GLOBAL|KEYS" };
+  const keysOf = (grant: string) => {
+    const globals = Object.entries(route.globals ?? {}).flatMap(([name, more]) => (name === grant ? more : []));
+    const kinds = { applications: "brk_*#app_*", families: "brk_*#fam_*" };
+    const tenants = route.within?.map((kind) => kinds[kind]) ?? ["brk_*"];
+    return [...(route.tenantless ? [] : tenants), ...globals.map((name) => partitions[name])].join(" ");
+  };
+  const counted = route.rate === "token" ? "brk_* GLOBAL|FAIL|*" : "brk_*";
+  const changes = route.grants.includes("update") || route.grants.includes("delete");
+  return [
+    ...route.grants.map((grant) => {
+      const keys = grant.endsWith(":quotes") ? "brk_*|Q|* brk_*|PULSE|*" : keysOf(grant);
+      return `Allow dynamodb:${actions[grant]} ${keys}`;
+    }),
+    ...(changes ? ledgerDenial : []),
+    ...(route.rate === "none" ? [] : [`Allow dynamodb:UpdateItem volatile ${counted}`]),
+    ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),
+    ...(route.queues ?? []).map((queue) => `Allow sqs:SendMessage queue ${queue}`),
+  ];
+}
+
+/** What every function may do: write its own log and its traces. */
+function isOwn(line: string): boolean {
+  return /^Allow (logs:CreateLogStream|logs:PutLogEvents|xray:)/.test(line);
+}
+
+function rightsOf(stage: Stage, id: string): string[] {
+  const role = roleOf(synthesized(stage), `brokerage-${stage}-${id.replaceAll("_", "-")}`);
+  return lines(role).filter((line) => !isOwn(line));
+}
+
+describe("rights of the functions", () => {
+  test.each(routes.map((route) => [route.id, route] as const))("%s has exactly the grants of its row", (id, route) => {
+    const stage = route.stages.includes("production") ? "production" : "sandbox";
+    expect(rightsOf(stage, id).sort()).toEqual(expectedLines(route).sort());
+  });
+
+  test("the authorizer reads applications, families of tokens and public keys, nothing else", () => {
+    expect(rightsOf("production", "authorize")).toEqual([
+      "Allow dynamodb:BatchGetItem main brk_*#app_* brk_*#fam_* GLOBAL|KEYS",
+    ]);
+  });
+
+  test("the rotation touches its secret and the public keys, nothing else", () => {
+    expect(rightsOf("production", "rotate-signing-key").sort()).toEqual(
+      [
+        ...["PutItem", "Query", "UpdateItem"].map((action) => `Allow dynamodb:${action} main GLOBAL|KEYS`),
+        ...ledgerDenial,
+        ...["GetSecretValue", "PutSecretValue", "DescribeSecret", "UpdateSecretVersionStage"].map(
+          (action) => `Allow secretsmanager:${action} signing-key`,
+        ),
+      ].sort(),
+    );
+  });
+
+  test("the publisher reads its stream and quotes, sends to three queues and changes items of tenants", () => {
+    const stream = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+    const rights = rightsOf("production", "publish");
+    const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*publishfailures/.test(line)));
+    expect(rights.filter((line) => line !== failure).sort()).toEqual(
+      [
+        ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
+        "Allow dynamodb:Query main/index/state brk_*",
+        ...ledgerDenial,
+        ...stream.map((action) => `Allow dynamodb:${action} stream`),
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow sqs:SendMessage queue deliver",
+        "Allow sqs:SendMessage queue margin",
+      ].sort(),
+    );
+  });
+
+  test("the sweeps alone, with provision, read the due index", () => {
+    expect(rightsOf("production", "promote").sort()).toEqual(
+      [
+        "Allow dynamodb:Query main/index/due DUE|*",
+        ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
+        "Allow dynamodb:Query main/index/state brk_*",
+        ...ledgerDenial,
+        ...["deliver", "retrylong"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
+      ].sort(),
+    );
+    const readers = ofType(synthesized("production"), "AWS::IAM::Role")
+      .filter((role) => lines(role).some((line) => line.includes("main/index/due")))
+      .map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""));
+    expect(readers.sort()).toEqual(["MarginSweep", "Promote", "Provision"]);
+  });
+
+  test("provision makes, finds and deletes API keys and puts them into the plan and out of it", () => {
+    const rights = rightsOf("production", "provision");
+    const gateway = rights.filter((line) => line.includes("apigateway"));
+    const collections = gateway.map((line) => {
+      const [, action = "", resource = ""] = line.split(" ");
+      const collection = /\/(usageplans|tags)\//.exec(resource)?.[1] ?? "keys";
+      return `${action} ${collection}${resource.includes("/*") ? "/*" : ""}`;
+    });
+    expect(collections.sort()).toEqual([
+      "apigateway:DELETE keys/*",
+      "apigateway:DELETE usageplans/*",
+      "apigateway:GET keys",
+      "apigateway:POST keys",
+      "apigateway:POST usageplans",
+      "apigateway:PUT tags",
+    ]);
+    expect(rights.filter((line) => !line.includes("apigateway")).sort()).toEqual(
+      [
+        "Allow dynamodb:Query main/index/due DUE|APP|*",
+        ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID",
+        ...ledgerDenial,
+        ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((a) => `Allow dynamodb:${a} stream`),
+      ].sort(),
+    );
+  });
+
+  test("the deliverer reads what a delivery needs, writes deliveries and health, and no endpoint", () => {
+    const ladder = ["deliver", "deliverunproven", "retry1m", "retry5m", "retrylong"];
+    expect(rightsOf("production", "deliver").sort()).toEqual(
+      [
+        "Allow dynamodb:BatchGetItem main brk_*|EVT|* brk_*#evt_* brk_*|WHE brk_*#dlv_* brk_*#whe_*",
+        "Allow dynamodb:PutItem main brk_*#dlv_*",
+        "Allow dynamodb:UpdateItem main brk_*#dlv_* brk_*#whe_*",
+        "Allow secretsmanager:GetSecretValue service-key",
+        ...ledgerDenial,
+        ...["ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "SendMessage"].flatMap((action) =>
+          ladder.map((queue) => `Allow sqs:${action} queue ${queue}`),
+        ),
+      ].sort(),
+    );
+    for (const stage of ["sandbox", "production"] as const) {
+      const writes = rightsOf(stage, "deliver").filter((line) => /dynamodb:(Put|Update|Delete)/.test(line));
+      expect(writes.filter((line) => line.startsWith("Allow") && /\|WHE|brk_\*( |$)/.test(line))).toEqual([]);
+    }
+  });
+
+  test("the margin watch reads its stream and the exposure index, reports failures and asks for evaluations", () => {
+    const rights = rightsOf("production", "watch");
+    const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*watchfailures/.test(line)));
+    expect(rights.filter((line) => line !== failure).sort()).toEqual(
+      [
+        "Allow dynamodb:Query main brk_*|EXP|* brk_*|SYM",
+        "Allow dynamodb:PutItem main brk_*|BREACH|*",
+        ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(
+          (action) => `Allow dynamodb:${action} volatile stream`,
+        ),
+        "Allow sqs:SendMessage queue margin",
+      ].sort(),
+    );
+  });
+
+  test("the evaluator reads quotes and changes items of tenants, and writes no quote", () => {
+    expect(rightsOf("production", "evaluate").sort()).toEqual(
+      [
+        ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        ...ledgerDenial,
+        ...["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"].map((a) => `Allow sqs:${a} queue margin`),
+      ].sort(),
+    );
+  });
+
+  test("the margin sweep reads its part of the due index, changes no money and asks for evaluations", () => {
+    const due = ["RISK", "BREACH", "ORDER", "ACCOUNT"].map((kind) => `DUE|${kind}|*`).join(" ");
+    expect(rightsOf("production", "margin-sweep").sort()).toEqual(
+      [
+        `Allow dynamodb:Query main/index/due ${due}`,
+        "Allow dynamodb:Query main brk_*|EXP|*",
+        "Allow dynamodb:BatchGetItem main brk_*",
+        "Allow dynamodb:Query main/index/owner brk_*",
+        "Allow dynamodb:UpdateItem main brk_*",
+        "Allow dynamodb:DeleteItem main brk_*|BREACH|*",
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow sqs:SendMessage queue margin",
+        ...ledgerDenial,
+      ].sort(),
+    );
+  });
+
+  test("only the deliverer and the evaluator receive from queues, and nobody sends to a dead-letter queue", () => {
+    for (const stage of ["sandbox", "production"] as const) {
+      const roles = ofType(synthesized(stage), "AWS::IAM::Role");
+      const receivers = roles.filter((role) => lines(role).some((line) => /sqs:(?!SendMessage )/.test(line)));
+      expect(receivers.map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""))).toEqual([
+        "Deliver",
+        "Evaluate",
+      ]);
+      expect(roles.flatMap(lines).filter((line) => /(?:deliver|margin)dead/.test(line))).toEqual([]);
+    }
+  });
+
+  test("no role may scan, use a wildcard on DynamoDB, or touch partitions freely", () => {
+    for (const stage of ["sandbox", "production"] as const) {
+      const rights = ofType(synthesized(stage), "AWS::IAM::Role").flatMap(lines);
+      const onTables = rights.filter((line) => /dynamodb:/.test(line) && !line.endsWith(" stream"));
+      expect(onTables.length).toBeGreaterThan(50);
+      expect(rights.filter((line) => /dynamodb:(Scan|PartiQL|.*\*( |$).*main)|dynamodb:\*/.test(line))).toEqual([]);
+      expect(onTables.filter((line) => !/ (brk_\*|GLOBAL\||DUE\|(?:[A-Z]+\|)?\*|\*\|LED)/.test(line))).toEqual([]);
+    }
+  });
+
+  test("a reset removes what clients left behind, the ledger too, in the sandbox alone; it changes nothing", () => {
+    expect(rightsOf("sandbox", "sandbox-reset").sort()).toEqual(
+      [
+        "Allow dynamodb:Query main/index/due DUE|RESET|*",
+        ...["BatchGetItem main", "Query main", "Query main/index/list"].map((each) => `Allow dynamodb:${each} brk_*`),
+        "Allow dynamodb:DeleteItem main brk_*#cli_* brk_*#acc_* brk_*#txn_* brk_*#trd_* brk_*#ord_* " +
+          "brk_*|CTL|* brk_*|EXP|* brk_*|SRC|* brk_*|SYM brk_*|UQ|* brk_*|WALK",
+        "Allow dynamodb:DeleteItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow dynamodb:PutItem main brk_*|SYM",
+        "Allow dynamodb:PutItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow dynamodb:UpdateItem main brk_*|RESET",
+      ].sort(),
+    );
+    const erasers = ofType(synthesized("production"), "AWS::IAM::Role").filter(({ properties }) =>
+      JSON.stringify(properties).includes('"Erase'),
+    );
+    expect(erasers).toEqual([]);
+  });
+
+  test.each(["sandbox", "production"] as const)(
+    "the switch of the stage takes leading keys and the ledger's denial out of %s, and changes nothing else",
+    async (stage) => {
+      const open = await synthesizeStage({ stage, validate: false, config: { leadingKeys: false } });
+      try {
+        for (const { template } of open.templates) {
+          expect(JSON.stringify(template)).not.toMatch(/LeadingKeys|"Effect":"Deny"[^}]*dynamodb|KeepLedger/);
+        }
+        const roles = (synthesis: SynthesizedStage) =>
+          ofType(synthesis, "AWS::IAM::Role").map(({ logicalId, properties }) => [
+            logicalId,
+            list(properties["Policies"]).flatMap((policy) =>
+              list(at(policy, "PolicyDocument", "Statement")).flatMap((statement) => {
+                const bound = JSON.stringify(at(statement, "Condition") ?? "").includes("dynamodb:LeadingKeys");
+                if (bound && at(statement, "Effect") === "Deny") return [];
+                const { Condition: condition, ...rest } = Object(statement);
+                return [bound || condition === undefined ? rest : { ...rest, Condition: condition }];
+              }),
+            ),
+          ]);
+        expect(roles(open)).toEqual(roles(synthesized(stage)));
+        const others = ({ resources }: SynthesizedStage) =>
+          resources
+            .filter(({ type }) => !["AWS::IAM::Role", "AWS::CloudFormation::Stack"].includes(type))
+            .map(({ logicalId, properties }) => [logicalId, properties]);
+        expect(others(open)).toEqual(others(synthesized(stage)));
+      } finally {
+        await open.remove();
+      }
+    },
+  );
+
+  test("rights are in roles only: nothing adds a policy from aside", () => {
+    const { resources } = synthesized("production");
+    expect(resources.filter(({ type }) => type === "AWS::IAM::Policy" || type === "AWS::IAM::ManagedPolicy")).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,141 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
+import { Guard } from "../../infra/local/guard.ts";
+import { type BatchChange, QueuePoller, type QueueRecord, queueMapping } from "../../infra/local/queues/pollers.ts";
+import { Queues } from "../../infra/local/queues/queues.ts";
+import type { Resource } from "../../infra/local/template/assembly.ts";
+import { eventually } from "../support/wait.ts";
+import { temporaryFolder } from "./fixture.ts";
+
+export const folder = temporaryFolder();
+
+const guard = new Guard();
+
+export const region = "eu-west-1";
+
+/** Business delays are so much shorter in this file. */
+export const timeScale = 600;
+
+const pollers = new Set<QueuePoller>();
+
+function queueNamed(name: string, properties: Record<string, unknown>): Resource {
+  const attributes = { Arn: arnOf(name), QueueName: name };
+  return { path: `test/${name}`, type: "AWS::SQS::Queue", physical_id: name, properties, attributes };
+}
+
+export function arnOf(name: string): string {
+  return `arn:aws:sqs:${region}:000000000000:${name}`;
+}
+
+const redrive = { deadLetterTargetArn: arnOf("dead"), maxReceiveCount: 2 };
+
+export const resources = [
+  queueNamed("dead", {}),
+  queueNamed("windowed", { VisibilityTimeout: 30 }),
+  queueNamed("waiting", { VisibilityTimeout: 1, DelaySeconds: 60 }),
+  ...Array.from({ length: 32 }, (_, at) => queueNamed(`q${at}`, { VisibilityTimeout: 1, RedrivePolicy: redrive })),
+];
+
+export let queues: Queues;
+
+let count = 0;
+
+beforeAll(async () => {
+  const options = { resources, region, dataDir: folder.path, guard, timeScale };
+  mkdirSync(join(folder.path, "logs"));
+  const arrived = (queue: string) => {
+    for (const poller of pollers) if (poller.queue === queue) poller.wake();
+  };
+  queues = new Queues({ ...options, log: join(folder.path, "logs", "sqs.log"), arrived });
+  await queues.start();
+});
+
+afterAll(async () => {
+  await queues.stop();
+  await guard.stop();
+  folder.remove();
+});
+
+afterEach(async () => {
+  await Promise.all([...pollers].map((poller) => poller.stop()));
+  pollers.clear();
+});
+
+export const target: FunctionDefinition = {
+  name: "worker",
+  arn: "arn:aws:lambda:eu-west-1:000000000000:function:worker",
+  role_arn: "",
+  asset: "",
+  handler: "",
+  environment: {},
+  memory_mb: 128,
+  timeout_seconds: 1,
+};
+
+type Handler = (bodies: string[], records: readonly QueueRecord[]) => Outcome | Promise<Outcome>;
+
+export const nothing: Outcome = { payload: undefined };
+
+export const failAll: Outcome = { payload: { errorType: "Error" }, functionError: "Unhandled" };
+
+export const reporting = { FunctionResponseTypes: ["ReportBatchItemFailures"] };
+
+/** The properties of a mapping of a queue, whose reader is not started. */
+export function mappingOf(queue: string, properties: Record<string, unknown> = {}) {
+  const given = { FunctionName: "worker", EventSourceArn: arnOf(queue), ...properties };
+  const resource = { path: "test/Mapping", type: "", physical_id: "m", properties: given, attributes: {} };
+  return queueMapping(resource, resources, () => target);
+}
+
+/** A queue of its own that nobody else uses. */
+export function newQueue(): string {
+  const name = `q${count}`;
+  count += 1;
+  if (!queues.names.includes(name)) throw new Error("There are too few queues.");
+  return name;
+}
+
+/** Reads a queue by a function that is given, and remembers what it was handed. */
+export function read(queue: string, properties: Record<string, unknown>, handler: Handler, change?: BatchChange) {
+  const batches: string[][] = [];
+  const records: QueueRecord[] = [];
+  const poller = new QueuePoller(mappingOf(queue, properties), {
+    queues,
+    region,
+    change,
+    invoke: async (_, event) => {
+      const { Records } = event as { Records: QueueRecord[] };
+      const bodies = Records.map(({ body }) => body);
+      batches.push(bodies);
+      records.push(...Records);
+      return handler(bodies, Records);
+    },
+  });
+  pollers.add(poller);
+  poller.wake();
+  return { batches, records, poller };
+}
+
+export async function send(queue: string, ...bodies: string[]): Promise<void> {
+  const Entries = bodies.map((MessageBody, at) => ({ Id: String(at), MessageBody }));
+  await queues.ask("SendMessageBatch", { QueueUrl: queue, Entries });
+}
+
+/** Waits until a queue holds nothing more. */
+export function emptied(queue: string): Promise<true> {
+  return eventually(async () => {
+    const { visible, in_flight, delayed } = await queues.counts(queue);
+    return visible + in_flight + delayed === 0 ? true : undefined;
+  });
+}
+
+/** Ids of the messages that a report names as failed. */
+export const report = (records: readonly QueueRecord[], bodies: readonly string[]): Outcome => ({
+  payload: {
+    batchItemFailures: records
+      .filter(({ body }) => bodies.includes(body))
+      .map(({ messageId }) => ({ itemIdentifier: messageId })),
+  },
+});
