@@ -51,7 +51,7 @@ export async function fanOut(
   const pairs = owing.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
   const messages: OutgoingDelivery[] = [];
   const unfinished = new Set<PublishedEvent>();
-  const healths = known ?? (await healthsOf(addressesOf(published)));
+  const healths = known ?? (await addresseeHealths(published));
   const now = nowIso();
   const put = inParallel(limits.webhooks.parallel_writes, pairs, async ({ event, endpoint }) => {
     const id = deliveryId(event.id, endpoint.id, 0);
@@ -74,11 +74,22 @@ export async function fanOut(
   if (failure !== undefined) throw failure.error;
 }
 
-/** The endpoints that events are owed to. */
-export function addressesOf(published: readonly PublishedEvent[]) {
-  return published.flatMap(({ tenant_id, endpoints = [] }) =>
+/**
+ * The health of the endpoints that events are owed to, by their identifiers. It only saves messages, so a read that
+ * fails delays nothing: without a health every delivery has a message, and its worker reads the health.
+ */
+export async function addresseeHealths(
+  published: readonly PublishedEvent[],
+): Promise<ReadonlyMap<string, WebhookHealth>> {
+  const addresses = published.flatMap(({ tenant_id, endpoints = [] }) =>
     endpoints.map(({ id: endpoint_id }) => ({ tenant_id, endpoint_id })),
   );
+  try {
+    return await healthsOf(addresses);
+  } catch (error) {
+    log.warn("The health of endpoints was not read: every delivery has a message.", { error: (error as Error).name });
+    return new Map();
+  }
 }
 
 /** Whether a delivery waits for a worker: its message may have been lost. */

@@ -21,8 +21,8 @@ import { lastSequence } from "../table/sequences.ts";
 import { findAll, readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { changeMember, deleteMember, putNew, type TransactItem } from "../table/write.ts";
-import { endpointsOf, healthsOf } from "./endpoint-reads.ts";
-import { addressees, addressesOf, fanOut, fanOutAgain } from "./fan-out.ts";
+import { endpointsOf } from "./endpoint-reads.ts";
+import { addresseeHealths, addressees, fanOut, fanOutAgain } from "./fan-out.ts";
 
 /**
  * Publishes outbox items: each event gets the tenant's next number and its final bytes. One transaction moves the
@@ -90,7 +90,7 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
     // How the endpoints do is read meanwhile: it decides only which deliveries need a message.
     const [result, healths] = await Promise.all([
       tryPublish(tenant, waiting, last, numbered),
-      healthsOf(addressesOf(numbered)),
+      addresseeHealths(numbered),
     ]);
     if (result === "published") {
       await fanOut(numbered, healths);

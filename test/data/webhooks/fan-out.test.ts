@@ -129,6 +129,19 @@ describe("publishing", () => {
     expect(sent().map(({ group }) => group)).toEqual([open.id]);
   });
 
+  it("publishes and sends every message while the health of the endpoints cannot be read", async () => {
+    const caller = newCaller();
+    const endpoint = await endpointOf(caller);
+    await brokerage(api, caller).client();
+    const { sk } = webhookHealths.key(caller.tenant_id, endpoint.id);
+    const batch = await records(caller);
+    const throttled = { status: 400, body: { __type: "com.amazonaws#ProvisionedThroughputExceededException" } };
+    api.watched.interfere = ({ operation, input }) =>
+      operation === "BatchGetItem" && JSON.stringify(input).includes(`"${sk}"`) ? throttled : undefined;
+    expect(await deliver(batch)).toEqual(ok);
+    expect(sent().map(({ group }) => group)).toEqual([endpoint.id]);
+  });
+
   it("looks at the account and at its group where an endpoint asks for some", async () => {
     const caller = newCaller();
     const broker = brokerage(api, caller);
