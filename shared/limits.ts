@@ -207,6 +207,7 @@ export const limits = {
     proven_seconds: 24 * 3600,
     /** An unanswered attempt closes an unproven endpoint for this long at first, then for twice as long each time. */
     closed_min_seconds: 30,
+    /** Longest closing, jitter included: also the longest delay of a probe, which the alarm of its queue allows. */
     closed_max_seconds: 300,
     /** A closing may be longer by this part of itself, so that endpoints that fell silent together are probed apart. */
     closed_jitter_max: 0.25,

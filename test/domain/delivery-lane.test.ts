@@ -170,8 +170,10 @@ describe("a new delivery", () => {
 });
 
 describe("a closing", () => {
-  it("lasts 30 s, doubling to five minutes", () => {
-    expect([1, 2, 3, 4, 5, 6, 1000].map(closingSeconds)).toEqual([30, 60, 120, 240, 300, 300, 300]);
+  it("lasts 30 s, doubling, and never longer than five minutes", () => {
+    const lengths = (chance: number) => [1, 2, 3, 4, 5, 6, 1000].map((timeouts) => closingSeconds(timeouts, chance));
+    expect(lengths(0)).toEqual([30, 60, 120, 240, 240, 240, 240]);
+    expect(lengths(1)).toEqual([37.5, 75, 150, 300, 300, 300, 300]);
   });
 
   it.each<readonly [string, WebhookHealth, ReturnType<typeof closingAfter>]>([

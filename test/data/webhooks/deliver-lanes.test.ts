@@ -82,7 +82,7 @@ describe("the unproven lane", () => {
     receiver.answer = silence;
     for (const [turn, { delivery }] of all.slice(0, 6).entries()) {
       const [moved] = await movedBy(delivery);
-      const least = [0, 30, 60, 120, 240, 300];
+      const least = [0, 30, 60, 120, 240, 240];
       expect(moved).toMatchObject({ queue: "deliver-unproven" });
       expectBetween(moved?.delaySeconds, least[turn] ?? 0);
       at(nowMs + (moved?.delaySeconds ?? 0) * 1000);
@@ -91,7 +91,7 @@ describe("the unproven lane", () => {
       queues.takeMessages();
       const { health } = await stored(delivery);
       expect(health).toMatchObject({ timeouts_in_a_row: turn + 1, probe: null });
-      expectBetween((Date.parse(health.closed_until ?? "") - nowMs) / 1000, least[turn + 1] ?? 300);
+      expectBetween((Date.parse(health.closed_until ?? "") - nowMs) / 1000, least[turn + 1] ?? 240);
     }
   });
 
