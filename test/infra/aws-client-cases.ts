@@ -1,5 +1,4 @@
 import type { Fault } from "../support/emulator/fault-proxy.ts";
-import { credentials, queueOf, within } from "./aws-client.test.ts";
 import type * as Clients from "./fixtures/clients.ts";
 
 /** What a case may use: the bundled SDK and how to make a client of it. */
@@ -534,4 +533,32 @@ export const cases: Readonly<Record<string, Case>> = {
     ],
     run: ({ sdk, settings }) => new sdk.APIGatewayClient(settings).send(new sdk.DeleteApiKeyCommand({ apiKey: "k" })),
   },
+};
+
+/** Does something with these variables in the environment. */
+export async function within<T>(
+  variables: Readonly<Record<string, string | undefined>>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  try {
+    return await work();
+  } finally {
+    process.env = before;
+  }
+}
+
+function queueOf({ endpoint }: Settings): string {
+  return `${endpoint}/123456789012/deliver`;
+}
+
+/** What a role gives to a function. */
+export const credentials = {
+  AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+  AWS_SECRET_ACCESS_KEY: "secret",
+  AWS_SESSION_TOKEN: "token",
 };

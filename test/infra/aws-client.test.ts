@@ -9,35 +9,8 @@ import { type Emulator, startEmulator } from "../support/emulator/emulator.ts";
 import { type FaultProxy, startFaultProxy } from "../support/emulator/fault-proxy.ts";
 import { isSignedBy } from "../support/stack/request-signature.ts";
 import { selfSigned } from "../support/stack/self-signed.ts";
-import { type Case, cases, put, type Settings, type Stage } from "./aws-client-cases.ts";
+import { type Case, cases, credentials, put, type Settings, type Stage, within } from "./aws-client-cases.ts";
 import type * as Clients from "./fixtures/clients.ts";
-
-/** Does something with these variables in the environment. */
-export async function within<T>(
-  variables: Readonly<Record<string, string | undefined>>,
-  work: () => Promise<T>,
-): Promise<T> {
-  const before = { ...process.env };
-  for (const [name, value] of Object.entries(variables)) {
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
-  }
-  try {
-    return await work();
-  } finally {
-    process.env = before;
-  }
-}
-
-export function queueOf({ endpoint }: Settings): string {
-  return `${endpoint}/123456789012/deliver`;
-}
-
-export const credentials = {
-  AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
-  AWS_SECRET_ACCESS_KEY: "secret",
-  AWS_SESSION_TOKEN: "token",
-};
 
 describe("the SDK on its diet does what the published one does", () => {
   const certificate = selfSigned();
