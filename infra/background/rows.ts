@@ -175,7 +175,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
     file: "events/deliver",
     description: "Posts events to webhook endpoints",
     trigger: { queue: "deliveries" },
-    // Not more than the lease of a claim, so that nobody else posts while this one may still do.
+    // At most the lease of a claim, so that no other worker posts while this one may still be posting.
     timeoutSeconds: 20,
     // A delivery goes to the lane of its endpoint; one that finds it busy goes back to the queue that it came from.
     queues: ["deliver", "deliver_unproven", "retry_1m", "retry_5m", "retry_long"],

@@ -80,7 +80,7 @@ function unboundRights(assembly: Assembly): Finding[] {
     .map(({ entry, actions }) => finding("leading-keys", entry, `${actions.join(", ")} on any partition.`));
 }
 
-/** Whoever may change or delete items of a kept table is denied the ledger; the sandbox's reset removes it. */
+/** A role that can change or delete items of a kept table is denied the ledger, except for the sandbox's reset. */
 const ledgerDenials: Rule = (assembly, options) =>
   assembly.entries.flatMap((entry) => {
     const { stage } = options;

@@ -77,7 +77,7 @@ const deadLetters: Rule = (assembly) =>
     return [finding("no-dead-letters", dead, `Kept for ${keptDead} s; the queue before keeps for ${kept} s.`)];
   });
 
-/** Nobody reads a queue of failures but a person, whom an alarm calls. */
+/** A dead-letter queue has no consumer: an alarm calls an operator. */
 const silentQueues: Rule = (assembly) => {
   const mappings = ofType(assembly, "AWS::Lambda::EventSourceMapping");
   const read = new Set(mappings.map((mapping) => queueOf(assembly, mapping)?.logicalId));

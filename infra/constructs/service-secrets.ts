@@ -80,7 +80,7 @@ function serviceKey(scope: Construct, config: StageConfig): Secret {
   acknowledge(
     secret,
     "AwsSolutions-SMG4",
-    "A new value would close what the old one sealed and end every refresh token; who does that does it by hand.",
+    "A new value would invalidate all that is sealed with the old one and every refresh token: rotate it by hand.",
   );
   return secret;
 }

@@ -223,8 +223,8 @@ export function moved(
 }
 
 /**
- * The transaction with the moment of its provider's next move. Nobody else moves a transaction by itself, so where the
- * environment has no provider of its own there is no such moment.
+ * The transaction with the moment of its provider's next move. Only a provider moves a transaction by itself, so an
+ * environment without one has no such moment.
  */
 function withProviderMove(transaction: Transaction, context: Context): Transaction {
   const { provider_at: _before, ...others } = transaction;

@@ -168,7 +168,7 @@ function opened({ closed_until = null }: WebhookHealth, { now }: Context): strin
   return closed_until !== null && closed_until > now ? now : closed_until;
 }
 
-/** Decides `DELETE /webhook_endpoints/{id}`: nobody finds it any more; the sweep cancels what was on its way. */
+/** Decides `DELETE /webhook_endpoints/{id}`: it is no longer returned, and the sweep cancels its open deliveries. */
 export function deleteEndpoint(
   stored: WebhookEndpoint,
   health: WebhookHealth | undefined,

@@ -29,6 +29,24 @@ const StopOutMode = z.enum(["full", "partial"]);
 const PositionMode = z.enum(["hedging", "netting"]);
 const MarginCalculation = z.enum(["max", "sum", "net"]);
 
+/** Margin levels that a broker may set when an account is opened and later. */
+const requestedLevels = {
+  margin_call_level: described(
+    z.optional(Percent),
+    "Margin level that triggers a margin call. A percentage with up to two decimals, such as `100.00`.",
+  ),
+  stop_out_level: described(
+    z.optional(Percent),
+    "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
+      "such as `100.00`.",
+  ),
+  margin_rearm_level: described(
+    z.optional(Percent),
+    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
+      "as `100.00`.",
+  ),
+};
+
 /** `POST /accounts`; only the client is required. */
 export const CreateAccountRequest = z.strictObject({
   client_id: described(id("cli"), "Client identifier."),
@@ -62,20 +80,7 @@ export const CreateAccountRequest = z.strictObject({
     z.optional(z.boolean()),
     "Whether the brokerage covers a negative balance caused by trading.",
   ),
-  margin_call_level: described(
-    z.optional(Percent),
-    "Margin level that triggers a margin call. A percentage with up to two decimals, such as `100.00`.",
-  ),
-  stop_out_level: described(
-    z.optional(Percent),
-    "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
-      "such as `100.00`.",
-  ),
-  margin_rearm_level: described(
-    z.optional(Percent),
-    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
-      "as `100.00`.",
-  ),
+  ...requestedLevels,
   stop_out_order: described(z.optional(StopOutOrder), "Order in which a stop-out closes positions."),
   stop_out_mode: described(
     z.optional(StopOutMode),
@@ -105,20 +110,7 @@ export const UpdateAccountRequest = z.strictObject({
     z.optional(z.enum(["full", "close_only", "none"])),
     "Allowed trading: `full`, `close_only` or `none`.",
   ),
-  margin_call_level: described(
-    z.optional(Percent),
-    "Margin level that triggers a margin call. A percentage with up to two decimals, such as `100.00`.",
-  ),
-  stop_out_level: described(
-    z.optional(Percent),
-    "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
-      "such as `100.00`.",
-  ),
-  margin_rearm_level: described(
-    z.optional(Percent),
-    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
-      "as `100.00`.",
-  ),
+  ...requestedLevels,
   status: described(z.optional(AccountStatus), "Account status."),
   disabled_reason: described(z.optional(z.nullable(text(500))), "Reason for disabling; null if it is not disabled."),
   force: described(

@@ -154,7 +154,7 @@ const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) =>
 function failed({ consecutive_failures: failures }: WebhookHealth, at: string): ItemChange {
   const seen = { last_failure_at: at, probe: null };
   const counter = "consecutive_failures";
-  // The first failure after a success is told apart by the counter, which any of them may have moved.
+  // The counter identifies the first failure after a success; a concurrent attempt may have changed it.
   return failures > 0
     ? { add: { [counter]: 1 }, set: seen, when: [{ attribute: counter, is: "above", value: 0 }] }
     : { set: { ...seen, [counter]: 1, first_failure_at: at }, when: isStill({ [counter]: 0 }) };

@@ -45,8 +45,8 @@ export const balances = {
 } satisfies Entity<Balance> & Record<string, unknown>;
 
 /**
- * Postings of an account in a partition of their own, because IAM sees leading keys only: nobody may update or delete
- * there.
+ * Postings of an account in a partition of their own, because IAM sees leading keys only: no role may update or delete
+ * items there.
  */
 export const ledgers = {
   et: "LEDGER",

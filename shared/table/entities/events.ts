@@ -60,7 +60,7 @@ export interface PublishedEvent {
   readonly payload: string;
   /** Endpoints that subscribed to it when it was published, each as often as it had been switched on again by then. */
   readonly endpoints?: readonly { readonly id: string; readonly epoch: number }[];
-  /** When the sweep looks for it, RFC 3339; absent when nobody is owed it or all its deliveries are made. */
+  /** When the sweep looks for it, RFC 3339; absent without subscribers, or when all its deliveries exist. */
   readonly wake_at?: string;
   readonly expires_at: number;
 }

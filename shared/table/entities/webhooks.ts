@@ -85,8 +85,8 @@ export function eventKeyOf(delivery: Pick<Delivery, "tenant_id" | "event_id" | "
 }
 
 /**
- * Identifier of the delivery of an event to an endpoint: the same whoever makes it, so that a conditional put makes it
- * once. Its time is that of the event, or of the request for a repetition.
+ * Identifier of the delivery of an event to an endpoint: every publisher computes the same one, so that a conditional
+ * put creates it once. Its time is that of the event, or of the request for a repetition.
  */
 export function deliveryId(eventId: string, endpointId: string, redelivery: number): string {
   const time = redelivery === 0 ? ulidOf(eventId).slice(0, 10) : inBase32(redelivery, 10);
