@@ -1,9 +1,8 @@
 import { release } from "node:os";
 import { retryMiddleware, StandardRetryStrategy } from "@smithy/core/retry";
-import { defaultProvider } from "./environment-credentials.ts";
-import { NodeHttpHandler } from "./http-handler.ts";
+import { type Answer, HttpHandler, type HttpRequest } from "./http-handler.ts";
 import type { OperationFacts } from "./json-operations.ts";
-import { type Answer, type Data, type ErrorRegistries, JsonProtocol } from "./json-protocol.ts";
+import { type Data, type ErrorRegistries, JsonProtocol } from "./json-protocol.ts";
 import { regionalEndpoint } from "./regional-endpoint.ts";
 import { type Credentials, signed } from "./request-signature.ts";
 
@@ -13,10 +12,10 @@ export interface Service {
   readonly id: string;
   /** First label of its host names, and its name in signatures. */
   readonly host: string;
-  /** What operations are prefixed with. */
-  readonly target: string;
+  /** What operations are prefixed with; none where each has an address of its own. */
+  readonly target?: string;
   /** Version of AWS JSON. */
-  readonly json: "1.0" | "1.1";
+  readonly json?: "1.0" | "1.1";
   /** Whether errors also bear the codes of the older query protocol. */
   readonly query: boolean;
   /** Tries of a request, and what the first pause between two is about. */
@@ -37,13 +36,13 @@ interface Settings {
   readonly endpoint?: Provided<string | URL>;
   readonly credentials?: Provided<Credentials>;
   readonly maxAttempts?: Provided<number>;
-  readonly requestHandler?: Parameters<typeof NodeHttpHandler.create>[0];
+  readonly requestHandler?: Parameters<typeof HttpHandler.create>[0];
 }
 
 /** A client's settings as it uses them. `translateConfig` is set by a client of documents. */
 interface Config extends Omit<Settings, "requestHandler" | "credentials"> {
   readonly credentials: () => Promise<Credentials>;
-  readonly requestHandler: NodeHttpHandler;
+  readonly requestHandler: HttpHandler;
   readonly endpointProvider: ReturnType<typeof regionalEndpoint>;
   readonly md5: unknown;
   /** How far the clock of the service is ahead of this one, in milliseconds. */
@@ -64,16 +63,12 @@ interface Operation {
 
 interface Call {
   readonly input: Data;
-  readonly request?: Sent;
+  readonly request?: HttpRequest;
 }
 
 interface Done {
   readonly response: Answer;
   readonly output: Data;
-}
-
-interface Received {
-  readonly response: Answer;
 }
 
 type Handler = (call: Call) => Promise<Done>;
@@ -84,19 +79,6 @@ interface Plugin {
 }
 
 type PluginsOf = (...given: unknown[]) => readonly Plugin[];
-
-/** A request in the SDK's form. */
-interface Sent {
-  readonly method: string;
-  readonly protocol: string;
-  readonly hostname: string;
-  readonly port?: number;
-  readonly path: string;
-  readonly query: Record<string, string>;
-  /** The retries write their headers here. */
-  readonly headers: Record<string, string>;
-  readonly body: string;
-}
 
 /** An operation with its input, as {@link command} makes its class. */
 export abstract class Command {
@@ -152,7 +134,7 @@ export class JsonClient {
     this.config = {
       ...settings,
       credentials: credentialsOf(settings),
-      requestHandler: NodeHttpHandler.create(settings.requestHandler),
+      requestHandler: HttpHandler.create(settings.requestHandler),
       endpointProvider: regionalEndpoint(service.host),
       md5: service.md5,
       systemClockOffset: 0,
@@ -192,23 +174,21 @@ export class JsonClient {
     const region = await this.#region();
     const credentials = await this.config.credentials();
     const url = await this.#address(region, input);
-    const { headers, body } = this.#protocol.request(operation, input);
-    const request: Sent = {
-      method: "POST",
+    const message = this.#protocol.request(operation, input);
+    const request: HttpRequest = {
+      ...message,
       protocol: url.protocol,
       hostname: url.hostname,
       ...(url.port !== "" && { port: Number(url.port) }),
-      path: url.pathname.endsWith("/") ? url.pathname : `${url.pathname}/`,
-      query: {},
-      headers: { ...headers, ...this.#commonHeaders(url, body) },
-      body,
+      path: url.pathname.replace(/\/$/, "") + message.path,
+      headers: { ...message.headers, ...this.#commonHeaders(url, message.body) },
     };
     const attempt: Handler = async ({ request: tried = request }) => {
       const [before, sentAt] = [this.config.systemClockOffset, Date.now()];
       const scope = { region, service: this.#service.host, at: new Date(sentAt + before) };
       const sent = { ...tried, headers: signed(tried, credentials, scope) };
       try {
-        const { response } = (await this.config.requestHandler.handle(sent, context.__smithy_context)) as Received;
+        const response = await this.config.requestHandler.handle(sent, context.__smithy_context);
         const output = await this.#protocol.read(operation, response);
         this.#compareClocks(response, sentAt);
         return { response, output };
@@ -222,10 +202,10 @@ export class JsonClient {
     return (retryMiddleware as Retry)(options)(attempt, context)({ input, request });
   }
 
-  #commonHeaders({ host }: URL, body: string): Record<string, string> {
+  #commonHeaders({ host }: URL, body: string | undefined): Record<string, string> {
     const { AWS_LAMBDA_FUNCTION_NAME: functionName, _X_AMZN_TRACE_ID: trace } = process.env;
     return {
-      "content-length": String(Buffer.byteLength(body)),
+      ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
       host,
       "user-agent": this.#agent,
       "x-amz-user-agent": `aws-sdk-js/${this.#service.version}`,
@@ -312,12 +292,22 @@ async function provided<T>(given: Provided<T> | undefined): Promise<T | undefine
 /** Those of the client, asked for each time, or those of the environment, which are read once. */
 function credentialsOf({ credentials: given }: Settings): () => Promise<Credentials> {
   if (given !== undefined) return async () => (await provided(given)) as Credentials;
-  const read = defaultProvider();
   let own: Credentials | undefined;
   return async () => {
-    own ??= await read();
+    own ??= environmentCredentials();
     return own;
   };
+}
+
+/** What a role gives to a function: the only place where one gets credentials. @throws Error when there are none */
+function environmentCredentials(): Credentials {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = process.env;
+  if (!accessKeyId || !secretAccessKey) throw new Error("The environment holds no AWS credentials.");
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
 /** What AWS sees of who calls; letters that a product may not have become hyphens (RFC 9110 10.1.5). */

@@ -13,8 +13,23 @@ export interface OperationFacts {
   readonly blobs: readonly MemberPath[];
   /** Whether attribute values of DynamoDB can be in the answer: their binary kinds are bytes too. */
   readonly attributes: boolean;
-  /** Whether the request has members that JSON cannot carry as they are: moments in time. Nothing of ours sends one. */
+  /** Whether members travel in a way that `json-protocol.ts` does not know: moments in a request, headers. */
   readonly unsupported: boolean;
+  /** Where a service with resources in its addresses finds the operation; absent where one address has them all. */
+  readonly http?: HttpFacts;
+}
+
+/** How an operation of AWS REST JSON is addressed. */
+export interface HttpFacts {
+  readonly method: string;
+  /** Path, a member of the request in each pair of braces. */
+  readonly path: string;
+  /** Members of the request that are parameters of the address, with their names there. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Whether the other members are the body, which a request without any other member has none of. */
+  readonly body: boolean;
+  /** Members of the answer that have another name in its JSON, by that name. */
+  readonly names: Readonly<Record<string, string>>;
 }
 
 /** What the published schemas say of the errors of a service. */
@@ -45,22 +60,55 @@ export async function operationsModule(client: string): Promise<string> {
   return [
     `import { ${base} } from "../models/${base}";`,
     `export const errorTypeRegistries = [${base}, ${JSON.stringify(errorFacts(errors, published))}];`,
-    ...operations.map(([name, [mark, namespace, title, , input, output]]) => {
-      const facts = JSON.stringify(operationFacts(input, output));
+    ...operations.map(([name, [mark, namespace, title, traits, input, output]]) => {
+      const facts = JSON.stringify(operationFacts(input, output, traits as OperationTraits));
       return `export const ${name} = [${mark}, ${JSON.stringify(namespace)}, ${JSON.stringify(title)}, ${facts}];`;
     }),
   ].join("\n");
 }
 
-function operationFacts(input: unknown, output: unknown): OperationFacts {
+interface OperationTraits {
+  readonly http?: readonly [method: string, path: string, status: number];
+}
+
+function operationFacts(input: unknown, output: unknown, { http }: OperationTraits): OperationFacts {
   const [request, answer] = [NormalizedSchema.of(input as never), NormalizedSchema.of(output as never)];
-  const members = request.isStructSchema() ? [...request.structIterator()] : [];
+  const members = membersOf(request);
+  const isElsewhere = (schema: Schema) => elsewhere.some((trait) => schema.getMergedTraits()[trait] !== undefined);
   return {
     tokens: members.filter(([, member]) => member.getMergedTraits().idempotencyToken).map(([name]) => name),
     dates: pathsTo(answer, (schema) => schema.isTimestampSchema()),
     blobs: pathsTo(answer, (schema) => schema.isBlobSchema()),
     attributes: pathsTo(answer, isAttributeValue).length > 0,
-    unsupported: pathsTo(request, (schema) => schema.isTimestampSchema()).length > 0,
+    unsupported:
+      pathsTo(request, (schema) => schema.isTimestampSchema()).length > 0 ||
+      [...members, ...membersOf(answer)].some(([, member]) => isElsewhere(member)),
+    ...(http !== undefined && { http: httpFacts(http, members, membersOf(answer)) }),
+  };
+}
+
+type Members = readonly (readonly [string, Schema])[];
+
+/** Traits of what stands neither in an address nor in a body. */
+const elsewhere = ["httpHeader", "httpPrefixHeaders", "httpQueryParams", "httpPayload", "httpResponseCode"] as const;
+
+function membersOf(schema: Schema): Members {
+  return schema.isStructSchema() ? [...schema.structIterator()] : [];
+}
+
+function httpFacts([method, path]: readonly [string, string, number], request: Members, answer: Members): HttpFacts {
+  const traits = request.map(([name, member]) => [name, member.getMergedTraits()] as const);
+  const query = traits.flatMap(([name, { httpQuery }]) => (httpQuery === undefined ? [] : [[name, httpQuery]]));
+  const names = answer.flatMap(([name, member]) => {
+    const { jsonName = name } = member.getMergedTraits();
+    return jsonName === name ? [] : [[jsonName, name]];
+  });
+  return {
+    method,
+    path,
+    query: Object.fromEntries(query),
+    body: traits.some(([, { httpLabel, httpQuery }]) => httpLabel === undefined && httpQuery === undefined),
+    names: Object.fromEntries(names),
   };
 }
 

@@ -1,18 +1,21 @@
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import { decorateServiceException } from "@smithy/core/client";
-import type { ErrorFacts, MemberPath, OperationFacts } from "./json-operations.ts";
+import type { Answer } from "./http-handler.ts";
+import type { ErrorFacts, HttpFacts, MemberPath, OperationFacts } from "./json-operations.ts";
+import { encoded } from "./request-signature.ts";
 
 /** An object as JSON has it. */
 export type Data = Record<string, unknown>;
-type Headers = Readonly<Record<string, string | undefined>>;
+type Headers = Answer["headers"];
 
 /** The error class of the client and what is known of its errors; the stand-in of the schemas says so. */
 export type ErrorRegistries = readonly [ErrorClass, ErrorFacts];
 
 interface ServiceProtocol {
-  readonly target: string;
-  readonly json: string;
+  /** What operations are prefixed with; none where each has an address of its own. */
+  readonly target?: string;
+  readonly json?: string;
   readonly query: boolean;
   readonly errors: ErrorRegistries;
 }
@@ -24,15 +27,18 @@ interface Operation {
   readonly traits: OperationFacts;
 }
 
-/** An answer, its body still to come. */
-export interface Answer {
-  readonly statusCode: number;
-  readonly headers: Headers;
-  readonly body: Readable;
+/** What an operation with its input is sent as. */
+interface Message {
+  readonly method: string;
+  /** Below the address of the service. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
 }
 
 /**
- * AWS JSON 1.0 and 1.1. Replaces the published protocol, which compares every member of a request and of an answer with
+ * AWS JSON 1.0 and 1.1, and AWS REST JSON as API Gateway speaks it. Replaces the published protocol, which compares every member of a request and of an answer with
  * its schema: 45 KB, and most of the time of the first list in an environment. The services that functions call send
  * everything but binary values, timestamps and idempotency tokens as plain JSON; for those three each operation carries
  * what its schema says (`json-operations.ts`).
@@ -44,10 +50,11 @@ export class JsonProtocol {
     this.#service = service;
   }
 
-  /** What is sent for an operation. @throws Error when its request can hold what plain JSON does not carry */
-  request({ name, traits }: Operation, input: Data): { headers: Record<string, string>; body: string } {
-    const { tokens, unsupported } = traits;
+  /** What is sent for an operation. @throws Error when its request can hold what this protocol does not carry */
+  request({ name, traits }: Operation, input: Data): Message {
+    const { tokens, unsupported, http } = traits;
     if (unsupported) throw new Error(`${name} is not in this bundle.`);
+    if (http !== undefined) return addressed(http, input);
     const body: Data = { ...input };
     for (const token of tokens) body[token] ??= randomUUID();
     const { json, target, query } = this.#service;
@@ -56,7 +63,7 @@ export class JsonProtocol {
       "x-amz-target": `${target}.${name}`,
     };
     if (query) headers["x-amzn-query-mode"] = "true";
-    return { headers, body: JSON.stringify(body, serialized) };
+    return { method: "POST", path: "/", query: {}, headers, body: JSON.stringify(body, serialized) };
   }
 
   /** The answer to an operation. @throws the error that the service answered, with what it tells of it */
@@ -72,10 +79,14 @@ export class JsonProtocol {
     const data: Data = text === "" ? {} : JSON.parse(text);
     const $metadata = metadataOf(answer.headers, answer.statusCode);
     const failed = answer.statusCode >= 300;
-    const { dates, blobs, attributes } = traits;
+    const { dates, blobs, attributes, http } = traits;
     // Names and values of attributes are quoted, so this text stands only where a binary value is.
     if ((attributes || failed) && /"B":"|"BS":\[/.test(text)) readBinary(data);
     if (failed) throw this.#errorOf(answer, data, $metadata);
+    for (const [name, own] of Object.entries(http?.names ?? {})) {
+      if (data[name] !== undefined) data[own] = data[name];
+      delete data[name];
+    }
     for (const path of dates) replaceAt(data, path, (seconds) => new Date(Number(seconds) * 1000));
     for (const path of blobs) replaceAt(data, path, fromBase64);
     for (const name in data) if (data[name] === null) delete data[name];
@@ -97,6 +108,28 @@ export class JsonProtocol {
     if (query && $metadata["requestId"]) error["RequestId"] = $metadata["requestId"];
     return decorateServiceException(error as never, data);
   }
+}
+
+/** A request of AWS REST JSON: members in its path and its parameters, the others in its body. */
+function addressed({ method, path, query: names, body: hasBody }: HttpFacts, input: Data): Message {
+  const rest: Data = { ...input };
+  const query: Record<string, string> = {};
+  for (const [member, name] of Object.entries(names)) {
+    if (rest[member] !== undefined && rest[member] !== null) query[name] = String(rest[member]);
+    delete rest[member];
+  }
+  const named = path.replace(/\{(\w+)\}/g, (_, member: string) => {
+    const value = rest[member];
+    delete rest[member];
+    // Without it the address would be that of another resource.
+    if (typeof value !== "string" || value === "")
+      throw new Error(`No value provided for input HTTP label: ${member}.`);
+    return encoded(value);
+  });
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (!hasBody) return { method, path: named, query, headers };
+  headers["content-type"] = "application/json";
+  return { method, path: named, query, headers, body: JSON.stringify(rest, serialized) };
 }
 
 /** Bytes travel as base64; what is null is not sent. */

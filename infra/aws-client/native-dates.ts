@@ -1,32 +1,16 @@
 /**
  * Takes the place of the SDK's readers and writers of moments, which know RFC 3339, RFC 850 and asctime letter by
- * letter, with Node's own. The services that we call write moments as seconds; only a `Retry-After` may be a date.
+ * letter: of a client, only the date of a `Retry-After` header is read by them, which Node reads as well.
  */
-type Written = string | number | null | undefined;
+export const parseRfc7231DateTime = (text: string): Date => new Date(text);
 
-function dateOf(value: Written): Date | undefined {
-  if (value === null || value === undefined) return undefined;
-  const date = new Date(value);
-  if (typeof value !== "string" || Number.isNaN(date.getTime())) throw new TypeError("Invalid date-time value");
-  return date;
+function unsupported(): never {
+  throw new Error("This form of a moment is not in this bundle.");
 }
 
-/** RFC 7231, as in HTTP headers. */
-export const dateToUtcString = (date: Date): string => date.toUTCString();
-
-/** A moment in RFC 3339 in UTC. */
-export const parseRfc3339DateTime = dateOf;
-
-/** A moment in RFC 3339 with any offset. */
-export const parseRfc3339DateTimeWithOffset = dateOf;
-
-/** A date of an HTTP header. */
-export const parseRfc7231DateTime = dateOf;
-
-/** Seconds since 1970, with a fraction. */
-export function parseEpochTimestamp(value: Written): Date | undefined {
-  if (value === null || value === undefined) return undefined;
-  const seconds = typeof value === "string" && value.trim() === "" ? Number.NaN : Number(value);
-  if (!Number.isFinite(seconds)) throw new TypeError("Epoch timestamps must be numbers or their text");
-  return new Date(Math.round(seconds * 1000));
-}
+export {
+  unsupported as dateToUtcString,
+  unsupported as parseEpochTimestamp,
+  unsupported as parseRfc3339DateTime,
+  unsupported as parseRfc3339DateTimeWithOffset,
+};

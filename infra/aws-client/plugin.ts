@@ -37,7 +37,6 @@ const bannedInputs = [
   "@aws-sdk/nested-clients",
   "@smithy/credential-provider-imds",
   "@smithy/node-http-handler",
-  "@smithy/core/dist-es/submodules/event-streams",
   "mnemonist",
   "semver",
 ];

@@ -1,4 +1,4 @@
-/** What the SDK knows when it asks for an endpoint. */
+/** What decides where a client calls. */
 interface EndpointParameters {
   /** Address from the client's settings or from `AWS_ENDPOINT_URL_<SERVICE>`. */
   readonly Endpoint?: string;
@@ -7,33 +7,19 @@ interface EndpointParameters {
   readonly UseDualStack?: boolean;
 }
 
-interface Endpoint {
-  readonly url: URL;
-  readonly properties: Record<string, never>;
-  readonly headers: Record<string, never>;
-}
+/** Regions of the partitions `aws`, `aws-us-gov` and `aws-cn`. */
+const region = /^(?:us|us-gov|eu|ap|sa|ca|me|af|il|mx|cn)-[a-z]+-\d$/;
 
 /**
  * Takes the place of a client's endpoint rules, which hold every partition and special case of the service: 15 KB. The
  * functions call their own region under its ordinary name, or the address that their environment sets.
  * @throws Error for FIPS and dual-stack endpoints and for regions of isolated partitions
  */
-export function regionalEndpoint(service: string): (parameters: EndpointParameters) => Endpoint {
-  const known = new Map<string, Endpoint>();
-  return (parameters) => {
-    const { Endpoint: given, Region: region = "", UseFIPS: fips, UseDualStack: dualStack } = parameters;
+export function regionalEndpoint(service: string): (parameters: EndpointParameters) => { readonly url: URL } {
+  return ({ Endpoint: given, Region: name = "", UseFIPS: fips, UseDualStack: dualStack }) => {
     if (fips || dualStack) throw new Error("FIPS and dual-stack endpoints are not in this bundle.");
-    const key = given ?? region;
-    const found = known.get(key) ?? { url: new URL(given ?? address(service, region)), properties: {}, headers: {} };
-    known.set(key, found);
-    return found;
+    if (given !== undefined) return { url: new URL(given) };
+    if (!region.test(name)) throw new Error(`This bundle knows no endpoint in the region "${name}".`);
+    return { url: new URL(`https://${service}.${name}.amazonaws.com${name.startsWith("cn-") ? ".cn" : ""}`) };
   };
-}
-
-/** Regions of the partitions `aws`, `aws-us-gov` and `aws-cn`. */
-const region = /^(?:us|us-gov|eu|ap|sa|ca|me|af|il|mx|cn)-[a-z]+-\d$/;
-
-function address(service: string, name: string): string {
-  if (!region.test(name)) throw new Error(`This bundle knows no endpoint in the region "${name}".`);
-  return `https://${service}.${name}.amazonaws.com${name.startsWith("cn-") ? ".cn" : ""}`;
 }

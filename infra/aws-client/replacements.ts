@@ -14,20 +14,15 @@ export interface Replacement {
 
 /** Every client that a function may bundle. */
 export const anyClient = /node_modules\/@aws-sdk\/client-/;
-/** The one client that stays as it is but for what it imports: API Gateway does not speak plain JSON. */
-const publishedClient = /node_modules\/@aws-sdk\/client-api-gateway\//;
 const documents = /node_modules\/@aws-sdk\/lib-dynamodb\//;
-/** Clients of services that speak plain JSON, which `json-client.ts` stands in for. */
-export const jsonClients = /node_modules\/@aws-sdk\/(client-(?:dynamodb|secrets-manager|sqs))\//;
+/** Clients of services that speak JSON, which `json-client.ts` stands in for. */
+export const jsonClients = /node_modules\/@aws-sdk\/(client-(?:api-gateway|dynamodb|secrets-manager|sqs))\//;
 
 const smithy = "/@smithy/core/dist-es/submodules";
 const library = "/@aws-sdk/lib-dynamodb/dist-es";
 
 /** Every module that is replaced. */
 export const replacements: readonly Replacement[] = [
-  { replaces: "@aws-sdk/credential-provider-node", by: "environment-credentials.ts", neededBy: publishedClient },
-  { replaces: "@smithy/core/event-streams", by: "no-event-streams.ts", neededBy: publishedClient },
-  { replaces: "@smithy/node-http-handler", by: "http-handler.ts", neededBy: publishedClient },
   { replaces: `${smithy}/serde/uuid/v4.js`, by: "native-uuid.ts", neededBy: anyClient },
   { replaces: `${smithy}/serde/date-utils.js`, by: "native-dates.ts", neededBy: anyClient },
   { replaces: `${library}/DynamoDBDocumentClient.js`, by: "document-client.ts", neededBy: documents },
@@ -61,6 +56,7 @@ export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
 
 /** Each service of `json-client.ts` by the package of its client; the comparison with the published client holds. */
 export const jsonServices: Readonly<Record<string, object>> = {
+  "client-api-gateway": { id: "API Gateway", host: "apigateway", query: false, attempts: 3, delay_ms: 50 },
   "client-dynamodb": {
     id: "DynamoDB",
     host: "dynamodb",
@@ -96,6 +92,7 @@ export const jsonServices: Readonly<Record<string, object>> = {
  */
 export const writtenFor: Readonly<Record<string, string>> = {
   "@smithy/core": "3.41.0",
+  "@aws-sdk/client-api-gateway": "3.1142.0",
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/core": "3.981.0",
   "@aws-sdk/middleware-sdk-sqs": "3.972.50",

@@ -4,8 +4,9 @@ import { createHmac, hash } from "node:crypto";
 interface Unsigned {
   readonly method: string;
   readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body?: string;
 }
 
 /** Who signs; a function's own credentials come with a token of their session. */
@@ -29,13 +30,13 @@ const unsigned = new Set(["user-agent", "X-Amzn-Trace-Id"]);
 const keys = new Map<string, { readonly made_of: string; readonly key: Buffer }>();
 
 /**
- * The headers of a request with its signature (AWS Signature Version 4, header form, of a body that is there whole and
- * an address without a query). In one go, where the SDK's signer awaits each of its eight steps.
+ * The headers of a request with its signature (AWS Signature Version 4, header form, of a body that is there whole).
+ * In one go, where the SDK's signer awaits each of its eight steps.
  */
 export function signed(request: Unsigned, credentials: Credentials, { region, service, at }: Scope) {
   const moment = at.toISOString().replace(/[-:]|\.\d{3}/g, "");
   const scope = `${moment.slice(0, 8)}/${region}/${service}/aws4_request`;
-  const content = sha256(request.body);
+  const content = sha256(request.body ?? "");
   const headers: Record<string, string> = {
     ...request.headers,
     "x-amz-date": moment,
@@ -46,8 +47,8 @@ export function signed(request: Unsigned, credentials: Credentials, { region, se
   names.sort();
   const lines = names.map((name) => `${name}:${headers[name]?.trim().replace(/\s+/g, " ")}`);
   const signedNames = names.join(";");
-  const path = request.path.split("/").map(encodeURIComponent).join("/");
-  const canonical = [request.method, path, "", ...lines, "", signedNames, content].join("\n");
+  const path = request.path.split("/").map(encoded).join("/");
+  const canonical = [request.method, path, queryOf(request.query), ...lines, "", signedNames, content].join("\n");
   const text = `AWS4-HMAC-SHA256\n${moment}\n${scope}\n${sha256(canonical)}`;
   const signature = createHmac("sha256", keyOf(credentials, scope, service))
     .update(text)
@@ -55,6 +56,17 @@ export function signed(request: Unsigned, credentials: Credentials, { region, se
   const by = `Credential=${credentials.accessKeyId}/${scope}`;
   headers["authorization"] = `AWS4-HMAC-SHA256 ${by}, SignedHeaders=${signedNames}, Signature=${signature}`;
   return headers;
+}
+
+/** A part of an address: all but letters, digits and `-._~` is encoded (RFC 3986 2.3). */
+export function encoded(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** The parameters of an address in the order in which they are signed. */
+export function queryOf(query: Readonly<Record<string, string>>): string {
+  const parameters = Object.entries(query).map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
+  return parameters.toSorted().join("&");
 }
 
 function keyOf({ secretAccessKey: secret }: Credentials, scope: string, service: string): Buffer {

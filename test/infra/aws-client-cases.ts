@@ -193,11 +193,6 @@ export const cases: Readonly<Record<string, Case>> = {
   },
   "a silence, then an answer": { faults: ["silence"], run: (stage) => get(stage) },
   "silence to the end": { faults: ["silence", "silence", "silence"], run: (stage) => get(stage) },
-  "a silence that is only warned of, ended by the idle timeout": {
-    faults: ["silence"],
-    settings: { requestHandler: { socketTimeout: 400, requestTimeout: 100, logger: { warn: () => {} } } },
-    run: (stage) => get(stage),
-  },
   "a connection refused": {
     settings: { endpoint: "refused" },
     run: (stage) => get(stage),
@@ -525,6 +520,23 @@ export const cases: Readonly<Record<string, Case>> = {
       new sdk.APIGatewayClient(settings).send(
         new sdk.GetUsagePlanKeysCommand({ usagePlanId: "a b/c", limit: 10, nameQuery: "x&y=ä" }),
       ),
+  },
+  "a list of API keys, whose answer names its members otherwise": {
+    faults: [planted(200, { position: "p", item: [{ id: "k", name: "n", createdDate: 1700000000, stageKeys: [] }] })],
+    run: ({ sdk, settings }) =>
+      new sdk.APIGatewayClient(settings).send(new sdk.GetApiKeysCommand({ nameQuery: "(ä)!*'", includeValues: false })),
+  },
+  "an API key that joins a plan, twice": {
+    faults: [
+      planted(201, { id: "k", type: "API_KEY", value: "v", name: "n" }),
+      planted(409, { message: "is in the plan" }, { "x-amzn-errortype": "ConflictException:http://aws/" }),
+    ],
+    run: async ({ sdk, settings }) => {
+      const gateway = new sdk.APIGatewayClient(settings);
+      const join = () =>
+        gateway.send(new sdk.CreateUsagePlanKeyCommand({ usagePlanId: "p", keyId: "k", keyType: "API_KEY" }));
+      return [await join(), await join().catch((error: unknown) => error)];
+    },
   },
   "an API key that is gone, then too many requests": {
     faults: [

@@ -110,6 +110,20 @@ describe("the SDK on its diet does what the published one does", () => {
     await expect(made).rejects.toThrow(`${name}=${value} is not in this bundle.`);
   });
 
+  it.each([
+    [{ requestTimeout: 100 }, "A requestTimeout without throwOnRequestTimeout is not in this bundle."],
+    [{ socketTimeout: 400 }, "The setting requestHandler.socketTimeout is not in this bundle."],
+    [{ httpAgent: {} }, "The setting requestHandler.httpAgent is not in this bundle."],
+  ])("refuses a handler of requests with %j, which it would not honour", (requestHandler, message) => {
+    expect(() => new slim.DynamoDBClient({ region: "eu-west-1", requestHandler })).toThrow(message);
+  });
+
+  it("refuses an empty name in an address, which would be the address of all resources", async () => {
+    const gateway = new slim.APIGatewayClient({ region: "eu-west-1", endpoint: refused });
+    const deleted = gateway.send(new slim.DeleteApiKeyCommand({ apiKey: "" }));
+    await expect(deleted).rejects.toThrow("No value provided for input HTTP label: apiKey.");
+  });
+
   it.each(["us-east-1", "us-west-2", "eu-west-1", "eu-central-2", "ap-southeast-5", "sa-east-1", "me-central-1"])(
     "calls every service under its own name in %s",
     (region) => {
