@@ -241,7 +241,7 @@ export const limits = {
     auto_disable_min_span_seconds: 86_400,
     delivery_kept_seconds: 30 * 24 * 3600,
     /** The sweep sends what is due within this time: the longest delay of SQS. */
-    promote_horizon_seconds: 900,
+    sweep_horizon_seconds: 900,
     /** An attempt whose message ought to have shown for so long is sent again by the sweep. */
     lost_after_seconds: 60,
     /** What the sweep sent again it leaves alone for so long, so that it does not feed a backlog. */

@@ -142,19 +142,12 @@ export const backgroundRows: readonly BackgroundRow[] = [
       ...quoteStatements(["read:quotes"], volatile),
     ],
   },
-  /** Wakes what is due. */
+  /** Completes what the stream or a queue lost. */
   {
-    id: "promote",
-    file: "events/promote",
-    description: "Does what is due by now and was not done",
-    trigger: {
-      schedule: {
-        name: "sweep",
-        description: "Does what is due and was not done",
-        expression: "rate(1 minute)",
-        input: { action: "sweep" },
-      },
-    },
+    id: "sweep-events",
+    file: "events/sweep-events",
+    description: "Sends deliveries that are due and completes work that was not finished",
+    trigger: everyMinute,
     timeoutSeconds: 60,
     queues: ["deliver", "retry_long"],
     statements: ({ table }) => [

@@ -120,7 +120,7 @@ export function wakeOfSent(nextAttemptMs: number, delayMs: (seconds: number) => 
 
 /** When the sweep looks for an attempt that no queue can hold yet: in time to send it with the delay that is left. */
 export function wakeOfWaiting(nextAttemptMs: number, delayMs: (seconds: number) => number): string {
-  return new Date(nextAttemptMs - delayMs(limits.webhooks.promote_horizon_seconds)).toISOString();
+  return new Date(nextAttemptMs - delayMs(limits.webhooks.sweep_horizon_seconds)).toISOString();
 }
 
 /** What the sweep does with a delivery that is due. */
@@ -146,7 +146,7 @@ export function wakeUp(delivery: Delivery, nowMs: number, delayMs: (seconds: num
   if (leaseEnd > nowMs) return { do: "wait", wake_at: new Date(leaseEnd + delayMs(1)).toISOString() };
   const next = delivery.next_attempt_at === null ? nowMs : Date.parse(delivery.next_attempt_at);
   const delay_seconds = Math.max(0, Math.ceil((next - nowMs) / delayMs(1)));
-  if (delay_seconds > limits.webhooks.promote_horizon_seconds) {
+  if (delay_seconds > limits.webhooks.sweep_horizon_seconds) {
     return { do: "wait", wake_at: wakeOfWaiting(next, delayMs) };
   }
   const again = new Date(nowMs + delayMs(limits.webhooks.sent_again_after_seconds)).toISOString();

@@ -12,7 +12,7 @@ afterEach(() => {
 });
 afterAll(async () => expect(await findings(api.emulator)).toEqual([]));
 
-const { handler: promote } = await import("../../functions/events/promote.ts");
+const { handler: sweepEvents } = await import("../../functions/events/sweep-events.ts");
 
 const caller = newCaller();
 const broker = brokerage(api, caller);
@@ -34,7 +34,7 @@ describe("a transaction that nobody decided on", () => {
     let expired = 0;
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_001 });
     for (let round = 0; round < 2; round += 1) {
-      const runs = await atOnce(2, () => promote({}, lambdaContext()));
+      const runs = await atOnce(2, () => sweepEvents({}, lambdaContext()));
       expired += runs.reduce((sum, run) => sum + (run["expired"] ?? 0), 0);
     }
     expect(expired).toBe(waiting.length);
@@ -48,7 +48,7 @@ describe("a transaction that nobody decided on", () => {
     expect(await broker.get(`/transactions/${decided.id}`)).toMatchObject({ status: "processing" });
     expect(await broker.get(`/transactions/${later.id}`)).toMatchObject({ status: "pending" });
     expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ balance: "95.00", held: "1.00" });
-    expect((await promote({}, lambdaContext()))["expired"]).toBe(0);
+    expect((await sweepEvents({}, lambdaContext()))["expired"]).toBe(0);
   });
 
   it("is not made when it would have expired already", async () => {
@@ -64,7 +64,7 @@ describe("a transaction that nobody decided on", () => {
       const ends = Date.now() + 3_600_000;
       const withdrawal = await broker.withdrawal(account, "10.00", { expires_at: new Date(ends).toISOString() });
       vi.useFakeTimers({ toFake: ["Date"], now: ends + 1 });
-      const [move] = await Promise.all([broker.move(withdrawal, "completed"), promote({}, lambdaContext())]);
+      const [move] = await Promise.all([broker.move(withdrawal, "completed"), sweepEvents({}, lambdaContext())]);
       const { status } = await broker.get(`/transactions/${withdrawal.id}`);
       vi.useRealTimers();
       expect([move.status, status]).toEqual(move.status === 200 ? [200, "completed"] : [409, "failed"]);

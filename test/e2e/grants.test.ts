@@ -98,7 +98,8 @@ describe("the grants of every function", () => {
       saboteur.targets.clear();
       // The publisher dies on every batch and so does the sweep: the failure is reported, and nothing is lost.
       const own = await stack.newApplication({ tenant_id: stack.tenant_id });
-      for (const name of ["publish", "promote"]) saboteur.targets.add(`brokerage-sandbox-${name} TransactWriteItems`);
+      for (const name of ["publish", "sweep-events"])
+        saboteur.targets.add(`brokerage-sandbox-${name} TransactWriteItems`);
       const last = await own.api.call<{ id: string }>("POST", "/clients", { body: someClient() });
       await eventually(() => !unused(stack).includes("brokerage-sandbox-publish ReportFailure") || undefined, 60_000);
       saboteur.targets.clear();

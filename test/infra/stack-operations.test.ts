@@ -150,7 +150,7 @@ describe("the webhook ladder", () => {
       "RETRY_LONG_QUEUE_URL retrylong",
     ];
     expect(addresses("publish")).toEqual([deliver]);
-    expect(addresses("promote")).toEqual([deliver, "RETRY_LONG_QUEUE_URL retrylong"]);
+    expect(addresses("sweep-events")).toEqual([deliver, "RETRY_LONG_QUEUE_URL retrylong"]);
     expect(addresses("deliver")).toEqual([deliver, ...retries]);
     const senders = routes.filter(({ queues }) => queues !== undefined).map(({ id }) => id.replaceAll("_", "-"));
     for (const id of senders) expect(addresses(id)).toEqual([deliver]);

@@ -98,7 +98,7 @@ describe("rights of the functions", () => {
   });
 
   test("the sweeps alone, with provision, read the due index", () => {
-    expect(rightsOf("production", "promote").sort()).toEqual(
+    expect(rightsOf("production", "sweep-events").sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|*",
         ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
@@ -112,7 +112,7 @@ describe("rights of the functions", () => {
     const readers = ofType(synthesized("production"), "AWS::IAM::Role")
       .filter((role) => lines(role).some((line) => line.includes("main/index/due")))
       .map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""));
-    expect(readers.sort()).toEqual(["MarginSweep", "Promote", "Provision"]);
+    expect(readers.sort()).toEqual(["MarginSweep", "Provision", "SweepEvents"]);
   });
 
   test("provision makes, finds and deletes API keys and puts them into the plan and out of it", () => {

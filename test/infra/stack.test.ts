@@ -57,7 +57,7 @@ describe("functions", () => {
     const stage = synthesized("sandbox");
     const template = (id: string) => functionOf(stage, `brokerage-sandbox-${id}`).template;
     expect(template("create-client")).toBe(template("get-client"));
-    expect(template("publish")).toBe(template("promote"));
+    expect(template("publish")).toBe(template("sweep-events"));
     const besideProvision = ofType(stage, "AWS::Lambda::Function").filter((f) => f.template === template("provision"));
     expect(besideProvision).toHaveLength(1);
   });

@@ -59,7 +59,7 @@ export interface SoakReport {
 const stage = "brokerage-sandbox";
 const queues = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"].map((name) => `${stage}-${name}`);
 const deadLetters = `${stage}-deliver-dead`;
-const targets = ["publish", "deliver", "promote", "create-client", "create-deposit", "update-transaction"];
+const targets = ["publish", "deliver", "sweep-events", "create-client", "create-deposit", "update-transaction"];
 /** Applications that write side by side: each may do 1,000 requests a minute. */
 const writers = 4;
 const failureRate = 0.4;

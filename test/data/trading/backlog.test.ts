@@ -14,8 +14,8 @@ afterEach(() => {
   delete process.env["TIME_SCALE"];
 });
 
-const { handler } = await import("../../../functions/events/promote.ts");
-const promote = (timeoutMs = 60_000) => handler({}, lambdaContext(timeoutMs));
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const sweepEvents = (timeoutMs = 60_000) => sweepHandler({}, lambdaContext(timeoutMs));
 
 /** How many deliveries are overdue; the long form is `BACKLOG=5000`. */
 const size = Number(process.env["BACKLOG"] ?? 1000);
@@ -27,13 +27,13 @@ describe("a backlog of overdue deliveries", () => {
     let woken = 0;
     // A sweep ends with its function's time, so a slow machine takes some more of them for the same messages.
     for (let round = Number.NaN; round !== 0; woken += round) {
-      const done = await Promise.all([promote(), promote()]);
+      const done = await Promise.all([sweepEvents(), sweepEvents()]);
       round = done.reduce((sum, each) => sum + (each["woken"] ?? 0), 0);
     }
     const messages = api.queues.takeMessages();
     expect([woken, messages.length]).toEqual([size, size]);
     expect(new Set(messages.map(({ body }) => body["delivery_id"]))).toEqual(ids);
-    await promote();
+    await sweepEvents();
     expect(api.queues.takeMessages()).toEqual([]);
   }, 180_000);
 
@@ -45,11 +45,11 @@ describe("a backlog of overdue deliveries", () => {
     process.env["TIME_SCALE"] = "1000000";
     await brokerage(api, caller).client();
     delete process.env["TIME_SCALE"];
-    const first = await promote(5500);
+    const first = await sweepEvents(5500);
     expect(first["woken"]).toBeLessThan(count);
     const published = async () => (await scanTable(api.emulator)).some(({ et }) => et === "EVENT") || undefined;
-    await eventually(async () => (await promote(7000)) && published());
-    await eventually(async () => ((await promote())["woken"] === 0 ? true : undefined), 60_000);
+    await eventually(async () => (await sweepEvents(7000)) && published());
+    await eventually(async () => ((await sweepEvents())["woken"] === 0 ? true : undefined), 60_000);
     const sent = api.queues.takeMessages().map(({ body }) => body["delivery_id"]);
     expect(sent).toHaveLength(count);
     expect(new Set(sent)).toEqual(ids);

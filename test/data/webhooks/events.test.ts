@@ -18,8 +18,8 @@ afterEach(async () => {
 });
 
 const { handler: publish } = await import("../../../functions/events/publish.ts");
-const { handler: promoteAll } = await import("../../../functions/events/promote.ts");
-const promote = () => promoteAll({}, lambdaContext());
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const sweepEvents = () => sweepHandler({}, lambdaContext());
 
 /** The outbox records of these callers' tenants, in the order of the stream, as the trigger's filter leaves them. */
 async function waiting(...callers: TestCaller[]): Promise<StreamRecord[]> {
@@ -281,14 +281,14 @@ describe("what the stream did not bring", () => {
   it("is found by the sweep after its time, and not before", async () => {
     const caller = newCaller();
     await history(caller);
-    await promote();
+    await sweepEvents();
     expect(await eventsOf(caller)).toEqual([]);
     process.env["TIME_SCALE"] = "1000000";
     const late = newCaller();
     await history(late);
     delete process.env["TIME_SCALE"];
     await expect
-      .poll(() => promote(), { timeout: 2000 })
+      .poll(() => sweepEvents(), { timeout: 2000 })
       .toEqual({
         published: 0,
         fanned_out: 0,
@@ -309,7 +309,7 @@ describe("what the stream did not bring", () => {
     await history(caller);
     delete process.env["TIME_SCALE"];
     const records = await waiting(caller);
-    await Promise.all([deliver(records), promote(), promote()]);
+    await Promise.all([deliver(records), sweepEvents(), sweepEvents()]);
     expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
   });
 });

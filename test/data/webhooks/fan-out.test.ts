@@ -25,8 +25,8 @@ afterEach(async () => {
 });
 
 const { handler: publish } = await import("../../../functions/events/publish.ts");
-const { handler: promoteAll } = await import("../../../functions/events/promote.ts");
-const promote = () => promoteAll({}, lambdaContext(60_000));
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const sweepEvents = () => sweepHandler({}, lambdaContext(60_000));
 
 async function endpointOf(caller: TestCaller, fields: Partial<WebhookEndpoint> = {}): Promise<WebhookEndpoint> {
   const endpoint = someEndpoint({ id: newId("whe"), tenant_id: caller.tenant_id, ...fields });
@@ -199,7 +199,7 @@ describe("a batch that comes again", () => {
     await deliver(batch);
     const late = await endpointOf(caller);
     await deliver(batch);
-    await promote();
+    await sweepEvents();
     expect((await delivered(caller)).filter((each) => each.startsWith(late.id))).toEqual([]);
   });
 
@@ -245,7 +245,7 @@ describe("a publisher that dies", () => {
     api.queues.interfere = () => undefined;
     const [item] = await itemsOf(caller, "DELIVERY");
     const woken = await eventually(async () => {
-      await promote();
+      await sweepEvents();
       return sent().find(({ body }) => body["delivery_id"] === item?.["id"]);
     });
     expect(woken).toMatchObject({ queue: "deliver", group: item?.["endpoint_id"], delaySeconds: 0 });
@@ -254,7 +254,7 @@ describe("a publisher that dies", () => {
 
 /** One sweep; undefined, so that whoever waits looks again. */
 async function sweep(): Promise<undefined> {
-  await promote();
+  await sweepEvents();
 }
 
 async function readDelivery(item: RawItem | undefined): Promise<Delivery> {
@@ -273,7 +273,7 @@ describe("the sweep", () => {
     await waitingDeliveries(api, endpoint, 1, { ...rung, next_attempt_at: at(7000), wake_at: at(-1) });
     await waitingDeliveries(api, endpoint, 1, { ...rung, next_attempt_at: at(7000), wake_at: at(6100) });
     await waitingDeliveries(api, endpoint, 1, { status: "succeeded", wake_at: at(-1) });
-    await promote();
+    await sweepEvents();
     const own = sent().filter(({ body }) => body["tenant_id"] === caller.tenant_id);
     const [message, ...more] = own;
     expect(more).toEqual([]);
@@ -292,7 +292,7 @@ describe("the sweep", () => {
     const died = { wake_at: null, lease_until: "2026-11-21T06:30:00.000Z", claims: 1 };
     const [dead] = await waitingDeliveries(api, { ...endpoint, epoch: 1 }, 1, died);
     await putRaw(api, itemOf(webhooks, { ...endpoint, wake_at: endpoint.created_at, version: 2 }));
-    await promote();
+    await sweepEvents();
     // Its worker may have posted before it died, so it leaves an entry.
     expect(await itemsOf(caller, "ATTEMPT")).toMatchObject([{ delivery_id: dead, error: "worker_crash" }]);
     const state = new Map((await itemsOf(caller, "DELIVERY")).map(({ id, status }) => [String(id), status]));
@@ -306,7 +306,7 @@ describe("the sweep", () => {
     const caller = newCaller();
     const endpoint = await endpointOf(caller, { status: "deleted", wake_at: "2026-01-01T00:00:00.000Z" });
     const open = await waitingDeliveries(api, endpoint, 3, { wake_at: null });
-    await promote();
+    await sweepEvents();
     expect(await itemsOf(caller, "WEBHOOK")).toEqual([]);
     const items = await itemsOf(caller, "DELIVERY");
     expect(items.map(({ status }) => status)).toEqual([...open].map(() => "cancelled"));

@@ -13,8 +13,8 @@ import { eventually } from "../../support/wait.ts";
 const api = await startApi(false);
 afterAll(api.stop);
 
-const { handler: promoteAll } = await import("../../../functions/events/promote.ts");
-const promote = () => promoteAll({}, lambdaContext(60_000));
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const sweepEvents = () => sweepHandler({}, lambdaContext(60_000));
 
 const start = Date.parse("2026-11-01T00:00:00.000Z");
 const at = (minutes: number) => new Date(start + minutes * 60_000).toISOString();
@@ -105,7 +105,7 @@ describe("a replay", () => {
     delete process.env["TIME_SCALE"];
     api.watched.interfere = () => undefined;
     expect([status, body.queued, sentIds()]).toEqual([202, 3, []]);
-    await promote();
+    await sweepEvents();
     expect(sentIds()).toHaveLength(3);
   });
 
@@ -144,7 +144,7 @@ describe("a replay", () => {
     }
     const wanted = ids.filter((_, sequence) => sequence >= 1101 && sequence < 2251 && sequence % 10 !== 0).toSorted();
     expect([queued, calls]).toEqual([wanted.length, 2]);
-    await eventually(async () => ((await promote())["replayed"] === 0 ? true : undefined), 30_000);
+    await eventually(async () => ((await sweepEvents())["replayed"] === 0 ? true : undefined), 30_000);
     expect(new Set(await sentEvents())).toEqual(new Set(wanted));
   }, 90_000);
 
@@ -157,7 +157,7 @@ describe("a replay", () => {
     delete process.env["TIME_SCALE"];
     expect([status, body.queued]).toEqual([202, 250]);
     expect(sentIds()).toEqual([]);
-    await Promise.all([promote(), promote()]);
+    await Promise.all([sweepEvents(), sweepEvents()]);
     const made = (await scanTable(api.emulator)).filter(
       ({ et, endpoint_id }) => et === "DELIVERY" && endpoint_id === id,
     );

@@ -20,10 +20,10 @@ afterEach(async () => {
   api.queues.takeMessages();
 });
 
-const { handler: promote } = await import("../../../functions/events/promote.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
 const { readKeys } = await import("../../../shared/table/store.ts");
 const { noteOff, switchOffNoted } = await import("../../../shared/webhooks/switch-off.ts");
-const sweep = () => promote({}, lambdaContext(60_000));
+const sweep = () => sweepEvents({}, lambdaContext(60_000));
 
 const reason = "The endpoint answered 410 Gone.";
 const url = "https://hooks.example.com/broker";

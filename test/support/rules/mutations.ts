@@ -30,7 +30,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "no sweep",
-    file: "functions/events/promote.ts",
+    file: "functions/events/sweep-events.ts",
     edits: [["woken: wakeDeliveries(hasTime),", "woken: wakeDeliveries(() => false),"]],
     test: { file: "test/data/webhooks/fan-out.test.ts", name: "a publisher that dies before the message is sent" },
   },
