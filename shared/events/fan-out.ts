@@ -20,8 +20,8 @@ import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
 
-/** Which of these endpoints an event is owed to: those that are enabled and subscribe to it at this moment. */
-export async function addressees(
+/** Returns which of these endpoints an event is due to: those that are enabled and subscribe to it at this moment. */
+export async function subscribersOf(
   tenant: string,
   endpoints: readonly WebhookEndpoint[],
   announced: readonly Announced[],
@@ -37,21 +37,21 @@ export async function addressees(
 }
 
 /**
- * Makes the deliveries that published events owe, sends their messages, and then takes the events out of the due index.
- * Each delivery is made by a conditional put: done again, nothing is made twice, and the message of a delivery that no
- * worker has begun is sent again. One whose endpoint is closed rests from the start and has no message (ADR 0031).
- * `known` is how the endpoints do, where the caller has read it already.
- * @throws when a delivery could not be made; its event stays due
+ * Creates the deliveries of published events, sends their messages, and then removes the events from the due index.
+ * Each delivery is created by a conditional put: a repetition creates nothing twice, and sends a message again for a
+ * delivery that no worker has begun. One whose endpoint is closed rests from the start and has no message (ADR 0031).
+ * `known` is the health of the endpoints, where the caller has read it already.
+ * @throws when a delivery could not be created; its event stays due
  */
 export async function fanOut(
   published: readonly PublishedEvent[],
   known?: ReadonlyMap<string, WebhookHealth>,
 ): Promise<void> {
-  const owing = published.filter(({ endpoints }) => endpoints !== undefined && endpoints.length > 0);
-  const pairs = owing.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
+  const due = published.filter(({ endpoints }) => endpoints !== undefined && endpoints.length > 0);
+  const pairs = due.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
   const messages: OutgoingDelivery[] = [];
   const unfinished = new Set<PublishedEvent>();
-  const healths = known ?? (await addresseeHealths(published));
+  const healths = known ?? (await subscriberHealths(published));
   const now = nowIso();
   const put = inParallel(limits.webhooks.parallel_writes, pairs, async ({ event, endpoint }) => {
     const id = deliveryId(event.id, endpoint.id, 0);
@@ -69,16 +69,16 @@ export async function fanOut(
     () => undefined,
     (error: unknown) => ({ error }),
   );
-  const finished = owing.filter((event) => event.wake_at !== undefined && !unfinished.has(event));
-  await Promise.all([sendOrLeave(messages), inParallel(limits.webhooks.parallel_writes, finished, putToRest)]);
+  const finished = due.filter((event) => event.wake_at !== undefined && !unfinished.has(event));
+  await Promise.all([trySend(messages), inParallel(limits.webhooks.parallel_writes, finished, clearDue)]);
   if (failure !== undefined) throw failure.error;
 }
 
 /**
- * The health of the endpoints that events are owed to, by their identifiers. It only saves messages, so a read that
+ * The health of the endpoints that events are due to, by their identifiers. It only saves messages, so a read that
  * fails delays nothing: without a health every delivery has a message, and its worker reads the health.
  */
-export async function addresseeHealths(
+export async function subscriberHealths(
   published: readonly PublishedEvent[],
 ): Promise<ReadonlyMap<string, WebhookHealth>> {
   const addresses = published.flatMap(({ tenant_id, endpoints = [] }) =>
@@ -97,13 +97,13 @@ function isUnbegun({ status, attempt, claims, resting }: Delivery): boolean {
   return status === "pending" && attempt === 1 && claims === 0 && resting !== true;
 }
 
-/** Puts a delivery unless it is there; returns what is there then. */
+/** Puts a delivery unless it exists, and returns the stored one. */
 export async function putDelivery(draft: Delivery): Promise<Delivery> {
   return (await putOnce(deliveries, draft)) ?? draft;
 }
 
-/** Sends first messages. A queue that does not take them stops nobody: the sweep finds the deliveries by their time. */
-export async function sendOrLeave(messages: readonly OutgoingDelivery[]): Promise<void> {
+/** Sends first messages. A queue that rejects them is no error: the sweep finds the deliveries by their time. */
+export async function trySend(messages: readonly OutgoingDelivery[]): Promise<void> {
   if (messages.length === 0) return;
   try {
     await sendDeliveries("deliver", messages);
@@ -118,22 +118,22 @@ export async function sendOrLeave(messages: readonly OutgoingDelivery[]): Promis
 
 /** Wakes the deliverer for a new delivery. */
 export function wake(delivery: Delivery): Promise<void> {
-  return sendOrLeave([messageOf(delivery)]);
+  return trySend([messageOf(delivery)]);
 }
 
-/** The deliveries of an event exist: the sweep need not look at it any more. */
-async function putToRest(event: PublishedEvent): Promise<void> {
-  const rested = await changeItem(
+/** Removes an event from the due index, once all its deliveries exist. */
+async function clearDue(event: PublishedEvent): Promise<void> {
+  const cleared = await changeItem(
     events.keyOf(event),
     rescheduled(events, event, { remove: ["wake_at"], when: [isStored] }),
   );
-  if (!rested) throw new Error("A published event is gone.");
+  if (!cleared) throw new Error("A published event is gone.");
 }
 
 /**
- * Deals again with what was published before from these outbox items: a repeated record of the stream may mean that the
- * publisher died before anybody was told. The events are looked for by their resource in an index that may lag; what it
- * does not show yet is due, and the sweep finds it.
+ * Fans out again what was published before from these outbox items: a repeated record of the stream may mean that the
+ * publisher died before it sent any message. The events are looked up by their resource in an index that may lag; what
+ * it does not show yet is due, and the sweep finds it.
  */
 export async function fanOutAgain(items: readonly Outbox[]): Promise<void> {
   const found = new Map<string, PublishedEvent>();
@@ -155,7 +155,7 @@ async function latestOf(tenant: string, resource: string): Promise<readonly Publ
   return findAll(events, entries.map(keyIn));
 }
 
-/** Finds published events whose deliveries were not all made, and makes them. Returns how many events that were. */
+/** Finds published events that lack deliveries, and creates them. Returns how many events that were. */
 export function fanOutOverdue(hasTime: () => boolean): Promise<SweepResult> {
   return sweepItems("EVENT", hasTime, {
     entity: events,

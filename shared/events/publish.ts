@@ -22,7 +22,7 @@ import { findAll, readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { changeMember, deleteMember, putNew, type TransactItem } from "../table/write.ts";
 import { endpointsOf } from "./endpoint-reads.ts";
-import { addresseeHealths, addressees, fanOut, fanOutAgain } from "./fan-out.ts";
+import { fanOut, fanOutAgain, subscriberHealths, subscribersOf } from "./fan-out.ts";
 
 /**
  * Publishes outbox items: each event gets the tenant's next number and its final bytes. One transaction moves the
@@ -83,14 +83,15 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
     const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);
     const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
     const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
-    const owedTo = await addressees(tenant, endpoints, announced);
-    const numbered = texts.map((text, index) =>
-      publishedEvent(tenant, text, last + index + 1, owedTo({ type: text.body.type, account_id: text.account_id })),
-    );
+    const subscribersTo = await subscribersOf(tenant, endpoints, announced);
+    const numbered = texts.map((text, index) => {
+      const { body, account_id } = text;
+      return publishedEvent(tenant, text, last + index + 1, subscribersTo({ type: body.type, account_id }));
+    });
     // How the endpoints do is read meanwhile: it decides only which deliveries need a message.
     const [result, healths] = await Promise.all([
       tryPublish(tenant, waiting, last, numbered),
-      addresseeHealths(numbered),
+      subscriberHealths(numbered),
     ]);
     if (result === "published") {
       await fanOut(numbered, healths);
@@ -139,7 +140,7 @@ function publishedEvent(
   tenant: string,
   { body, account_id, client_id }: WaitingEvent,
   sequence: number,
-  owedTo: readonly WebhookEndpoint[],
+  subscribers: readonly WebhookEndpoint[],
 ): PublishedEvent {
   const moment = nowMs();
   const id = eventId(Date.parse(body.created_at), newId("evt"), sequence);
@@ -166,13 +167,13 @@ function publishedEvent(
     created_at: body.created_at,
     published_at: new Date(moment).toISOString(),
     payload: JSON.stringify(shown),
-    ...(owedTo.length === 0 ? {} : owing(owedTo, moment)),
+    ...(subscribers.length === 0 ? {} : dueTo(subscribers, moment)),
     expires_at: Math.floor(moment / 1000) + limits.events.kept_seconds,
   };
 }
 
-/** Whom an event is owed to, and when the sweep looks whether all its deliveries are made. */
-function owing(endpoints: readonly WebhookEndpoint[], moment: number): Pick<PublishedEvent, "endpoints" | "wake_at"> {
+/** The endpoints that an event is due to, and when the sweep checks that all its deliveries exist. */
+function dueTo(endpoints: readonly WebhookEndpoint[], moment: number): Pick<PublishedEvent, "endpoints" | "wake_at"> {
   return {
     endpoints: endpoints.map(({ id, epoch }) => ({ id, epoch })),
     wake_at: new Date(moment + delayMs(limits.events.unpublished_after_seconds)).toISOString(),

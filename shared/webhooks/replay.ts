@@ -1,6 +1,6 @@
 import { draftDelivery, messageOf } from "../domain/delivery.ts";
 import type { Replay, WebhookEndpoint } from "../domain/webhook.ts";
-import { addressees, putDelivery, sendOrLeave } from "../events/fan-out.ts";
+import { putDelivery, subscribersOf, trySend } from "../events/fan-out.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
@@ -38,10 +38,10 @@ export async function eventsToReplay(
   const seen = await glances(tenant, after, last);
   const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
   const within = seen.filter(({ created_at }) => Date.parse(created_at) >= low && Date.parse(created_at) < high);
-  const owedTo = await addressees(tenant, [endpoint], within);
+  const subscribersTo = await subscribersOf(tenant, [endpoint], within);
   const reached = seen.length < limits.webhooks.replay_max_events ? last : (seen.at(-1)?.sequence ?? last);
   return {
-    sequences: within.filter((event) => owedTo(event).length > 0).map(({ sequence }) => sequence),
+    sequences: within.filter((event) => subscribersTo(event).length > 0).map(({ sequence }) => sequence),
     next: reached < last ? reached : null,
   };
 }
@@ -101,7 +101,7 @@ export async function runReplay(replay: Replay, hasTime: () => boolean): Promise
       );
       if (made.status === "pending" && made.attempt === 1 && made.claims === 0) messages.push(messageOf(made));
     });
-    await sendOrLeave(messages);
+    await trySend(messages);
   }
   await deleteItem(replays.keyOf(replay));
   return true;

@@ -65,7 +65,7 @@ function judgeEach(changes: readonly RawChange[]): string[] {
     const type = text(item, "et");
     const place = `${text(item, "pk")} ${text(item, "sk")}`;
     const about = (sentence: string | false) => (sentence === false ? [] : [`${place}: ${sentence}`]);
-    const appendOnly = ["LEDGER", "CONTRA", "EVENT"].includes(type) && kind !== "INSERT" && !isPutToRest(before, after);
+    const appendOnly = ["LEDGER", "CONTRA", "EVENT"].includes(type) && kind !== "INSERT" && !clearedDue(before, after);
     const outbox = type === "OUTBOX" && kind === "MODIFY";
     if (before === undefined || after === undefined) {
       return [
@@ -92,7 +92,7 @@ function judgeEach(changes: readonly RawChange[]): string[] {
 }
 
 /** A published event is never changed, but for leaving the due index once all its deliveries are made. */
-function isPutToRest(before: RawItem | undefined, after: RawItem | undefined): boolean {
+function clearedDue(before: RawItem | undefined, after: RawItem | undefined): boolean {
   if (after?.["et"] !== "EVENT" || before === undefined) return false;
   const { wake_at, due_pk, due_sk, ...rest } = before;
   return inNameOrder(rest) === inNameOrder(after);

@@ -31,24 +31,24 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
   ];
 }
 
-/** Every published event has one first delivery for each endpoint it was owed to, or is still due; and no other one. */
+/** Every published event has one first delivery for each endpoint it was due to, or is still due; and no other one. */
 export function judgeDeliveries(items: readonly RawItem[]): string[] {
   const first = ofType(items, "DELIVERY").filter(
     (item) => whole(item, "redelivery") === 0n && item["event_sequence"] !== null,
   );
   const made = countOf(first.map((item) => `${tenantOf(item)} ${text(item, "event_id")} ${text(item, "endpoint_id")}`));
-  const owed = new Set<string>();
+  const due = new Set<string>();
   const missing = ofType(items, "EVENT").flatMap((item) =>
     ((item["endpoints"] ?? []) as readonly { map: RawItem }[]).flatMap(({ map }) => {
       const name = `${tenantOf(item)} ${text(item, "id")} ${text(map, "id")}`;
-      owed.add(name);
-      return made.has(name) || item["due_pk"] !== undefined ? [] : [`${name} was owed and nobody delivers it`];
+      due.add(name);
+      return made.has(name) || item["due_pk"] !== undefined ? [] : [`${name} is due and has no delivery`];
     }),
   );
   return [
     ...missing,
     ...[...made].filter(([, count]) => count > 1).map(([name]) => `${name} is delivered twice`),
-    ...[...made.keys()].filter((name) => !owed.has(name)).map((name) => `${name} is delivered and was not owed`),
+    ...[...made.keys()].filter((name) => !due.has(name)).map((name) => `${name} is delivered and was not due`),
   ];
 }
 

@@ -86,13 +86,13 @@ export const mutations: readonly Mutation[] = [
         "const endpoints = await endpointsOf(tenant);",
       ],
       [
-        "    const owedTo = await addressees(",
+        "    const subscribersTo = await subscribersOf(",
         `    const taken = await changeAndRead<{ readonly n: number }>(sequences.key(tenant), {
       set: { et: sequences.et },
       add: { n: texts.length },
     });
     const last = Number(taken.item?.n) - texts.length;
-    const owedTo = await addressees(`,
+    const subscribersTo = await subscribersOf(`,
       ],
       ["{ set, when: [from === 0 ? { any: [isNew, isLast] } : isLast] }", "{ set: { et: set.et } }"],
     ],
