@@ -7,18 +7,18 @@ export type Outcome = NonNullable<Delivery["last"]>;
 
 /** What a worker does with a message. */
 export type Task =
-  /** The message is old, repeated or of nothing: whatever is left to do somebody else does. */
+  /** The message is old, repeated or of no delivery: another message has the rest of the work. */
   | "drop"
   /** The endpoint was switched off or deleted. */
   | "cancel"
   | "attempt"
   /** A worker claimed this attempt and died. */
-  | "bury"
+  | "record_crash"
   | { readonly early_ms: number };
 
 /**
- * Decides what a message is for: an attempt that is over, that another worker has, or that is of another number is
- * nobody's any more; one whose time has not come waits.
+ * Decides what to do with a message: one of an attempt that is over, that another worker has, or of another number is
+ * dropped; one that is early waits.
  */
 export function taskOf(
   delivery: Delivery | undefined,
@@ -29,7 +29,7 @@ export function taskOf(
   if (delivery === undefined || !isOpen(delivery) || delivery.attempt !== attempt) return "drop";
   if (isLeased(delivery, nowMs)) return "drop";
   if (!isWanted(delivery, endpoint)) return "cancel";
-  if (delivery.lease_until !== null) return "bury";
+  if (delivery.lease_until !== null) return "record_crash";
   const early = delivery.next_attempt_at === null ? 0 : Date.parse(delivery.next_attempt_at) - nowMs;
   return early > 0 ? { early_ms: early } : "attempt";
 }
@@ -55,7 +55,7 @@ export function claimed(delivery: Delivery, now: string, leaseUntil: string): De
   };
 }
 
-/** The entry of a claim whose worker died: it may have posted, and nobody knows what was answered. */
+/** The entry of a claim whose worker died: it may have posted, and the answer is unknown. */
 export function crashOf(delivery: Delivery): Outcome & Pick<Attempt, "claim" | "response_excerpt"> {
   const { lease_ms } = limits.webhooks;
   const until = Date.parse(delivery.lease_until ?? delivery.updated_at);

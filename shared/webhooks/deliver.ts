@@ -7,6 +7,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
 import { chance } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
 import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../runtime/queues.ts";
 import {
   type DeliveryState,
@@ -18,16 +19,16 @@ import {
   putAttempt,
   putCrash,
 } from "./deliveries.ts";
-import { giveSlot, noteProbe, noteResting, type Slot, takeSlot, type Verdict } from "./endpoint-health.ts";
+import { noteProbe, noteResting, releaseSlot, type Slot, takeSlot, type Verdict } from "./endpoint-health.ts";
 import { nextAttempt, retryAfterSeconds } from "./ladder.ts";
-import type { Poster, PostResult } from "./post.ts";
+import type { PostResult, WebhookSender } from "./post.ts";
 import { openWebhookSecret } from "./secrets.ts";
 import { signatureHeaders } from "./signature.ts";
 import { noteOff } from "./switch-off.ts";
 
 const bounds = limits.webhooks;
 
-/** A message as it came, and the queue that it goes back to. */
+/** A message as received, and the queue that it returns to. */
 export interface Arrival {
   /** Id of the message in its batch. */
   readonly id: string;
@@ -35,14 +36,14 @@ export interface Arrival {
   readonly message: DeliveryMessage;
 }
 
-/** What a batch is worked on with. */
+/** What a worker needs for a batch. */
 export interface Worker {
-  readonly poster: Poster;
+  readonly sender: WebhookSender;
   /** Milliseconds until the function is ended. */
   readonly remainingMs: () => number;
 }
 
-/** Reads a message of a queue; undefined for one that nobody of ours has sent. */
+/** Reads a message of a queue; undefined for one that this service did not send. */
 export function arrivalOf(record: SQSRecord): Arrival | undefined {
   const { messageId: id, eventSourceARN, body } = record;
   try {
@@ -60,45 +61,37 @@ export function arrivalOf(record: SQSRecord): Arrival | undefined {
 }
 
 /**
- * Works on messages side by side, those of one endpoint no more at a time than it has slots. Returns the ids of those
- * that could not be worked on and have to come again.
+ * Works on messages concurrently, on those of one endpoint as many at a time as it has slots. Returns the ids of those
+ * that failed and have to be received again.
  */
 export async function deliverBatch(arrivals: readonly Arrival[], worker: Worker): Promise<ReadonlySet<string>> {
   const failed = new Set<string>();
-  worker.poster.wake();
+  worker.sender.wake();
   const lineMs = nowMs() + bounds.slot_wait_ms;
   const states = await loadDeliveries(arrivals.map(({ message }) => message));
   const readMs = nowMs();
-  const lines = new Map<string, Turn[]>();
+  const lines = new Map<string, WorkItem[]>();
   for (const [index, arrival] of arrivals.entries()) {
     const state = states[index];
     if (state?.delivery === undefined) continue;
-    const turn: Turn = { ...worker, arrival, state, readMs, lineMs };
+    const item: WorkItem = { ...worker, arrival, state, readMs, lineMs };
     const { tenant_id, endpoint_id } = state.delivery;
     const line = `${tenant_id}#${endpoint_id}`;
-    lines.set(line, [...(lines.get(line) ?? []), turn]);
+    lines.set(line, [...(lines.get(line) ?? []), item]);
   }
-  const work = async (turn: Turn) => {
-    await workOn(turn).catch((error: unknown) => {
-      failed.add(turn.arrival.id);
-      const { delivery_id, attempt } = turn.arrival.message;
+  const work = async (item: WorkItem) => {
+    await workOn(item).catch((error: unknown) => {
+      failed.add(item.arrival.id);
+      const { delivery_id, attempt } = item.arrival.message;
       log.error("A delivery could not be worked on.", { delivery_id, attempt, error: (error as Error).name });
     });
   };
-  await Promise.all([...lines.values()].map((line) => inTurn(line, work)));
+  await Promise.all([...lines.values()].map((line) => inParallel(bounds.slots_per_endpoint, line, work)));
   return failed;
 }
 
-/** Every item is worked on, at most as many at a time as an endpoint has slots. */
-async function inTurn(line: readonly Turn[], work: (turn: Turn) => Promise<void>): Promise<void> {
-  const waiting = line.values();
-  const next = async () => {
-    for (const turn of waiting) await work(turn);
-  };
-  await Promise.all(Array.from({ length: bounds.slots_per_endpoint }, next));
-}
-
-interface Turn extends Worker {
+/** A message that is being worked on, with what was read for it. */
+interface WorkItem extends Worker {
   readonly arrival: Arrival;
   readonly state: DeliveryState;
   /** When the state was read. */
@@ -107,26 +100,26 @@ interface Turn extends Worker {
   readonly lineMs: number;
 }
 
-async function workOn(turn: Turn): Promise<void> {
-  const { message } = turn.arrival;
-  let state = turn.state;
-  if (nowMs() - turn.readMs > bounds.fresh_ms) state = await reload(message);
+async function workOn(item: WorkItem): Promise<void> {
+  const { message } = item.arrival;
+  let state = item.state;
+  if (nowMs() - item.readMs > bounds.fresh_ms) state = await reload(message);
   for (;;) {
     const { delivery, endpoint, health } = state;
     const task = taskOf(delivery, endpoint, message.attempt, nowMs());
     if (delivery === undefined || task === "drop") return;
     if (task === "cancel") return cancel(delivery);
-    if (typeof task === "object") return waitForTime(turn, delivery, task.early_ms);
-    if (health !== undefined && (await isElsewhere(turn, delivery, health))) return;
-    if (turn.remainingMs() < bounds.attempt_timeout_ms + bounds.attempt_reserve_ms) return giveBack(turn, delivery);
-    if (task === "bury" && (await bury(turn, delivery, state))) return;
+    if (typeof task === "object") return waitForTime(item, delivery, task.early_ms);
+    if (health !== undefined && (await isElsewhere(item, delivery, health))) return;
+    if (item.remainingMs() < bounds.attempt_timeout_ms + bounds.attempt_reserve_ms) return requeue(item, delivery);
+    if (task === "record_crash" && (await recordCrash(item, delivery, state))) return;
     const now = nowMs();
     const leaseUntil = new Date(now + bounds.lease_ms).toISOString();
     const slot = health && (await takeSlot(health, delivery.id, new Date(now).toISOString(), leaseUntil));
-    if (slot !== undefined) return attempt(turn, { ...state, delivery }, slot);
+    if (slot !== undefined) return attempt(item, { ...state, delivery }, slot);
     // An unproven endpoint may hold its slot for long: waiting for it would hold a worker that others need.
     const proven = health !== undefined && isProven(health, nowMs(), delayMs);
-    if (!proven || nowMs() > turn.lineMs) return giveBack(turn, delivery);
+    if (!proven || nowMs() > item.lineMs) return requeue(item, delivery);
     await pause(bounds.fresh_ms * (1 + chance()));
     state = await reload(message);
   }
@@ -138,7 +131,7 @@ async function reload(message: DeliveryMessage): Promise<DeliveryState> {
   return state;
 }
 
-/** Whoever meets a delivery of an endpoint that is off ends it; whoever comes second changes nothing. */
+/** Cancels a delivery of an endpoint that is off; a concurrent worker that does the same changes nothing. */
 async function cancel(delivery: Delivery): Promise<void> {
   // A worker may have posted before it died: a call that was made is on record, however the delivery ends.
   if (delivery.lease_until !== null) await putCrash(delivery);
@@ -149,8 +142,8 @@ async function cancel(delivery: Delivery): Promise<void> {
  * Whether a delivery is not to be attempted by this worker, after it was moved to the lane of its endpoint, sent back
  * for a while, or let rest.
  */
-async function isElsewhere(turn: Turn, delivery: Delivery, health: WebhookHealth): Promise<boolean> {
-  const { message, queue } = turn.arrival;
+async function isElsewhere(item: WorkItem, delivery: Delivery, health: WebhookHealth): Promise<boolean> {
+  const { message, queue } = item.arrival;
   const lane = queue === "deliver_unproven" ? "unproven" : "proven";
   let current: WebhookHealth | undefined = health;
   // The health of an endpoint at work changes often: what a failed condition brings along is the newest.
@@ -158,31 +151,31 @@ async function isElsewhere(turn: Turn, delivery: Delivery, health: WebhookHealth
     const place = placeOf({ delivery, lane, returns: message.returns }, current, nowMs(), delayMs);
     if (place.do === "attempt") return false;
     if (place.do !== "move" || place.probe === undefined || message.returns >= bounds.max_returns) {
-      await put(turn, delivery, place);
+      await put(item, delivery, place);
       return true;
     }
     const noted = await noteProbe(current, place.probe);
     if (noted.ok) {
-      await put(turn, delivery, place);
+      await put(item, delivery, place);
       return true;
     }
     current = noted.item;
   }
-  await giveBack(turn, delivery);
+  await requeue(item, delivery);
   return true;
 }
 
 /** Sends a message where the delivery is to be attempted, or none. */
-async function put(turn: Turn, delivery: Delivery, place: Exclude<Place, { do: "attempt" }>): Promise<void> {
-  const { queue } = turn.arrival;
+async function put(item: WorkItem, delivery: Delivery, place: Exclude<Place, { do: "attempt" }>): Promise<void> {
+  const { queue } = item.arrival;
   switch (place.do) {
     case "rest":
       return letRest(delivery, restUntil(delivery, place.closed_until, { nowMs: nowMs(), delayMs, chance: chance() }));
     case "come_back":
       // Not to the unproven lane, where an endpoint has one message at a time.
-      return sendOn(turn, delivery, queue === "deliver_unproven" ? "deliver" : queue, place.delay_seconds);
+      return sendOn(item, delivery, queue === "deliver_unproven" ? "deliver" : queue, place.delay_seconds);
     case "move":
-      return sendOn(turn, delivery, place.lane === "unproven" ? "deliver_unproven" : "deliver", place.delay_seconds);
+      return sendOn(item, delivery, place.lane === "unproven" ? "deliver_unproven" : "deliver", place.delay_seconds);
   }
 }
 
@@ -190,27 +183,31 @@ async function put(turn: Turn, delivery: Delivery, place: Exclude<Place, { do: "
  * A message that comes a moment too soon waits on; one that is far too soon is a repetition, and another one comes. One
  * that went back too often is dropped: the sweep looks for the attempt a minute after its time.
  */
-async function waitForTime(turn: Turn, delivery: Delivery, earlyMs: number): Promise<void> {
+async function waitForTime(item: WorkItem, delivery: Delivery, earlyMs: number): Promise<void> {
   const seconds = Math.ceil(earlyMs / delayMs(1));
-  const goesBack = seconds <= bounds.slot_return_seconds && turn.arrival.message.returns < bounds.max_returns;
-  if (goesBack) await giveBack(turn, delivery, seconds);
+  const requeues = seconds <= bounds.slot_return_seconds && item.arrival.message.returns < bounds.max_returns;
+  if (requeues) await requeue(item, delivery, seconds);
 }
 
-/** Sends a message back to its queue for a moment. */
-function giveBack(turn: Turn, delivery: Delivery, delay_seconds: number = bounds.slot_return_seconds): Promise<void> {
-  return sendOn(turn, delivery, turn.arrival.queue, delay_seconds);
+/** Sends a message back to its queue, with a delay in seconds. */
+function requeue(
+  item: WorkItem,
+  delivery: Delivery,
+  delay_seconds: number = bounds.slot_return_seconds,
+): Promise<void> {
+  return sendOn(item, delivery, item.arrival.queue, delay_seconds);
 }
 
 /**
  * Sends a message on to a queue. One that was sent on too often is left to the sweep, which is looking for the delivery
  * anyway: Lambda ends a function that wakes itself through a queue about 16 times in a row.
  */
-async function sendOn(turn: Turn, delivery: Delivery, queue: DeliveryQueue, delay_seconds: number): Promise<void> {
-  const { message } = turn.arrival;
+async function sendOn(item: WorkItem, delivery: Delivery, queue: DeliveryQueue, delay_seconds: number): Promise<void> {
+  const { message } = item.arrival;
   const { endpoint_id } = delivery;
   if (message.returns >= bounds.max_returns) {
     const again = new Date(nowMs() + delayMs(bounds.sent_again_after_seconds)).toISOString();
-    const { health } = turn.state;
+    const { health } = item.state;
     if (health === undefined || isProven(health, nowMs(), delayMs)) return postpone(delivery, again);
     // Its endpoint fails, and not slowly, or it would be closed: the success that ends that wakes the delivery too.
     await noteResting(health, nowIso());
@@ -224,35 +221,39 @@ async function sendOn(turn: Turn, delivery: Delivery, queue: DeliveryQueue, dela
  * Writes the entry of a claim whose worker died. Returns true when that decided the attempt: the worker had written
  * what it was answered, or it was the last one that an attempt may cost.
  */
-async function bury(turn: Turn, delivery: Delivery, { endpoint, health }: DeliveryState): Promise<boolean> {
+async function recordCrash(item: WorkItem, delivery: Delivery, { endpoint, health }: DeliveryState): Promise<boolean> {
   const { crash, found } = await putCrash(delivery);
   // An entry of a crash says no more than this one does: a worker before this one may have written it.
   const written = found?.error === "worker_crash" ? undefined : found;
   if (written === undefined && delivery.claims < bounds.max_claims) return false;
   if (endpoint === undefined || health === undefined) return true;
   const slot = { health, delivery_id: delivery.id, lease_until: delivery.lease_until ?? "" };
-  await settle(turn, { delivery, endpoint, slot }, written ?? crash, undefined);
+  await settle(item, { delivery, endpoint, slot }, written ?? crash, undefined);
   return true;
 }
 
-/** Claims, posts and records. A claim that fails is somebody else's attempt: the slot is given back. */
-async function attempt(turn: Turn, state: DeliveryState & { readonly delivery: Delivery }, slot: Slot): Promise<void> {
+/** Claims, posts and records. Where another worker has the claim, the slot is released. */
+async function attempt(
+  item: WorkItem,
+  state: DeliveryState & { readonly delivery: Delivery },
+  slot: Slot,
+): Promise<void> {
   const { delivery: before, endpoint, event } = state;
   const at = nowIso();
   const delivery = claimed(before, at, slot.lease_until);
   if (endpoint === undefined || !(await moveDelivery(before, delivery))) {
-    await giveSlot(slot, "nothing", at);
+    await releaseSlot(slot, "nothing", at);
     return;
   }
-  const { retry_after, ...result } = await post(turn.poster, delivery, endpoint, event?.payload);
+  const { retry_after, ...result } = await post(item.sender, delivery, endpoint, event?.payload);
   const entry = entryOf(delivery, { number: delivery.attempt, claim: delivery.claims, at, ...result });
   await putAttempt(entry);
-  await settle(turn, { delivery, endpoint, slot }, entry, retry_after);
+  await settle(item, { delivery, endpoint, slot }, entry, retry_after);
 }
 
 /** What cannot be signed or sent counts as a failed attempt and climbs the ladder: it must not poison the queue. */
 async function post(
-  poster: Poster,
+  sender: WebhookSender,
   delivery: Delivery,
   endpoint: WebhookEndpoint,
   payload: string | undefined,
@@ -262,7 +263,7 @@ async function post(
     if (payload === undefined) throw new Error("The event is gone.");
     const body = Buffer.from(payload);
     const headers = await headersOf(delivery, endpoint, body);
-    return await poster.send({ url: endpoint.url, headers, body });
+    return await sender.send({ url: endpoint.url, headers, body });
   } catch (error) {
     log.error("A delivery could not be signed or sent.", { delivery_id: delivery.id, error: (error as Error).name });
     return {
@@ -304,17 +305,17 @@ interface Claim {
 }
 
 /**
- * Records what an attempt came to. Its entry is there by now: whoever dies from here on leaves an attempt whose answer
- * is known. The delivery moves on first, and only then its message is sent, so that none runs ahead of it.
+ * Records the outcome of an attempt. Its entry is stored by now: a worker that dies from here on leaves an attempt with a
+ * known answer. The delivery moves on first, and only then its message is sent, so that none runs ahead of it.
  */
-async function settle(turn: Turn, claim: Claim, outcome: Outcome, retryAfter: string | undefined): Promise<void> {
+async function settle(item: WorkItem, claim: Claim, outcome: Outcome, retryAfter: string | undefined): Promise<void> {
   const { delivery, endpoint } = claim;
   const now = nowIso();
   if (outcome.http_status === gone) await turnOff(endpoint, "The endpoint answered 410 Gone.");
   const asked = retryAfterSeconds(retryAfter, Date.parse(now));
   const next = nextAttempt(delivery.attempt, { chance: chance(), retryAfterSeconds: asked });
-  // The wakes of a delivery by its own messages count together: to Lambda they are one chain (see giveBack).
-  const returns = turn.arrival.message.returns + 1;
+  // The wakes of a delivery by its own messages count together: to Lambda they are one chain (see requeue).
+  const returns = item.arrival.message.returns + 1;
   const queue = returns > bounds.max_returns ? undefined : next?.queue;
   const after = recorded(delivery, outcome, next && { ...next, queued: queue !== undefined }, now, delayMs);
   const move = async () => {
@@ -342,9 +343,9 @@ async function sendRetry(
   }
 }
 
-/** Gives the slot back and counts the attempt; an endpoint that only failed for days is switched off. */
+/** Releases the slot and counts the attempt; an endpoint that only failed for days is switched off. */
 async function judge({ endpoint, slot }: Claim, outcome: Outcome, now: string): Promise<void> {
-  const health = await giveSlot(slot, verdictOf(outcome), now);
+  const health = await releaseSlot(slot, verdictOf(outcome), now);
   const reason = health && reasonToSwitchOff(health, delayMs);
   if (reason !== undefined && outcome.error !== null) await turnOff(endpoint, reason);
 }

@@ -96,14 +96,14 @@ function sameAs(attribute: "probe" | "closed_until" | "proven_at", seen: unknown
 export type Verdict = "accepted" | "failed" | "unanswered" | "nothing";
 
 /**
- * Gives a slot back and counts how the attempt went, in one write. Returns the endpoint's health after it, undefined
- * when the endpoint is gone. A slot that somebody cleared away meanwhile is left alone.
+ * Releases a slot and counts the outcome of its attempt, in one write. Returns the endpoint's new health, undefined when
+ * the endpoint is gone. A slot that another worker has cleared meanwhile is left alone.
  */
-export async function giveSlot(slot: Slot, verdict: Verdict, at: string): Promise<WebhookHealth | undefined> {
+export async function releaseSlot(slot: Slot, verdict: Verdict, at: string): Promise<WebhookHealth | undefined> {
   let current: WebhookHealth | undefined = slot.health;
   let held = true;
   for (let tried = 0; current !== undefined && tried < limits.commit.conflict_tries; tried += 1) {
-    const change = slotGiving(slot, held, countings[verdict](current, at));
+    const change = slotRelease(slot, held, countings[verdict](current, at));
     if (change === undefined) return current;
     const done = await updateHealth(current, change);
     if (done.ok) return done.item;
@@ -114,13 +114,13 @@ export async function giveSlot(slot: Slot, verdict: Verdict, at: string): Promis
   return undefined;
 }
 
-function slotGiving({ delivery_id, lease_until }: Slot, held: boolean, counted: ItemChange): ItemChange | undefined {
+function slotRelease({ delivery_id, lease_until }: Slot, held: boolean, counted: ItemChange): ItemChange | undefined {
   if (!held) return counted.set && counted;
   const own: Condition = { attribute: slotOf(delivery_id), is: "equal", value: lease_until };
   return { ...counted, remove: [slotOf(delivery_id)], when: [...(counted.when ?? []), own] };
 }
 
-/** What a verdict changes beside the slot. */
+/** What a verdict changes in addition to the slot. */
 const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) => ItemChange>> = {
   nothing: () => ({}),
   accepted: (health, at) => {

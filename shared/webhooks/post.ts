@@ -8,8 +8,8 @@ import { literalAddress, mayConnect } from "./public-address.ts";
 import { type ReplyBody, readReply } from "./reply.ts";
 import type { Resolve } from "./resolve.ts";
 
-/** How posts are made. */
-export interface PosterOptions {
+/** How calls are made. */
+export interface WebhookSenderOptions {
   readonly resolve: Resolve;
   /** Lets this machine's own addresses and plain http through: only where a local runner says so. */
   readonly local: boolean;
@@ -45,13 +45,13 @@ class PostFailure extends Error {
  * Makes calls to receivers. Each goes to an address that was judged at the moment of connecting, follows no redirect,
  * knows no proxy, opens no compressed reply, and is over within its time whatever the receiver does.
  */
-export class Poster {
-  private readonly options: PosterOptions;
+export class WebhookSender {
+  private readonly options: WebhookSenderOptions;
   private readonly https: HttpsAgent;
   private readonly http: HttpAgent;
   private lastUseMs = 0;
 
-  constructor(options: PosterOptions) {
+  constructor(options: WebhookSenderOptions) {
     this.options = options;
     const keeping = {
       keepAlive: true,

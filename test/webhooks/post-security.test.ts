@@ -3,7 +3,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { Poster } from "../../shared/webhooks/post.ts";
+import { WebhookSender } from "../../shared/webhooks/post.ts";
 import { resolverOf } from "../../shared/webhooks/resolve.ts";
 import { startNameServer } from "../support/emulator/name-server.ts";
 import { certificateFor } from "../support/stack/certificate.ts";
@@ -65,9 +65,12 @@ describe("time", () => {
     const lost = await startNameServer(() => "silence");
     const handshake = await listen(createServer());
     const never = { resolve: () => new Promise<readonly string[]>(() => {}), local: true };
-    const posters = [new Poster({ resolve: resolverOf({ servers: [lost.address] }), local: true }), new Poster(never)];
+    const senders = [
+      new WebhookSender({ resolve: resolverOf({ servers: [lost.address] }), local: true }),
+      new WebhookSender(never),
+    ];
     const results = await Promise.all([
-      ...posters.map((poster) => send("https://receiver.example/", poster)),
+      ...senders.map((sender) => send("https://receiver.example/", sender)),
       send(`https://127.0.0.1:${handshake}`),
     ]);
     await lost.stop();
@@ -87,7 +90,7 @@ describe("TLS", () => {
     "other.example": ["127.0.0.1"],
   };
   const resolve = async (name: string) => hosts[name.replace(/\.$/, "")] ?? [];
-  const trusting = (ca: string) => new Poster({ resolve, local: true, ca });
+  const trusting = (ca: string) => new WebhookSender({ resolve, local: true, ca });
 
   async function secure(certificate: { cert: string; key: string }) {
     const seen: { host: string | undefined; name: unknown }[] = [];
@@ -114,7 +117,7 @@ describe("TLS", () => {
     process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
     try {
       const { port, seen } = await secure(good);
-      const unknown = new Poster({ resolve, local: true });
+      const unknown = new WebhookSender({ resolve, local: true });
       expect(await send(`https://receiver.example:${port}/`, unknown)).toMatchObject({ error: "tls_error" });
       const expired = certificateFor("receiver.example", -1);
       const old = await secure(expired);
@@ -140,7 +143,7 @@ describe("an address that is not public", () => {
     return { port, seen };
   }
 
-  const strict = (resolve = resolverOf()) => new Poster({ resolve, local: false });
+  const strict = (resolve = resolverOf()) => new WebhookSender({ resolve, local: false });
 
   it.each([
     ...["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "127.0.0.1."],
@@ -160,9 +163,9 @@ describe("an address that is not public", () => {
     const { port, seen } = await counting();
     const inside = ["127.0.0.1", "::1", "10.1.2.3", "169.254.169.254", "fd00:ec2::254", "::ffff:7f00:1"];
     const server = await startNameServer((name) => (name === "all.example" ? inside : [inside[Number(name[0])] ?? ""]));
-    const poster = strict(resolverOf({ servers: [server.address] }));
+    const sender = strict(resolverOf({ servers: [server.address] }));
     for (const name of ["all.example", ...inside.map((_, index) => `${index}.example`)]) {
-      expect(await send(`https://${name}:${port}/`, poster)).toMatchObject({ error: "blocked_address" });
+      expect(await send(`https://${name}:${port}/`, sender)).toMatchObject({ error: "blocked_address" });
     }
     await server.stop();
     expect(seen).toEqual([]);
@@ -171,8 +174,8 @@ describe("an address that is not public", () => {
   it("is left out of a mixed answer: the connection goes to what remains and nowhere else", async () => {
     const { port, seen } = await counting();
     const server = await startNameServer(() => ["10.255.255.1", "169.254.169.254", "127.0.0.1", "fd00::1", "fe80::1"]);
-    const poster = new Poster({ resolve: resolverOf({ servers: [server.address] }), local: true });
-    expect(await send(`http://mixed.example:${port}/`, poster)).toMatchObject({ error: null, http_status: 200 });
+    const sender = new WebhookSender({ resolve: resolverOf({ servers: [server.address] }), local: true });
+    expect(await send(`http://mixed.example:${port}/`, sender)).toMatchObject({ error: null, http_status: 200 });
     await server.stop();
     expect(seen).toEqual(["::ffff:127.0.0.1"]);
   });
@@ -185,12 +188,12 @@ describe("an address that is not public", () => {
       // The two families are two questions; everything after them would be a second look.
       return question <= 2 ? ["127.0.0.2"] : ["127.0.0.1"];
     });
-    const poster = new Poster({ resolve: resolverOf({ servers: [server.address] }), local: true });
+    const sender = new WebhookSender({ resolve: resolverOf({ servers: [server.address] }), local: true });
     let connected: string | undefined;
     servers.at(-1)?.once("connection", ({ localAddress }: Socket) => {
       connected = localAddress;
     });
-    expect(await send(`http://rebinding.example:${port}/`, poster)).toMatchObject({ error: null });
+    expect(await send(`http://rebinding.example:${port}/`, sender)).toMatchObject({ error: null });
     expect(connected).toBe("::ffff:127.0.0.2");
     expect(server.asked).toEqual(["rebinding.example", "rebinding.example"]);
     expect(seen).toHaveLength(1);
@@ -201,11 +204,11 @@ describe("an address that is not public", () => {
     const { port, seen } = await counting();
     let address = "127.0.0.1";
     const server = await startNameServer(() => [address]);
-    const poster = new Poster({ resolve: resolverOf({ servers: [server.address] }), local: true });
-    expect(await send(`http://turning.example:${port}/`, poster)).toMatchObject({ error: null });
+    const sender = new WebhookSender({ resolve: resolverOf({ servers: [server.address] }), local: true });
+    expect(await send(`http://turning.example:${port}/`, sender)).toMatchObject({ error: null });
     for (const socket of sockets) socket.destroy();
     address = "192.168.0.1";
-    const other = new Poster({ resolve: resolverOf({ servers: [server.address] }), local: true });
+    const other = new WebhookSender({ resolve: resolverOf({ servers: [server.address] }), local: true });
     expect(await send(`http://turning.example:${port}/`, other)).toMatchObject({ error: "blocked_address" });
     await server.stop();
     expect(seen).toHaveLength(1);
@@ -213,18 +216,18 @@ describe("an address that is not public", () => {
 
   it("is told from a name that has none or does not exist", async () => {
     const server = await startNameServer((name) => (name === "empty.example" ? [] : undefined));
-    const poster = strict(resolverOf({ servers: [server.address] }));
+    const sender = strict(resolverOf({ servers: [server.address] }));
     for (const name of ["empty.example", "missing.example"]) {
-      expect(await send(`https://${name}/`, poster)).toMatchObject({ error: "dns_error" });
+      expect(await send(`https://${name}/`, sender)).toMatchObject({ error: "dns_error" });
     }
     await server.stop();
   });
 
   it("is not spared by plain http, which goes nowhere but on a local runner", async () => {
-    const poster = strict(async () => ["8.8.8.8"]);
-    expect(await send("http://receiver.example/", poster)).toMatchObject({ error: "blocked_address" });
-    for (const poster of [local, strict()]) {
-      expect(await send("ftp://127.0.0.1/", poster)).toMatchObject({ error: "blocked_address" });
+    const sender = strict(async () => ["8.8.8.8"]);
+    expect(await send("http://receiver.example/", sender)).toMatchObject({ error: "blocked_address" });
+    for (const sender of [local, strict()]) {
+      expect(await send("ftp://127.0.0.1/", sender)).toMatchObject({ error: "blocked_address" });
     }
   });
 });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { Poster, type PostResult } from "../../shared/webhooks/post.ts";
+import { type PostResult, WebhookSender } from "../../shared/webhooks/post.ts";
 
 export const servers: Server[] = [];
 
@@ -34,12 +34,12 @@ export const noLookup = async (): Promise<readonly string[]> => {
   throw new Error("No name is asked for here.");
 };
 
-export const local = new Poster({ resolve: noLookup, local: true });
+export const local = new WebhookSender({ resolve: noLookup, local: true });
 
 export const body = Buffer.from('{"note":"Zoë 😀"}');
 
-export function send(url: string, poster = local, headers: Record<string, string> = {}): Promise<PostResult> {
-  return poster.send({ url, headers, body });
+export function send(url: string, sender = local, headers: Record<string, string> = {}): Promise<PostResult> {
+  return sender.send({ url, headers, body });
 }
 
 /** A server of HTTP whose answers are made by the test. */

@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { Poster } from "../../shared/webhooks/post.ts";
+import { WebhookSender } from "../../shared/webhooks/post.ts";
 import { answering, body, endConnections, endServers, listen, local, noLookup, send } from "./post-server.ts";
 
 afterEach(endConnections);
@@ -109,17 +109,17 @@ describe("a call", () => {
       ports.add(socket.remotePort);
       outgoing.end("ok");
     });
-    const poster = new Poster({ resolve: noLookup, local: true });
+    const sender = new WebhookSender({ resolve: noLookup, local: true });
     for (let call = 0; call < 3; call += 1) {
-      poster.wake();
-      expect(await send(url, poster)).toMatchObject({ error: null });
+      sender.wake();
+      expect(await send(url, sender)).toMatchObject({ error: null });
     }
     expect(ports.size).toBe(1);
     const now = Date.now;
     try {
       Date.now = () => now() + 1500;
-      poster.wake();
-      expect(await send(url, poster)).toMatchObject({ error: null });
+      sender.wake();
+      expect(await send(url, sender)).toMatchObject({ error: null });
     } finally {
       Date.now = now;
     }
@@ -136,14 +136,14 @@ describe("a call", () => {
       if (before > 0 || refusing) socket.resetAndDestroy();
       else outgoing.end("ok");
     });
-    const poster = new Poster({ resolve: noLookup, local: true });
-    for (let call = 0; call < 3; call += 1) expect(await send(url, poster)).toMatchObject({ error: null });
+    const sender = new WebhookSender({ resolve: noLookup, local: true });
+    for (let call = 0; call < 3; call += 1) expect(await send(url, sender)).toMatchObject({ error: null });
     expect(hits).toBe(5);
     refusing = true;
-    expect(await send(url, poster)).toMatchObject({ error: "connection_reset" });
+    expect(await send(url, sender)).toMatchObject({ error: "connection_reset" });
     expect(hits).toBe(7);
     // Its connection is new, so the receiver means what it does.
-    expect(await send(url, poster)).toMatchObject({ error: "connection_reset" });
+    expect(await send(url, sender)).toMatchObject({ error: "connection_reset" });
     expect(hits).toBe(8);
   });
 
@@ -160,7 +160,7 @@ describe("a call", () => {
     for (const name of names) process.env[name] = `http://127.0.0.1:${proxy}`;
     process.env["NODE_USE_ENV_PROXY"] = "1";
     try {
-      expect(await send(url, new Poster({ resolve: noLookup, local: true }))).toMatchObject({ error: null });
+      expect(await send(url, new WebhookSender({ resolve: noLookup, local: true }))).toMatchObject({ error: null });
     } finally {
       for (const name of [...names, "NODE_USE_ENV_PROXY"]) delete process.env[name];
     }
