@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { temporaryFolder } from "./fixture.ts";
 
@@ -18,22 +18,50 @@ interface Ran {
   readonly stderr: string;
 }
 
-/** Runs what an npm script runs, in a folder without a service. */
-async function run(script: string, ...words: string[]): Promise<Ran> {
+/** The file that an npm script runs. */
+function fileOf(script: string): string {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: object };
-  const file = /\S+\.ts$/.exec(String(Object(scripts)[script]))?.[0] ?? "";
+  return join(root, /\S+\.ts$/.exec(String(Object(scripts)[script]))?.[0] ?? "");
+}
+
+/** Runs Node with the loader of the npm scripts, in a folder without a service. */
+async function runNode(words: readonly string[], input = ""): Promise<Ran> {
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, ["--import", tsx, join(root, file), ...words], {
+  const child = spawn(process.execPath, ["--import", tsx, ...words], {
     cwd: folder.path,
     env: { PATH, HOME, AWS_EC2_METADATA_DISABLED: "true" },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  child.stdin.end(input);
   const text = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (text.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (text.stderr += chunk.toString()));
   await once(child, "close");
   return { code: child.exitCode, ...text };
 }
+
+/**
+ * Runs commands one after the other in one process: a command is a module, which a query in its address runs again,
+ * while what it imports is loaded once. A command that ends the process does so as its last statement.
+ */
+const runAll = `
+  import { text } from "node:stream/consumers";
+  const results = [];
+  const [write, warn] = [process.stdout.write, process.stderr.write];
+  for (const [place, [url, ...words]] of JSON.parse(await text(process.stdin)).entries()) {
+    const ran = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"]) process[name].write = (chunk) => Boolean((ran[name] += chunk));
+    process.argv = [process.execPath, url, ...words];
+    let ended;
+    process.exit = (code) => (ended ??= code);
+    process.exitCode = undefined;
+    await import(url + "?run=" + place);
+    results.push({ code: ended ?? process.exitCode ?? 0, ...ran });
+  }
+  Object.assign(process.stdout, { write });
+  Object.assign(process.stderr, { write: warn });
+  process.exitCode = 0;
+  process.stdout.write(JSON.stringify(results));`;
 
 /** A wrong call: one sentence on stderr that names what is wrong, and nothing else. */
 function expectRefusal({ code, stdout, stderr }: Ran, named: string): void {
@@ -79,7 +107,7 @@ describe("the arguments of a command", () => {
   });
 });
 
-describe.each([
+const scripts = [
   "application",
   "receiver",
   "demo",
@@ -90,17 +118,12 @@ describe.each([
   "docs",
   "openapi",
   "openapi:baseline",
-])("npm run %s", (script) => {
-  it("has --help and refuses an option that it does not know", { timeout: 60_000 }, async () => {
-    const [help, wrong] = await Promise.all([run(script, "--help"), run(script, "--nothing")]);
-    expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: "" });
-    expect(help.stdout).toMatch(new RegExp(`^npm (?:run )?${script} -- `, "m"));
-    expect(help.stdout).toMatch(/^ {2}--help +this text$/m);
-    expectRefusal(wrong, "--nothing");
-  });
-});
+] as const;
 
-it.each([
+/** A command that tests import too: it runs only as the program of its process. */
+const aloneInItsProcess = "receiver";
+
+const refused: readonly (readonly [script: string, words: readonly string[], named: string])[] = [
   ["start", ["--stage", "staging"], "--stage"],
   ["start", ["--data=", "--fresh"], "--data"],
   ["soak", ["--events", "many"], "--events"],
@@ -116,11 +139,50 @@ it.each([
     '--scopes holds "nothing:read"',
   ],
   ["application", ["create", "--name", "CRM", "--local"], "npm start"],
-])("npm run %s %j is refused in one sentence that names the argument", async (script, words, named) => {
-  expectRefusal(await run(script, ...words), named);
+];
+
+describe("a command", () => {
+  const results = new Map<string, Ran>();
+
+  beforeAll(async () => {
+    const calls = scripts.flatMap((script) => [
+      [script, "--help"],
+      [script, "--nothing"],
+    ]);
+    for (const [script, words] of refused) calls.push([script, ...words]);
+    const together = calls.filter(([script]) => script !== aloneInItsProcess);
+    const input = together.map(([script = "", ...words]) => [pathToFileURL(fileOf(script)).href, ...words]);
+    const { code, stdout, stderr } = await runNode(["--input-type=module", "--eval", runAll], JSON.stringify(input));
+    // What a command writes past its streams, a warning of a package for example, would be here.
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const [place, ran] of (JSON.parse(stdout) as Ran[]).entries()) results.set(String(together[place]), ran);
+    for (const call of calls.filter(([script]) => script === aloneInItsProcess)) {
+      results.set(String(call), await runNode([fileOf(aloneInItsProcess), ...call.slice(1)]));
+    }
+  });
+
+  const ranWith = (...call: readonly string[]): Ran => {
+    const found = results.get(String(call));
+    if (found === undefined) throw new Error(`${call.join(" ")} did not run.`);
+    return found;
+  };
+
+  describe.each(scripts)("npm run %s", (script) => {
+    it("has --help and refuses an option that it does not know", () => {
+      const help = ranWith(script, "--help");
+      expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: "" });
+      expect(help.stdout).toMatch(new RegExp(`^npm (?:run )?${script} -- `, "m"));
+      expect(help.stdout).toMatch(/^ {2}--help +this text$/m);
+      expectRefusal(ranWith(script, "--nothing"), "--nothing");
+    });
+  });
+
+  it.each(refused)("npm run %s %j is refused in one sentence that names the argument", (script, words, named) => {
+    expectRefusal(ranWith(script, ...words), named);
+  });
 });
 
 it("npm run application takes the README's words and says what AWS lacks", async () => {
   const words = ["create", "--stage", "sandbox", "--tenant", "new", "--name", "CRM"];
-  expectRefusal(await run("application", ...words), "AWS_REGION");
+  expectRefusal(await runNode([fileOf("application"), ...words]), "AWS_REGION");
 });
