@@ -11,6 +11,8 @@ const sources = ["infra", "shared", "functions", "package-lock.json"];
 const others = [join("infra", "local"), join("infra", "tools")];
 /** Assemblies kept: another runner may still use the one before. */
 const keptAssemblies = 3;
+/** No synthesis takes as long. */
+const draftLifeMs = 3_600_000;
 
 /** A digest of everything that the assembly of a stage is made from. */
 export function sourceDigest(stage: string, folder = root): string {
@@ -31,17 +33,40 @@ export async function synthesizeOnce(
   into: string,
   say: (text: string) => void,
 ): Promise<{ directory: string; fresh: boolean }> {
-  const directory = join(into, `${stage}-${sourceDigest(stage)}`);
-  if (existsSync(join(directory, "manifest.json"))) return { directory, fresh: false };
-  say(`synthesizing the stage ${stage}, about 20 seconds ...`);
-  const draft = `${directory}.new`;
+  return keptAssembly(into, stage, sourceDigest(stage), async (draft) => {
+    say(`synthesizing the stage ${stage}, about 20 seconds ...`);
+    await runSynthesis(stage, draft);
+  });
+}
+
+/**
+ * The folder `<name>-<digest>` below `into`, filled by `make` unless it is there already. Processes that make the same
+ * one concurrently each fill a draft of their own, and the first that is complete is kept.
+ */
+export async function keptAssembly(
+  into: string,
+  name: string,
+  digest: string,
+  make: (draft: string) => Promise<void>,
+): Promise<{ directory: string; fresh: boolean }> {
+  const directory = join(into, `${name}-${digest}`);
+  if (isComplete(directory)) return { directory, fresh: false };
+  const draft = `${directory}.${process.pid}.new`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(into, { recursive: true });
-  await runSynthesis(stage, draft);
-  rmSync(directory, { recursive: true, force: true });
-  renameSync(draft, directory);
-  prune(into, stage);
+  await make(draft);
+  if (isComplete(directory)) {
+    rmSync(draft, { recursive: true, force: true });
+  } else {
+    rmSync(directory, { recursive: true, force: true });
+    renameSync(draft, directory);
+  }
+  prune(into, name);
   return { directory, fresh: true };
+}
+
+function isComplete(directory: string): boolean {
+  return existsSync(join(directory, "manifest.json"));
 }
 
 /** Runs the app itself and not the command line of the CDK, which sends telemetry and fetches notices. */
@@ -56,13 +81,16 @@ async function runSynthesis(stage: string, output: string): Promise<void> {
   if (code !== 0) throw new Error(`The stage ${stage} cannot be synthesized:\n${text.trim()}`);
 }
 
-function prune(into: string, stage: string): void {
-  const old = readdirSync(into)
-    .filter((name) => name.startsWith(`${stage}-`))
-    .map((name) => ({ path: join(into, name), made_ms: statSync(join(into, name)).mtimeMs }))
+/** Removes all but the newest, and drafts that a process left when it was killed. */
+function prune(into: string, name: string): void {
+  const entries = readdirSync(into).map((entry) => ({ entry, made_ms: statSync(join(into, entry)).mtimeMs }));
+  const isOf = (entry: string) => entry.startsWith(`${name}-`) && /^[0-9a-f]{16}$/.test(entry.slice(name.length + 1));
+  const old = entries
+    .filter(({ entry }) => isOf(entry))
     .sort((a, b) => b.made_ms - a.made_ms)
     .slice(keptAssemblies);
-  for (const { path } of old) rmSync(path, { recursive: true, force: true });
+  const left = entries.filter(({ entry, made_ms }) => entry.endsWith(".new") && made_ms < Date.now() - draftLifeMs);
+  for (const { entry } of [...old, ...left]) rmSync(join(into, entry), { recursive: true, force: true });
 }
 
 function filesUnder(folder: string, name: string): string[] {

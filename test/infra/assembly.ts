@@ -1,12 +1,15 @@
+import { readFileSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type BuildOptions, synthesize } from "../../infra/app.ts";
+import { fileURLToPath } from "node:url";
+import type { BuildOptions } from "../../infra/app.ts";
 import { backgroundOf } from "../../infra/background/index.ts";
 import type { BackgroundRow } from "../../infra/background/row.ts";
 import type { NamedTemplate, TemplateResource } from "../../infra/checks/assembly.ts";
+import { keptAssembly, sourceDigest } from "../../infra/local/synthesis.ts";
 import { routes as routeTable } from "../../shared/routes/index.ts";
-import type { Route } from "../../shared/routes/route.ts";
+import type { Route, Stage } from "../../shared/routes/route.ts";
 
 /** A synthesized stage on disk. */
 export interface SynthesizedStage {
@@ -50,18 +53,51 @@ export async function synthesizeStage(options: BuildOptions): Promise<Synthesize
   const folder = await mkdtemp(join(tmpdir(), "infra-test-"));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const functionsRoot = await writeHandlers(
-      join(folder, "functions"),
-      options.routes ?? routeTable,
-      options.background,
-    );
-    const { directory } = await synthesize({ functionsRoot, outdir: join(folder, "cdk.out"), ...options });
-    const templates = await readTemplates(directory);
-    return { directory, templates, resources: templates.flatMap(resourcesOf), remove };
+    const directory = join(folder, "cdk.out");
+    await synthesizeInto(directory, options);
+    return { ...(await readStage(directory)), remove };
   } catch (error) {
     await remove();
     throw error;
   }
+}
+
+/** What makes a stage whose templates are kept another one; all of it is JSON. */
+export type KeptOptions = Pick<BuildOptions, "config" | "context"> & { readonly stage: Stage };
+
+const root = new URL("../../", import.meta.url);
+/** Files beside the sources of a stage that its templates here are made from. */
+const ownSources = [fixture, fileURLToPath(import.meta.url)].map((file) => readFileSync(file, "utf8"));
+
+/**
+ * The same without the rule packs, synthesized once for all files and runs with the same sources: the folder below
+ * `.local` is named after their digest.
+ */
+export async function keptStage({ stage, ...more }: KeptOptions): Promise<SynthesizedStage> {
+  const into = fileURLToPath(new URL(".local/cdk-tests", root));
+  const digest = sourceDigest(JSON.stringify([stage, more, ...ownSources]));
+  const name = [stage, ...Object.entries({ ...more.config, ...more.context }).flat()].join("-");
+  const { directory } = await keptAssembly(into, name, digest, async (draft) => {
+    await synthesizeInto(draft, { stage, ...more, validate: false });
+  });
+  return { ...(await readStage(directory)), remove: async () => {} };
+}
+
+async function synthesizeInto(outdir: string, options: BuildOptions): Promise<void> {
+  // Where the templates are kept, the CDK need not be loaded, which takes longer than to read them.
+  const { synthesize } = await import("../../infra/app.ts");
+  const handlers = await mkdtemp(join(tmpdir(), "infra-handlers-"));
+  try {
+    const functionsRoot = await writeHandlers(handlers, options.routes ?? routeTable, options.background);
+    await synthesize({ functionsRoot, outdir, ...options });
+  } finally {
+    await rm(handlers, { recursive: true, force: true });
+  }
+}
+
+async function readStage(directory: string): Promise<Omit<SynthesizedStage, "remove">> {
+  const templates = await readTemplates(directory);
+  return { directory, templates, resources: templates.flatMap(resourcesOf) };
 }
 
 /** All templates of an assembly, by name. */

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { NamedTemplate, Template } from "../../infra/checks/assembly.ts";
 import { checkTemplates } from "../../infra/checks/index.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
-import { type SynthesizedStage, synthesizeStage } from "./assembly.ts";
+import { keptStage, type SynthesizedStage } from "./assembly.ts";
 
 let stage: SynthesizedStage;
 
 beforeAll(async () => {
-  stage = await synthesizeStage({ stage: "production", validate: false, config: { leadingKeys: true } });
+  stage = await keptStage({ stage: "production", config: { leadingKeys: true } });
 });
-
-afterAll(() => stage.remove());
 
 interface Found {
   readonly logicalId: string;

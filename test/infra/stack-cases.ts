@@ -1,17 +1,13 @@
-import { afterAll, beforeAll } from "vitest";
+import { beforeAll } from "vitest";
 import type { Stage } from "../../shared/routes/route.ts";
-import { type SynthesizedStage, synthesizeStage } from "./assembly.ts";
+import { keptStage, type SynthesizedStage } from "./assembly.ts";
 
 const byStage = new Map<Stage, SynthesizedStage>();
 
 beforeAll(async () => {
   for (const stage of ["sandbox", "production"] as const) {
-    byStage.set(stage, await synthesizeStage({ stage, validate: false, config: { leadingKeys: true } }));
+    byStage.set(stage, await keptStage({ stage, config: { leadingKeys: true } }));
   }
-});
-
-afterAll(async () => {
-  for (const stage of byStage.values()) await stage.remove();
 });
 
 export function synthesized(stage: Stage): SynthesizedStage {

@@ -7,12 +7,16 @@ import { type App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
 import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { buildApp, parseArguments } from "../../infra/app.ts";
+import { buildApp, parseArguments, synthesize } from "../../infra/app.ts";
+import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { readTemplates, synthesizeStage, writeHandlers } from "./assembly.ts";
+import { readTemplates, writeHandlers } from "./assembly.ts";
 
 /** A stage of one nested stack: a defect is found in it as in the whole one, and sooner. */
 const someRows = routes.filter(({ tag }) => tag === "Clients");
+
+/** Where assemblies with the real handlers are kept for the same sources. */
+const keptIn = new URL("../../.local/cdk", import.meta.url).pathname;
 
 let folder: string;
 
@@ -56,30 +60,27 @@ function resourceOf(stack: Stack, type: string): CfnResource {
 describe("synthesis", () => {
   // That the sandbox passes too is seen before any test: its assembly is made with every rule for the whole run.
   test("of production passes CloudFormation's rules, cdk-nag and our own", async () => {
-    const synthesized = await synthesizeStage({ stage: "production" });
-    expect(synthesized.templates.length).toBeGreaterThan(5);
-    await synthesized.remove();
+    const { directory } = await synthesizeOnce("production", keptIn, console.log);
+    expect((await readTemplates(directory)).length).toBeGreaterThan(5);
   }, 90_000);
 
-  test("stops at a finding of cdk-nag", async () => {
-    const open = synthesizeWith((app) => new Queue(service(app), "Open"));
-    await expect(open).rejects.toThrow(/AwsSolutions-SQS4/);
-  });
-
-  test("stops at a wildcard that nobody gave a reason for", async () => {
-    const greedy = synthesizeWith((app) => {
+  test("stops at a finding of cdk-nag, as at a wildcard that nobody gave a reason for", async () => {
+    const open = synthesizeWith((app) => {
+      new Queue(service(app), "Open");
       const role = new Role(service(app), "Greedy", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
       role.addToPolicy(new PolicyStatement({ actions: ["sqs:*"], resources: ["*"] }));
     });
-    await expect(greedy).rejects.toThrow(/AwsSolutions-IAM5\[Action::sqs:\*\]/);
+    await expect(open).rejects.toThrow(/AwsSolutions-SQS4/);
+    await expect(open).rejects.toThrow(/AwsSolutions-IAM5\[Action::sqs:\*\]/);
   });
 
-  test.each<[string, (app: App) => CfnResource]>([
-    ["the top-level", (app) => resourceOf(service(app), "AWS::SQS::Queue")],
-    ["a nested", (app) => resourceOf(clients(app), "AWS::Lambda::Function")],
-  ])("stops at a property that CloudFormation refuses in %s stack", async (_, of) => {
-    const wrong = synthesizeWith((app) => of(app).addPropertyOverride("Planted", "much"));
-    await expect(wrong).rejects.toThrow(/Planted/);
+  test("stops at a property that CloudFormation refuses, in the top-level and in a nested stack", async () => {
+    const wrong = synthesizeWith((app) => {
+      resourceOf(service(app), "AWS::SQS::Queue").addPropertyOverride("PlantedAbove", "much");
+      resourceOf(clients(app), "AWS::Lambda::Function").addPropertyOverride("PlantedBelow", "much");
+    });
+    await expect(wrong).rejects.toThrow(/PlantedAbove/);
+    await expect(wrong).rejects.toThrow(/PlantedBelow/);
   });
 
   test("stops at a finding of our own rules and names the resource", async () => {
@@ -110,9 +111,7 @@ describe("command", () => {
 
   test("writes the foundation stack, which is only the account's role for logs", async () => {
     const outdir = join(folder, "foundation");
-    await run(process.execPath, ["--import", "tsx", app, "-c", "foundation=true", "--output", outdir], {
-      env: environment,
-    });
+    await synthesize(parseArguments(["-c", "foundation=true", "--output", outdir]));
     const [foundation, ...others] = await readTemplates(outdir);
     expect(others).toEqual([]);
     const types = Object.values(foundation?.template.Resources ?? {}).map(({ Type }) => Type);
