@@ -305,8 +305,8 @@ interface Claim {
 }
 
 /**
- * Records the outcome of an attempt. Its entry is stored by now: a worker that dies from here on leaves an attempt with a
- * known answer. The delivery moves on first, and only then its message is sent, so that none runs ahead of it.
+ * Records the outcome of an attempt. Its entry is stored by now: a worker that dies from here on leaves an attempt with
+ * a known answer. The delivery moves on first, and only then its message is sent, so that none runs ahead of it.
  */
 async function settle(item: WorkItem, claim: Claim, outcome: Outcome, retryAfter: string | undefined): Promise<void> {
   const { delivery, endpoint } = claim;

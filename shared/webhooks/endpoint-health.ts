@@ -96,8 +96,8 @@ function sameAs(attribute: "probe" | "closed_until" | "proven_at", seen: unknown
 export type Verdict = "accepted" | "failed" | "unanswered" | "nothing";
 
 /**
- * Releases a slot and counts the outcome of its attempt, in one write. Returns the endpoint's new health, undefined when
- * the endpoint is gone. A slot that another worker has cleared meanwhile is left alone.
+ * Releases a slot and counts the outcome of its attempt, in one write. Returns the endpoint's new health, undefined
+ * when the endpoint is gone. A slot that another worker has cleared meanwhile is left alone.
  */
 export async function releaseSlot(slot: Slot, verdict: Verdict, at: string): Promise<WebhookHealth | undefined> {
   let current: WebhookHealth | undefined = slot.health;
