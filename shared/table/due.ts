@@ -8,15 +8,15 @@ import { keyIn, type PartitionPosition, readPage } from "./partition.ts";
 import { findAll } from "./store.ts";
 import { indexes } from "./table-shape.ts";
 
-/** What a sweep came to: how many it dealt with, and how many it could not deal with. */
+/** Result of a sweep: how many items it completed, and how many failed. */
 export interface SweepResult {
   readonly done: number;
   readonly failed: number;
 }
 
 /**
- * What sweeps that run side by side came to, by their names, and how much of all of them failed; said in the log when
- * there was anything. Neither a backlog nor a failure of one holds the others.
+ * Results of sweeps that run concurrently, by their names, and the number of failures of all of them; logged when any
+ * found work. Neither a backlog nor a failure of one delays the others.
  * @throws the first failure of a whole sweep, after all have ended
  */
 export async function runSweeps(
@@ -30,7 +30,7 @@ export async function runSweeps(
     done[name] = result.value.done;
     done["failed"] = (done["failed"] ?? 0) + result.value.failed;
   }
-  if (Object.values(done).some((count) => count > 0)) log.warn("There was work to do.", done);
+  if (Object.values(done).some((count) => count > 0)) log.warn("Sweep recovered work.", done);
   const broken = results.find((result) => result.status === "rejected");
   if (broken !== undefined) throw broken.reason;
   return done;
