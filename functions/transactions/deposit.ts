@@ -11,9 +11,10 @@ export const handler = await command(
   createDeposit,
   async ({ body, load, context }) => {
     const id = body.account_id;
-    const around = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
-    if (!isComplete(around)) return refuseField("account_not_found", "account_id", "The account does not exist.");
-    return decideMoney(load, context, around, (now) => requestDeposit(now, body, context));
+    const accountContext = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
+    if (!isComplete(accountContext))
+      return refuseField("account_not_found", "account_id", "The account does not exist.");
+    return decideMoney(load, context, accountContext, (now) => requestDeposit(now, body, context));
   },
   transactionBody,
 );

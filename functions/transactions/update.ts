@@ -12,7 +12,7 @@ export const handler = await command(
       load,
       context,
       path.id,
-      (transaction, around) => moveTransaction(transaction, around, body, context),
+      (transaction, accountContext) => moveTransaction(transaction, accountContext, body, context),
       ({ version }) => expectVersion(version),
     ),
   transactionBody,

@@ -11,11 +11,12 @@ export const handler = await command(
   createWithdrawal,
   async ({ body, load, context }) => {
     const id = body.account_id;
-    const around = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
-    if (!isComplete(around)) return refuseField("account_not_found", "account_id", "The account does not exist.");
-    const { client } = await load({ client: ref.client(around.account.client_id) });
+    const accountContext = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
+    if (!isComplete(accountContext))
+      return refuseField("account_not_found", "account_id", "The account does not exist.");
+    const { client } = await load({ client: ref.client(accountContext.account.client_id) });
     if (!client) return refuseField("client_not_found", "account_id", "The client of the account does not exist.");
-    return decideMoney(load, context, around, (now) => requestWithdrawal(client, now, body, context));
+    return decideMoney(load, context, accountContext, (now) => requestWithdrawal(client, now, body, context));
   },
   transactionBody,
 );

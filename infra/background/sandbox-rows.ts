@@ -14,7 +14,7 @@ import { type BackgroundRow, everyMinute } from "./row.ts";
 export const sandboxRows: readonly BackgroundRow[] = [
   /** The payment provider of the sandbox: it decides about transactions as PATCH does. */
   {
-    id: "sandbox-provide",
+    id: "sandbox-simulate-provider",
     file: "sandbox/simulate-provider",
     description: "Acts as the payment provider of the sandbox",
     trigger: everyMinute,

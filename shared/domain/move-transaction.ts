@@ -22,7 +22,7 @@ import {
   post,
   refuseUnsettled,
 } from "./posting.ts";
-import { moved, refuseFunds, type Surroundings, type Transaction, transactionEvent } from "./transaction.ts";
+import { type AccountContext, moved, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
 import { legChanges } from "./transaction-legs.ts";
 
 type Scope = Context["scopes"][number];
@@ -62,22 +62,22 @@ function movesOf(from: TransactionState, fourEyes: boolean): Partial<Record<Tran
 /** Decides `PATCH /transactions/{id}`. Asking for the state it has changes nothing. */
 export function moveTransaction(
   transaction: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   request: UpdateTransaction,
   context: Context,
 ): Decision<Transaction> {
-  return withLegs(transaction, around, decideMove(transaction, around, request, context));
+  return withLegs(transaction, accountContext, decideMove(transaction, accountContext, request, context));
 }
 
 /** A move with what it changes in the markers of the transaction's unjoined legs. */
-function withLegs(before: Transaction, { account }: Surroundings, decision: Decision<Transaction>) {
+function withLegs(before: Transaction, { account }: AccountContext, decision: Decision<Transaction>) {
   if (!decision.ok) return decision;
   return { ...decision, changes: [...decision.changes, ...legChanges(account, before, decision.result)] };
 }
 
 function decideMove(
   transaction: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   request: UpdateTransaction,
   context: Context,
 ): Decision<Transaction> {
@@ -86,7 +86,7 @@ function decideMove(
   if (to === from) return unchanged(transaction);
   // A correction follows from a loss; whoever wants its money back would take it from nobody.
   const booked = transaction.kind !== "deposit" && transaction.kind !== "withdrawal";
-  const allowed = booked ? {} : movesOf(from, around.tenant.four_eyes);
+  const allowed = booked ? {} : movesOf(from, accountContext.tenant.four_eyes);
   const scope = allowed[to];
   if (scope === undefined) return refuseMove(from, to, allowed);
   if (!context.scopes.includes(scope)) return refuseScope(scope);
@@ -97,17 +97,17 @@ function decideMove(
   const after = moved(transaction, to, context, reason);
   switch (to) {
     case "approved":
-      return approve(transaction, after, around, context);
+      return approve(transaction, after, accountContext, context);
     case "processing":
       return transaction.kind === "deposit"
         ? settled(transaction, after, [], [])
-        : book(transaction, after, around, context, withdrawalIntoTransit(transaction));
+        : book(transaction, after, accountContext, context, withdrawalIntoTransit(transaction));
     case "completed":
-      return complete(transaction, after, around, context);
+      return complete(transaction, after, accountContext, context);
     case "returned":
-      return giveBack(transaction, after, around, context, request);
+      return giveBack(transaction, after, accountContext, context, request);
     default:
-      return end(transaction, after, around, context);
+      return end(transaction, after, accountContext, context);
   }
 }
 
@@ -120,14 +120,14 @@ function refuseMove(from: TransactionState, to: TransactionState, allowed: objec
 /** Decides what happens to a transaction that nobody decided on in time; undefined when its time has not come. */
 export function expireTransaction(
   transaction: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> | undefined {
   const { status, expires_at } = transaction;
   if ((status !== "pending" && status !== "approved") || expires_at === null || expires_at > context.now)
     return undefined;
   const after = moved(transaction, "failed", context, { code: "expired", message: null });
-  return withLegs(transaction, around, end(transaction, after, around, context));
+  return withLegs(transaction, accountContext, end(transaction, after, accountContext, context));
 }
 
 /**
@@ -136,7 +136,7 @@ export function expireTransaction(
  */
 export function declineTransaction(
   transaction: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   reason: NonNullable<Transaction["status_reason"]>,
   context: Context,
 ): Decision<Transaction> {
@@ -144,7 +144,7 @@ export function declineTransaction(
   if (from === "failed") return unchanged(transaction);
   if (from === "pending" || moves[from].failed !== undefined) {
     const after = moved(transaction, "failed", context, reason);
-    return withLegs(transaction, around, end(transaction, after, around, context));
+    return withLegs(transaction, accountContext, end(transaction, after, accountContext, context));
   }
   return refuseMove(from, "failed", moves[from]);
 }
@@ -152,10 +152,10 @@ export function declineTransaction(
 function approve(
   before: Transaction,
   after: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  if (around.tenant.four_eyes && before.created_by.id === context.actor.id) {
+  if (accountContext.tenant.four_eyes && before.created_by.id === context.actor.id) {
     return refuse("four_eyes_required", "Another application than the creator must approve this transaction.");
   }
   return settled(before, { ...after, approved_by: context.actor, approved_at: after.updated_at }, [], []);
@@ -164,7 +164,7 @@ function approve(
 function complete(
   before: Transaction,
   after: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
   if (before.status === "processing" && before.kind === "withdrawal") {
@@ -175,29 +175,34 @@ function complete(
       ["payouts", before.amount_minor - before.fee_minor],
     ];
     const changes = [
-      adjustBalance(around.balance, context, { add: { pending: -1 }, require: [] }),
+      adjustBalance(accountContext.balance, context, { add: { pending: -1 }, require: [] }),
       ...contraEntries(after, paid, context, null),
     ];
     return settled(before, after, changes, ["transaction.completed"]);
   }
-  return book(before, after, around, context, completion(before));
+  return book(before, after, accountContext, context, completion(before));
 }
 
 /** Rejects, cancels or fails: what is held is released; what was in transit is credited back. */
-function end(before: Transaction, after: Transaction, around: Surroundings, context: Context): Decision<Transaction> {
+function end(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
   if (before.kind === "withdrawal" && before.status === "processing") {
     const given = { ...after, reverse_minor: before.amount_minor };
-    return book(before, given, around, context, {
+    return book(before, given, accountContext, context, {
       kind: "withdrawal",
       customer_minor: before.amount_minor,
       legs: [["payouts_in_transit", -before.amount_minor]],
       captured_minor: 0n,
       final: true,
-      ...reversing(before, around),
+      ...reversing(before, accountContext),
     });
   }
   const release = before.kind === "withdrawal" ? before.amount_minor : 0n;
-  const change = adjustBalance(around.balance, context, {
+  const change = adjustBalance(accountContext.balance, context, {
     add: { pending: -1, ...(release === 0n ? {} : { held_minor: -release, available_minor: release }) },
     require: [],
   });
@@ -205,7 +210,7 @@ function end(before: Transaction, after: Transaction, around: Surroundings, cont
 }
 
 /** The debit that a booking takes back, where the transaction has one, with the ledger since then where it matters. */
-function reversing({ debited_seq: seq }: Transaction, { since_debit: entries }: Surroundings) {
+function reversing({ debited_seq: seq }: Transaction, { since_debit: entries }: AccountContext) {
   if (seq === undefined) return {};
   return { reverses: { seq, ...(entries === undefined ? {} : { entries }) } };
 }
@@ -225,11 +230,11 @@ export function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Bo
 export function book(
   before: Transaction,
   after: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   context: Context,
   booking: Booking,
 ): Decision<Transaction> {
-  const posting = post(after, around.balance, context, booking, { margin: around.margin });
+  const posting = post(after, accountContext.balance, context, booking, { margin: accountContext.margin });
   if (!posting.ok) return posting;
   const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
   const debited = booking.customer_minor < 0n ? { debited_seq: seq } : {};
@@ -246,11 +251,11 @@ export function book(
 function giveBack(
   before: Transaction,
   after: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   context: Context,
   request: UpdateTransaction,
 ): Decision<Transaction> {
-  const { account, balance, margin } = around;
+  const { account, balance, margin } = accountContext;
   const forced = request.force === true;
   if (forced && !context.scopes.includes("admin")) return refuseScope("admin");
   const { amount_minor: amount, fee_minor: fee, kind } = before;
@@ -271,7 +276,7 @@ function giveBack(
     legs: [other, income],
     captured_minor: 0n,
     final: false,
-    ...reversing(before, around),
+    ...reversing(before, accountContext),
   };
   // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
   const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };

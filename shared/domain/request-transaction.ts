@@ -3,11 +3,11 @@ import type { Client } from "./client.ts";
 import { type Context, type Decision, refuse, refuseScope } from "./decision.ts";
 import { adjustBalance, completion, equal, notClosed, post, refuseMargin, refuseUnsettled } from "./posting.ts";
 import {
+  type AccountContext,
   draftTransaction,
   moved,
   refuseFunds,
   refuseGate,
-  type Surroundings,
   type Transaction,
   transactionEvent,
   transactionMarkers,
@@ -15,28 +15,32 @@ import {
 import { legChanges } from "./transaction-legs.ts";
 
 /** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
-export function requestDeposit(around: Surroundings, request: CreateDeposit, context: Context): Decision<Transaction> {
-  const { balance } = around;
-  if (balance.accepts === "none") return refuseGate(around.account);
-  const draft = draftTransaction("deposit", around, request, context);
+export function requestDeposit(
+  accountContext: AccountContext,
+  request: CreateDeposit,
+  context: Context,
+): Decision<Transaction> {
+  const { balance } = accountContext;
+  if (balance.accepts === "none") return refuseGate(accountContext.account);
+  const draft = draftTransaction("deposit", accountContext, request, context);
   if (!draft.ok) return draft;
   const pending = draft.result;
-  if (request.status === "completed") return createCompleted(pending, around, context);
+  if (request.status === "completed") return createCompleted(pending, accountContext, context);
   return {
     ok: true,
     result: pending,
     changes: [
       { op: "create", entity: "transaction", item: pending },
-      adjustBalance(balance, context, { add: { pending: 1 }, require: [notClosed, ...sameLogin(around)] }),
+      adjustBalance(balance, context, { add: { pending: 1 }, require: [notClosed, ...sameLogin(accountContext)] }),
       ...transactionMarkers(pending),
-      ...legChanges(around.account, undefined, pending),
+      ...legChanges(accountContext.account, undefined, pending),
     ],
     events: [transactionEvent("transaction.created", pending)],
   };
 }
 
 /** A transaction is marked for its platform as the account is linked: another login meets it at the commit. */
-function sameLogin({ account, balance }: Surroundings) {
+function sameLogin({ account, balance }: AccountContext) {
   return account.platform === "internal" ? [] : [equal("pos_version", balance.pos_version)];
 }
 
@@ -46,17 +50,17 @@ function sameLogin({ account, balance }: Surroundings) {
  */
 export function requestWithdrawal(
   client: Client,
-  around: Surroundings,
+  accountContext: AccountContext,
   request: CreateWithdrawal,
   context: Context,
 ): Decision<Transaction> {
-  const { balance, account, tenant, margin } = around;
+  const { balance, account, tenant, margin } = accountContext;
   if (balance.accepts !== "all") return refuseGate(account);
   if (client.status !== "active") return refuse("client_suspended", "The client may not withdraw while suspended.");
   if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
     return refuse("client_not_verified", "The client must be verified to withdraw.");
   }
-  const draft = draftTransaction("withdrawal", around, request, context);
+  const draft = draftTransaction("withdrawal", accountContext, request, context);
   if (!draft.ok) return draft;
   const pending = draft.result;
   const amount = pending.amount_minor;
@@ -65,7 +69,7 @@ export function requestWithdrawal(
   if (unsettled !== undefined) return unsettled;
   const payable = margin === undefined ? balance.balance_minor : margin.payable_minor;
   if (payable - balance.held_minor < amount) return refuseMargin(payable - balance.held_minor, balance);
-  if (request.status === "completed") return createCompleted(pending, around, context);
+  if (request.status === "completed") return createCompleted(pending, accountContext, context);
   return {
     ok: true,
     result: pending,
@@ -90,17 +94,21 @@ export function requestWithdrawal(
  * A trusted caller books in one step; both events are written, as if the transaction had been created and then
  * completed.
  */
-function createCompleted(pending: Transaction, around: Surroundings, context: Context): Decision<Transaction> {
+function createCompleted(
+  pending: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
   if (!context.scopes.includes("transactions:settle")) return refuseScope("transactions:settle");
-  if (around.tenant.four_eyes) {
+  if (accountContext.tenant.four_eyes) {
     return refuse("four_eyes_required", "Another application must approve this transaction before it is completed.");
   }
-  const { balance } = around;
+  const { balance } = accountContext;
   const moment = moved(pending, "completed", context, null);
   const booking = { ...completion(pending), captured_minor: 0n, final: false };
   const withdrawal = pending.kind === "withdrawal";
   const posting = post(moment, balance, context, booking, {
-    margin: around.margin,
+    margin: accountContext.margin,
     require: [
       withdrawal ? equal("accepts", "all") : notClosed,
       ...(withdrawal ? [{ attribute: "available_minor", is: "at_least", value: pending.amount_minor } as const] : []),
@@ -117,7 +125,7 @@ function createCompleted(pending: Transaction, around: Surroundings, context: Co
       { op: "create", entity: "transaction", item: after },
       ...changes,
       ...transactionMarkers(pending),
-      ...legChanges(around.account, undefined, after),
+      ...legChanges(accountContext.account, undefined, after),
     ],
     events: [
       transactionEvent("transaction.created", pending),

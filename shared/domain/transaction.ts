@@ -78,7 +78,7 @@ export function historyBody(transaction: Transaction): TransactionHistoryBody {
 }
 
 /** The sides of a transaction's account that a decision needs: its profile, its money and the tenant's policies. */
-export interface Surroundings {
+export interface AccountContext {
   readonly tenant: Tenant;
   readonly account: Account;
   readonly balance: Balance;
@@ -101,8 +101,8 @@ export function reversedFrom({ status, debited_seq: seq }: Transaction, balance:
 
 /** Whether everything a decision needs was found. */
 export function isComplete(
-  found: { readonly [K in "tenant" | "account" | "balance"]: Surroundings[K] | undefined },
-): found is Surroundings {
+  found: { readonly [K in "tenant" | "account" | "balance"]: AccountContext[K] | undefined },
+): found is AccountContext {
   return found.tenant !== undefined && found.account !== undefined && found.balance !== undefined;
 }
 
@@ -122,7 +122,7 @@ export function refuseFunds(balance: Balance, status?: 409) {
 /** A transaction that is asked for, pending. */
 export function draftTransaction(
   kind: Transaction["kind"],
-  { account, tenant }: Pick<Surroundings, "account" | "tenant">,
+  { account, tenant }: Pick<AccountContext, "account" | "tenant">,
   request: CreateDeposit & CreateWithdrawal,
   context: Context,
 ): Decision<Transaction> {

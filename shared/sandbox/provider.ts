@@ -1,6 +1,6 @@
 import { unchanged } from "../domain/decision.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
-import { playProvider } from "../domain/sandbox/triggers.ts";
+import { simulateProvider } from "../domain/sandbox/triggers.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
@@ -22,17 +22,17 @@ function isDue({ provider_at: at, expires_at: end }: Transaction): boolean {
 
 /**
  * Lets the provider of the sandbox move a transaction as far as it does now. Each move is decided from a new read, so
- * that whoever comes second, or meets another's move, changes nothing. What is refused now is tried again later.
+ * that a concurrent run, or one after another's move, changes nothing. What is refused now is tried again later.
  */
-async function provide({ tenant_id, id }: Transaction, remainingMs: () => number): Promise<void> {
+async function simulate({ tenant_id, id }: Transaction, remainingMs: () => number): Promise<void> {
   const newContext = () => systemContext(tenant_id, "sandbox_provider");
   const outcome = await commitDecision({ tenant_id, newContext, remainingMs }, (load, context) =>
     decideTransaction(
       load,
       context,
       id,
-      (found, around, at) =>
-        expireTransaction(found, around, at) ?? playProvider(found, around, at) ?? unchanged(found),
+      (found, accountContext, at) =>
+        expireTransaction(found, accountContext, at) ?? simulateProvider(found, accountContext, at) ?? unchanged(found),
     ),
   );
   if (outcome.kind === "refused") await putOff(tenant_id, id);
@@ -47,12 +47,12 @@ async function putOff(tenant: string, id: string): Promise<void> {
 }
 
 /** Lets the provider act on every transaction that is due to it. Returns how many it saw, and how many it could not. */
-export function provideOverdue(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
+export function simulateOverdue(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
   return sweepItems("PROVIDER", hasTime, {
     entity: transactions,
     isDue,
     run: async (transaction) => {
-      await provide(transaction, remainingMs);
+      await simulate(transaction, remainingMs);
       return 1;
     },
     report: ({ id }, { name }) => log.error("The provider could not act.", { transaction_id: id, error: name }),

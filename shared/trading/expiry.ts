@@ -33,8 +33,12 @@ async function expire({ id, tenant_id }: Transaction, remainingMs: () => number)
       const { transaction } = await load({ transaction: ref.transaction(id) });
       if (transaction === undefined) return unchanged(undefined);
       const account = transaction.account_id;
-      const around = await load({ tenant: ref.tenant(), account: ref.account(account), balance: ref.balance(account) });
-      const decision = isComplete(around) ? expireTransaction(transaction, around, context) : undefined;
+      const accountContext = await load({
+        tenant: ref.tenant(),
+        account: ref.account(account),
+        balance: ref.balance(account),
+      });
+      const decision = isComplete(accountContext) ? expireTransaction(transaction, accountContext, context) : undefined;
       done = decision?.ok ?? false;
       return decision ?? unchanged(transaction);
     },

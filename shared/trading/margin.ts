@@ -8,7 +8,7 @@ import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/ame
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { followed } from "../domain/trading/watch.ts";
-import { isComplete, reversedFrom, type Surroundings, type Transaction } from "../domain/transaction.ts";
+import { type AccountContext, isComplete, reversedFrom, type Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
@@ -30,12 +30,14 @@ import { readMarket } from "./market.ts";
 export async function decideMoney<R>(
   load: Load,
   context: Context,
-  around: Surroundings,
-  decide: (around: Surroundings) => Decision<R>,
+  accountContext: AccountContext,
+  decide: (accountContext: AccountContext) => Decision<R>,
   transaction?: Transaction,
 ): Promise<Committable<R>> {
-  const held = around.balance.positions === 0 ? undefined : await readHeld(load, context, around.account.id);
-  if (held === undefined) return decide({ ...around, ...(await sinceDebit(transaction, around.balance)) });
+  const held =
+    accountContext.balance.positions === 0 ? undefined : await readHeld(load, context, accountContext.account.id);
+  if (held === undefined)
+    return decide({ ...accountContext, ...(await sinceDebit(transaction, accountContext.balance)) });
   const { state, market } = held;
   const { account, balance, risk } = state;
   const metrics = metricsAt(market, state, context.now);
@@ -48,28 +50,32 @@ export async function decideMoney<R>(
     liquidating: risk !== undefined && risk.run !== null,
   };
   const since = await sinceDebit(transaction, balance);
-  const decision = decide({ ...around, account, balance, margin, ...since });
+  const decision = decide({ ...accountContext, account, balance, margin, ...since });
   return prepared(followed(state, decision, market, context), context);
 }
 
 /**
- * Makes a decision about a transaction of the tenant, with the money and the policies around it. `found` is called with
+ * Makes a decision about a transaction of the tenant, with its account, money and policies. `found` is called with
  * the transaction before anything else is read.
  */
 export async function decideTransaction(
   load: Load,
   context: Context,
   id: string,
-  decide: (transaction: Transaction, around: Surroundings, context: Context) => Decision<Transaction>,
+  decide: (transaction: Transaction, accountContext: AccountContext, context: Context) => Decision<Transaction>,
   found: (transaction: Transaction) => void = () => undefined,
 ): Promise<Committable<Transaction>> {
   const { transaction } = await load({ transaction: ref.transaction(id) });
   if (transaction === undefined) return notFound();
   found(transaction);
   const account = transaction.account_id;
-  const around = await load({ tenant: ref.tenant(), account: ref.account(account), balance: ref.balance(account) });
-  if (!isComplete(around)) return notFound();
-  return decideMoney(load, context, around, (now) => decide(transaction, now, context), transaction);
+  const accountContext = await load({
+    tenant: ref.tenant(),
+    account: ref.account(account),
+    balance: ref.balance(account),
+  });
+  if (!isComplete(accountContext)) return notFound();
+  return decideMoney(load, context, accountContext, (now) => decide(transaction, now, context), transaction);
 }
 
 /**
@@ -79,7 +85,7 @@ export async function decideTransaction(
 async function sinceDebit(
   transaction: Transaction | undefined,
   balance: Balance,
-): Promise<Pick<Surroundings, "since_debit">> {
+): Promise<Pick<AccountContext, "since_debit">> {
   let from = transaction === undefined ? undefined : reversedFrom(transaction, balance);
   while (from !== undefined) {
     const entries = await ledgerFrom(balance, from);

@@ -23,12 +23,12 @@ export interface DeliveryState {
 export async function loadDeliveries(messages: readonly DeliveryMessage[]): Promise<DeliveryState[]> {
   const keys = messages.map(({ tenant_id, delivery_id }) => deliveries.key(tenant_id, delivery_id));
   const found = await readAll(deliveries, keys);
-  const around = found.flatMap((delivery) => {
+  const related = found.flatMap((delivery) => {
     if (delivery === undefined) return [];
     const { tenant_id, endpoint_id } = delivery;
     return [webhooks.key(tenant_id, endpoint_id), webhookHealths.key(tenant_id, endpoint_id), eventKeyOf(delivery)];
   });
-  const items = await readKeys(around);
+  const items = await readKeys(related);
   let at = 0;
   return found.map((delivery) => {
     if (delivery === undefined) return { delivery, endpoint: undefined, health: undefined, event: undefined };

@@ -22,9 +22,9 @@ import { applied, type Body, kinds, reason, request, standing, step } from "./tr
 
 describe("a completion", () => {
   it("is refused when margin needs the money meanwhile", () => {
-    const { transaction, around } = standing("withdrawal", "pending");
+    const { transaction, accountContext } = standing("withdrawal", "pending");
     const tight = {
-      ...around,
+      ...accountContext,
       margin: { payable_minor: 5_000n, floating_minor: 0n, stale: false, liquidating: false },
     };
     expect(refused(moveTransaction(transaction, tight, { status: "completed" }, decisionContext()))).toMatchObject({
@@ -34,8 +34,11 @@ describe("a completion", () => {
   });
 
   it("is refused when the balance would be larger than the service can hold", () => {
-    const { transaction, around } = standing("deposit", "pending");
-    const holding = (balance_minor: bigint) => ({ ...around, balance: { ...around.balance, balance_minor } });
+    const { transaction, accountContext } = standing("deposit", "pending");
+    const holding = (balance_minor: bigint) => ({
+      ...accountContext,
+      balance: { ...accountContext.balance, balance_minor },
+    });
     const full = holding(limits.money.max_minor - 9_899n);
     expect(refused(moveTransaction(transaction, full, { status: "completed" }, decisionContext())).code).toBe(
       "amount_too_large",
@@ -45,8 +48,8 @@ describe("a completion", () => {
   });
 
   it("goes on after the account was disabled, since the money was promised before", () => {
-    const { transaction, around } = standing("deposit", "pending");
-    const shut = { ...around, balance: { ...around.balance, accepts: "none" as const } };
+    const { transaction, accountContext } = standing("deposit", "pending");
+    const shut = { ...accountContext, balance: { ...accountContext.balance, accepts: "none" as const } };
     expect(moveTransaction(transaction, shut, { status: "completed" }, decisionContext()).ok).toBe(true);
   });
 
@@ -101,7 +104,7 @@ function decide(
   book: Book,
   { what, minor, feeShare, direct, which }: Parameters<typeof play>[1],
 ): Decision<Transaction> {
-  const around = { ...someAccount(), account: book.account, balance: book.balance };
+  const accountContext = { ...someAccount(), account: book.account, balance: book.balance };
   const { account } = book;
   const currency = account.currency;
   if (what === "deposit" || what === "withdrawal") {
@@ -110,11 +113,11 @@ function decide(
       fee: formatAmount((minor * BigInt(feeShare)) / 100n, currency),
       ...(direct ? { status: "completed" as const } : {}),
     };
-    return request(what, body, around);
+    return request(what, body, accountContext);
   }
   const transaction = book.transactions[which % Math.max(1, book.transactions.length)];
   if (transaction === undefined) return { ok: false, refusal: { code: "not_found", detail: "" } };
-  return moveTransaction(transaction, around, { status: what as TransactionState, reason }, decisionContext());
+  return moveTransaction(transaction, accountContext, { status: what as TransactionState, reason }, decisionContext());
 }
 
 function play(book: Book, one: typeof step extends fc.Arbitrary<infer S> ? S : never): void {
@@ -221,9 +224,11 @@ describe("a return", () => {
   ] as const)(
     "of a %s with %o leaves the balance at %s minor units and reverses its legs",
     (kind, more, left, legs) => {
-      const { transaction, around } = standing(kind, "completed");
-      const { changes } = accepted(moveTransaction(transaction, around, { ...returned, ...more }, decisionContext()));
-      expect(applied(around.balance, changes).balance_minor).toBe(left);
+      const { transaction, accountContext } = standing(kind, "completed");
+      const { changes } = accepted(
+        moveTransaction(transaction, accountContext, { ...returned, ...more }, decisionContext()),
+      );
+      expect(applied(accountContext.balance, changes).balance_minor).toBe(left);
       const booked = createdItems<Contra>(changes, "contra").map((leg) => [leg.control_account, leg.amount_minor]);
       expect(booked).toEqual(legs);
       const [entry] = createdItems<Ledger>(changes, "ledger");
@@ -232,8 +237,11 @@ describe("a return", () => {
   );
 
   it("that takes more than is there needs an admin to force it, and leaves a debt that only closes", () => {
-    const { transaction, around } = standing("deposit", "completed");
-    const spent = { ...around, balance: { ...around.balance, balance_minor: 5_000n, available_minor: 5_000n } };
+    const { transaction, accountContext } = standing("deposit", "completed");
+    const spent = {
+      ...accountContext,
+      balance: { ...accountContext.balance, balance_minor: 5_000n, available_minor: 5_000n },
+    };
     expect(refused(moveTransaction(transaction, spent, returned, decisionContext()))).toMatchObject({
       code: "insufficient_funds",
       status: 409,
@@ -250,11 +258,11 @@ describe("a return", () => {
   });
 
   it("to a closed account disables it again, and the client has one open account more", () => {
-    const { transaction, around } = standing("withdrawal", "completed");
+    const { transaction, accountContext } = standing("withdrawal", "completed");
     const closed = {
-      ...around,
-      account: { ...around.account, status: "closed" as const, closed_at: decisionTime },
-      balance: { ...around.balance, accepts: "none" as const },
+      ...accountContext,
+      account: { ...accountContext.account, status: "closed" as const, closed_at: decisionTime },
+      balance: { ...accountContext.balance, accepts: "none" as const },
     };
     const { changes } = accepted(moveTransaction(transaction, closed, returned, decisionContext()));
     expect(changesOf(changes, "update").map(({ after }) => after)).toContainEqual(

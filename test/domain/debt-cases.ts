@@ -11,7 +11,7 @@ import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../shared/domain/trading/pricing/quote.ts";
 import { evaluateMargin } from "../../shared/domain/trading/stop-out.ts";
-import { reversedFrom, type Surroundings, type Transaction } from "../../shared/domain/transaction.ts";
+import { type AccountContext, reversedFrom, type Transaction } from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import { decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
 import { marketAt, someMarket, tradingAccount } from "../support/builders/trading.ts";
@@ -38,7 +38,7 @@ export class Book {
     this.market = market;
   }
 
-  get around(): Surroundings {
+  get accountContext(): AccountContext {
     const { account, balance, state } = this.desk;
     if (balance.positions === 0) return { tenant, account, balance };
     const metrics = metricsAt(this.market, state, decisionTime);
@@ -60,20 +60,20 @@ export class Book {
 
   deposit(amount: string): Transaction | undefined {
     const request = { account_id: this.desk.account.id, amount, status: "completed" } as const;
-    return this.take(requestDeposit(this.around, request, context));
+    return this.take(requestDeposit(this.accountContext, request, context));
   }
 
   withdraw(amount: string, status: "processing" | "completed", fee = "0"): Transaction | undefined {
     const request = { account_id: this.desk.account.id, amount, fee };
-    const asked = this.take(requestWithdrawal(someClient(), this.around, request, context));
+    const asked = this.take(requestWithdrawal(someClient(), this.accountContext, request, context));
     return asked && this.move(asked, { status });
   }
 
   move(transaction: Transaction, request: UpdateTransaction): Transaction | undefined {
-    const { around } = this;
-    const from = reversedFrom(transaction, around.balance);
+    const { accountContext } = this;
+    const from = reversedFrom(transaction, accountContext.balance);
     const since_debit = from === undefined ? undefined : this.since(from);
-    const found = since_debit === undefined ? around : { ...around, since_debit };
+    const found = since_debit === undefined ? accountContext : { ...accountContext, since_debit };
     const moved = this.take(moveTransaction(transaction, found, request, context));
     return moved;
   }

@@ -4,7 +4,7 @@ import { applyOperation, type OperationLinks } from "../../shared/domain/feed/jo
 import type { Operation } from "../../shared/domain/feed/platform-money.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import type { Surroundings, Transaction } from "../../shared/domain/transaction.ts";
+import type { AccountContext, Transaction } from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import {
   accepted,
@@ -32,7 +32,7 @@ export const operation = (kind: Operation["kind"], amount: string, more: Partial
   ...more,
 });
 
-export const nothingKnown = (tenant: Surroundings["tenant"]): OperationLinks => ({
+export const nothingKnown = (tenant: AccountContext["tenant"]): OperationLinks => ({
   tenant,
   named: undefined,
   candidates: [],
@@ -40,13 +40,13 @@ export const nothingKnown = (tenant: Surroundings["tenant"]): OperationLinks => 
 });
 
 /** An account of a platform with 1000.00, unless told otherwise. */
-export function platformAccount(fields: Partial<Account> = {}, money: Partial<Balance> = {}): Surroundings {
+export function platformAccount(fields: Partial<Account> = {}, money: Partial<Balance> = {}): AccountContext {
   return someAccount({ ...platform, ...fields }, { balance_minor: 100_000n, ...money });
 }
 
 /** What a decision makes of a balance, and the transaction, entries and legs that it writes. */
-export function outcome(around: Surroundings, changes: readonly Change[]) {
-  let balance = around.balance as unknown as Record<string, unknown>;
+export function outcome(accountContext: AccountContext, changes: readonly Change[]) {
+  let balance = accountContext.balance as unknown as Record<string, unknown>;
   for (const { set, add } of changesOf(changes, "adjust").filter(({ entity }) => entity === "balance")) {
     balance = { ...balance, ...set };
     for (const [name, by] of Object.entries(add ?? {})) {
@@ -68,16 +68,16 @@ export function outcome(around: Surroundings, changes: readonly Change[]) {
 }
 
 /** Applies an operation; a refusal fails the test. */
-export function applied(around: Surroundings, what: Operation, links: Partial<OperationLinks> = {}) {
+export function applied(accountContext: AccountContext, what: Operation, links: Partial<OperationLinks> = {}) {
   const decision = applyOperation(
-    { ...around, floating_minor: 0n },
+    { ...accountContext, floating_minor: 0n },
     what,
-    { ...nothingKnown(around.tenant), ...links },
+    { ...nothingKnown(accountContext.tenant), ...links },
     origin,
     context,
   );
   if (!decision.ok) throw new Error(`Refused: ${decision.refusal.code}: ${decision.refusal.detail}`);
-  return { decision, ...outcome(around, decision.changes as readonly Change[]) };
+  return { decision, ...outcome(accountContext, decision.changes as readonly Change[]) };
 }
 
 type Request = { readonly amount: string; readonly fee?: string; readonly status?: "completed" };
@@ -88,19 +88,21 @@ export function transactionOf(
   request: Request,
   ...moves: readonly UpdateTransaction[]
 ) {
-  let around = platformAccount({}, { balance_minor: 500_000n, available_minor: 500_000n });
-  const body = { account_id: around.account.id, ...request };
+  let accountContext = platformAccount({}, { balance_minor: 500_000n, available_minor: 500_000n });
+  const body = { account_id: accountContext.account.id, ...request };
   const first = accepted(
-    kind === "deposit" ? requestDeposit(around, body, context) : requestWithdrawal(someClient(), around, body, context),
+    kind === "deposit"
+      ? requestDeposit(accountContext, body, context)
+      : requestWithdrawal(someClient(), accountContext, body, context),
   );
-  around = { ...around, balance: outcome(around, first.changes).balance };
+  accountContext = { ...accountContext, balance: outcome(accountContext, first.changes).balance };
   let transaction = first.result;
   for (const move of moves) {
-    const next = accepted(moveTransaction(transaction, around, move, context));
-    around = { ...around, balance: outcome(around, next.changes).balance };
+    const next = accepted(moveTransaction(transaction, accountContext, move, context));
+    accountContext = { ...accountContext, balance: outcome(accountContext, next.changes).balance };
     transaction = next.result;
   }
-  return { around, transaction };
+  return { accountContext, transaction };
 }
 
 export const done = { status: "completed" } as const;

@@ -5,7 +5,7 @@ import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { type Operation, operationMinor } from "../../shared/domain/feed/platform-money.ts";
 import { formatAmount } from "../../shared/domain/money.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
-import type { Surroundings } from "../../shared/domain/transaction.ts";
+import type { AccountContext } from "../../shared/domain/transaction.ts";
 import { unjoinedLegsOf } from "../../shared/domain/transaction-legs.ts";
 import { limits } from "../../shared/limits.ts";
 import { accepted, changesOf, refused } from "../support/builders/decisions.ts";
@@ -30,25 +30,25 @@ describe("money that a platform moved", () => {
     ["an account whose money is held", {}, { held_minor: 90_000n, available_minor: 10_000n }],
     ["an account with less than that", {}, { balance_minor: 1_000n, available_minor: 1_000n }],
   ] as const)("is taken from %s as it happened", (_, fields, money) => {
-    const around = platformAccount(fields, money);
-    const { balance, transaction } = applied(around, operation("withdrawal", "300.00"));
-    expect(balance.balance_minor).toBe(around.balance.balance_minor - 30_000n);
-    expect(balance.available_minor).toBe(around.balance.available_minor - 30_000n);
-    expect(balance.held_minor).toBe(around.balance.held_minor);
+    const accountContext = platformAccount(fields, money);
+    const { balance, transaction } = applied(accountContext, operation("withdrawal", "300.00"));
+    expect(balance.balance_minor).toBe(accountContext.balance.balance_minor - 30_000n);
+    expect(balance.available_minor).toBe(accountContext.balance.available_minor - 30_000n);
+    expect(balance.held_minor).toBe(accountContext.balance.held_minor);
     expect(transaction).toMatchObject({ status: "completed", kind: "withdrawal", amount_minor: 30_000n });
   });
 
   it("comes to a disabled account as it happened", () => {
-    const around = platformAccount({ status: "disabled" }, { accepts: "none" });
-    expect(applied(around, operation("deposit", "300.00")).balance.balance_minor).toBe(130_000n);
+    const accountContext = platformAccount({ status: "disabled" }, { accepts: "none" });
+    expect(applied(accountContext, operation("deposit", "300.00")).balance.balance_minor).toBe(130_000n);
   });
 
   it("is put aside on a closed account, and where the balance cannot be stored", () => {
-    const decide = (around: Surroundings, what: Operation) =>
+    const decide = (accountContext: AccountContext, what: Operation) =>
       applyOperation(
-        { ...around, floating_minor: 0n },
+        { ...accountContext, floating_minor: 0n },
         what,
-        nothingKnown(around.tenant),
+        nothingKnown(accountContext.tenant),
         origin,
         context,
       ) as Decision<unknown>;
@@ -96,9 +96,9 @@ describe("money that a platform moved", () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), size, fc.boolean(), (kind, minor, negative) => {
         const sign = negative && kind !== "deposit" ? "-" : "";
-        const around = platformAccount();
+        const accountContext = platformAccount();
         const amount = `${sign}${formatAmount(minor, "USD")}`;
-        const { balance, ledger, contra, transaction } = applied(around, operation(kind, amount));
+        const { balance, ledger, contra, transaction } = applied(accountContext, operation(kind, amount));
         const moved = kind === "withdrawal" || sign === "-" ? -minor : minor;
         expect(balance.balance_minor).toBe(100_000n + moved);
         expect(ledger.map((entry) => [entry.kind, entry.amount_minor])).toEqual([[kind, moved]]);
@@ -140,10 +140,10 @@ describe("an operation that names a transaction", () => {
     ["a withdrawal in processing", "withdrawal", [inProcess], "-100.00", "processing", 0n],
     ["a payout that was given back", "withdrawal", [inProcess, lost], "-100.00", "failed", 0n],
   ] as const)("joins the forward leg of %s", (_, kind, moves, amount, status, books) => {
-    const { around, transaction } = transactionOf(kind, { amount: "100.00", fee: "3.00" }, ...moves);
-    const four_eyes = { ...around, tenant: { ...around.tenant, four_eyes: true } };
+    const { accountContext, transaction } = transactionOf(kind, { amount: "100.00", fee: "3.00" }, ...moves);
+    const four_eyes = { ...accountContext, tenant: { ...accountContext.tenant, four_eyes: true } };
     const joined = applied(four_eyes, operation(kind, amount), { named: transaction });
-    expect(joined.balance.balance_minor - around.balance.balance_minor).toBe(books);
+    expect(joined.balance.balance_minor - accountContext.balance.balance_minor).toBe(books);
     expect(joined.transaction).toMatchObject({ id: transaction.id, status, version: transaction.version + 1 });
     expect(joined.transaction?.platform_operations).toMatchObject([{ operation_id: "B-1", leg: "forward" }]);
     expect(joined.decision.result).toEqual({ transaction_id: transaction.id });
@@ -165,8 +165,8 @@ describe("an operation that names a transaction", () => {
     ["a returned withdrawal", "withdrawal", [done, taken], "100.00"],
     ["a payout that was given back", "withdrawal", [inProcess, lost], "100.00"],
   ] as const)("joins the reverse leg of %s and books nothing", (_, kind, moves, amount) => {
-    const { around, transaction } = transactionOf(kind, { amount: "100.00", fee: "3.00" }, ...moves);
-    const joined = applied(around, operation("adjustment", amount), { named: transaction });
+    const { accountContext, transaction } = transactionOf(kind, { amount: "100.00", fee: "3.00" }, ...moves);
+    const joined = applied(accountContext, operation("adjustment", amount), { named: transaction });
     expect(joined.ledger).toEqual([]);
     expect(joined.transaction?.platform_operations).toMatchObject([{ leg: "reverse" }]);
     const [name] = unjoinedLegsOf(joined.transaction ?? transaction).map(({ name }) => name);
@@ -178,22 +178,22 @@ describe("an operation that names a transaction", () => {
     ["gross instead of net", done, "100.00"],
     ["that gives back what was not given back here", done, "-97.00"],
   ] as const)("%s is booked beside it", (_, move, amount) => {
-    const { around, transaction } = transactionOf("deposit", { amount: "100.00", fee: "3.00" }, move);
+    const { accountContext, transaction } = transactionOf("deposit", { amount: "100.00", fee: "3.00" }, move);
     const {
       balance,
       decision,
       transaction: made,
-    } = applied(around, operation("adjustment", amount), {
+    } = applied(accountContext, operation("adjustment", amount), {
       named: transaction,
     });
-    expect(formatAmount(balance.balance_minor - around.balance.balance_minor, "USD")).toBe(amount);
+    expect(formatAmount(balance.balance_minor - accountContext.balance.balance_minor, "USD")).toBe(amount);
     expect(made).toMatchObject({ related_to: transaction.id });
     expect(decision.result).toEqual({ transaction_id: made?.id, related_to: transaction.id });
   });
 
   it("of another account, or that ended without money, is booked beside it", () => {
-    const { around, transaction } = transactionOf("deposit", { amount: "100.00" }, { status: "cancelled" });
-    const own = applied(around, operation("deposit", "100.00"), { named: transaction });
+    const { accountContext, transaction } = transactionOf("deposit", { amount: "100.00" }, { status: "cancelled" });
+    const own = applied(accountContext, operation("deposit", "100.00"), { named: transaction });
     expect(own.transaction).toMatchObject({ related_to: transaction.id, status: "completed" });
     const foreign = transactionOf("deposit", { amount: "100.00" }, done).transaction;
     const other = applied(platformAccount(), operation("deposit", "100.00"), { named: foreign });
@@ -202,12 +202,12 @@ describe("an operation that names a transaction", () => {
   });
 
   it("a second time is booked beside it", () => {
-    const { around, transaction } = transactionOf("deposit", { amount: "100.00" }, done);
-    const first = applied(around, operation("deposit", "100.00"), { named: transaction });
-    const second = applied(around, operation("deposit", "100.00", { operation_id: "B-2" }), {
+    const { accountContext, transaction } = transactionOf("deposit", { amount: "100.00" }, done);
+    const first = applied(accountContext, operation("deposit", "100.00"), { named: transaction });
+    const second = applied(accountContext, operation("deposit", "100.00", { operation_id: "B-2" }), {
       named: first.transaction,
     });
     expect(second.transaction).toMatchObject({ related_to: transaction.id });
-    expect(second.balance.balance_minor).toBe(around.balance.balance_minor + 10_000n);
+    expect(second.balance.balance_minor).toBe(accountContext.balance.balance_minor + 10_000n);
   });
 });

@@ -3,7 +3,7 @@ import type { Balance } from "../../shared/domain/account.ts";
 import type { Decision, Requirement } from "../../shared/domain/decision.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import type { Surroundings, Transaction } from "../../shared/domain/transaction.ts";
+import type { AccountContext, Transaction } from "../../shared/domain/transaction.ts";
 import { type CreateDeposit, type TransactionState, TransactionStatus } from "../../shared/schema/transaction.ts";
 import { accepted, changesOf, decisionContext, someAccount, someClient } from "../support/builders/decisions.ts";
 
@@ -41,17 +41,20 @@ const ways: Readonly<Record<TransactionState, readonly TransactionState[]>> = {
 };
 
 /** A transaction that was moved into a state, with the account and the money that this left. */
-export function standing(kind: Kind, status: TransactionState): { transaction: Transaction; around: Surroundings } {
+export function standing(
+  kind: Kind,
+  status: TransactionState,
+): { transaction: Transaction; accountContext: AccountContext } {
   const on = someAccount({}, { balance_minor: 100_000n });
   const made = accepted(request(kind, { amount: "100", fee: "1" }, on));
   let transaction = made.result;
-  let around = { ...on, balance: applied(on.balance, made.changes) };
+  let accountContext = { ...on, balance: applied(on.balance, made.changes) };
   for (const to of ways[status]) {
-    const step = accepted(moveTransaction(transaction, around, { status: to, reason }, decisionContext()));
+    const step = accepted(moveTransaction(transaction, accountContext, { status: to, reason }, decisionContext()));
     transaction = step.result;
-    around = { ...around, balance: applied(around.balance, step.changes) };
+    accountContext = { ...accountContext, balance: applied(accountContext.balance, step.changes) };
   }
-  return { transaction, around };
+  return { transaction, accountContext };
 }
 
 export const reason = { code: "manual", message: "by hand" };

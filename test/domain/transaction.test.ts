@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import { type Surroundings, transactionBody } from "../../shared/domain/transaction.ts";
+import { type AccountContext, transactionBody } from "../../shared/domain/transaction.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
 import type { TransactionState } from "../../shared/schema/transaction.ts";
 import {
@@ -233,8 +233,8 @@ describe.each(kinds)("the status of a %s", (kind) => {
   it.each(pairs.filter(([from, to]) => from !== to && !arrows.has(`${from}>${to}`)))(
     "cannot go from %s to %s, and the refusal tells where it can go",
     (from, to) => {
-      const { transaction, around } = standing(kind, from);
-      const decision = moveTransaction(transaction, around, { status: to, reason }, decisionContext());
+      const { transaction, accountContext } = standing(kind, from);
+      const decision = moveTransaction(transaction, accountContext, { status: to, reason }, decisionContext());
       const allowed = [...arrows.keys()].filter((arrow) => arrow.startsWith(`${from}>`)).map((a) => a.split(">")[1]);
       const refusal = refused(decision);
       expect(refusal).toMatchObject({ code: "illegal_transition", extra: { from, to } });
@@ -244,14 +244,14 @@ describe.each(kinds)("the status of a %s", (kind) => {
 
   it.each([...arrows])("goes by %s with the scope %s, and not without it", (arrow, scope) => {
     const [from, to] = arrow.split(">") as [TransactionState, TransactionState];
-    const { transaction, around } = standing(kind, from);
+    const { transaction, accountContext } = standing(kind, from);
     const poor = decisionContext({ scopes: allScopesBut(scope) });
-    expect(refused(moveTransaction(transaction, around, { status: to, reason }, poor))).toMatchObject({
+    expect(refused(moveTransaction(transaction, accountContext, { status: to, reason }, poor))).toMatchObject({
       code: "insufficient_scope",
       extra: { scope },
     });
     const rich = decisionContext({ scopes: [scope] });
-    const { result, events } = accepted(moveTransaction(transaction, around, { status: to, reason }, rich));
+    const { result, events } = accepted(moveTransaction(transaction, accountContext, { status: to, reason }, rich));
     expect(result).toMatchObject({ status: to, version: transaction.version + 1, status_reason: reason });
     expect(result.expires_at).toBe(to === "approved" ? transaction.expires_at : null);
     expect(result.status_history.at(-1)).toMatchObject({ from, to, at: decisionTime, reason });
@@ -262,24 +262,26 @@ describe.each(kinds)("the status of a %s", (kind) => {
   });
 
   it.each(states)("stays %s without a change when that is what is asked for, or nothing is", (status) => {
-    const { transaction, around } = standing(kind, status);
+    const { transaction, accountContext } = standing(kind, status);
     for (const patch of [{ status }, {}, { reason }]) {
-      const decision = accepted(moveTransaction(transaction, around, patch, decisionContext()));
+      const decision = accepted(moveTransaction(transaction, accountContext, patch, decisionContext()));
       expect([decision.result, decision.changes, decision.events]).toEqual([transaction, [], []]);
     }
   });
 
   it("needs a reason to become rejected", () => {
-    const { transaction, around } = standing(kind, "pending");
-    expect(refused(moveTransaction(transaction, around, { status: "rejected" }, decisionContext())).errors).toEqual([
-      { pointer: "#/reason", code: "required", detail: expect.any(String) },
-    ]);
+    const { transaction, accountContext } = standing(kind, "pending");
+    expect(
+      refused(moveTransaction(transaction, accountContext, { status: "rejected" }, decisionContext())).errors,
+    ).toEqual([{ pointer: "#/reason", code: "required", detail: expect.any(String) }]);
   });
 
   it("is written on the condition of the version that was read", () => {
-    const { transaction, around } = standing(kind, "pending");
+    const { transaction, accountContext } = standing(kind, "pending");
     for (const status of ["completed", "rejected", "cancelled"] as const) {
-      const { changes, result } = accepted(moveTransaction(transaction, around, { status, reason }, decisionContext()));
+      const { changes, result } = accepted(
+        moveTransaction(transaction, accountContext, { status, reason }, decisionContext()),
+      );
       expect(changesOf(changes, "update")).toEqual([
         { op: "update", entity: "transaction", before: transaction, after: result },
       ]);
@@ -287,10 +289,10 @@ describe.each(kinds)("the status of a %s", (kind) => {
   });
 
   it("gives back what was held when it is rejected or cancelled, and books nothing", () => {
-    const { transaction, around } = standing(kind, "pending");
+    const { transaction, accountContext } = standing(kind, "pending");
     for (const status of ["rejected", "cancelled"] as const) {
-      const { changes } = accepted(moveTransaction(transaction, around, { status, reason }, decisionContext()));
-      const after = applied(around.balance, changes);
+      const { changes } = accepted(moveTransaction(transaction, accountContext, { status, reason }, decisionContext()));
+      const after = applied(accountContext.balance, changes);
       expect([after.balance_minor, after.held_minor, after.available_minor, after.pending, after.seq]).toEqual([
         100_000n,
         0n,
@@ -304,12 +306,15 @@ describe.each(kinds)("the status of a %s", (kind) => {
 });
 
 describe("four eyes", () => {
-  const strict = (around: Surroundings) => ({ ...around, tenant: { ...around.tenant, four_eyes: true } });
+  const strict = (accountContext: AccountContext) => ({
+    ...accountContext,
+    tenant: { ...accountContext.tenant, four_eyes: true },
+  });
   const other = decisionContext({ actor: { type: "api_application", id: "app_01JD0000000000000000000001" } });
 
   it.each(kinds)("let the creator of a %s neither approve nor pay it, and another approve it", (kind) => {
-    const { transaction, around } = standing(kind, "pending");
-    const on = strict(around);
+    const { transaction, accountContext } = standing(kind, "pending");
+    const on = strict(accountContext);
     for (const status of ["completed", "processing"] as const) {
       expect(refused(moveTransaction(transaction, on, { status }, decisionContext())).extra).toMatchObject({
         allowed: ["approved", "rejected", "cancelled"],
@@ -335,21 +340,27 @@ describe("a transaction that nobody decided on", () => {
 
   it.each(kinds)("of kind %s fails as expired at its time and not before, and releases what it held", (kind) => {
     for (const status of ["pending", "approved"] as const) {
-      const { transaction, around } = standing(kind, status);
-      expect(expireTransaction(transaction, around, daysLater(6.99))).toBeUndefined();
-      const expired = expireTransaction(transaction, around, daysLater(7));
+      const { transaction, accountContext } = standing(kind, status);
+      expect(expireTransaction(transaction, accountContext, daysLater(6.99))).toBeUndefined();
+      const expired = expireTransaction(transaction, accountContext, daysLater(7));
       if (expired === undefined) throw new Error("It did not expire.");
       const { result, changes } = accepted(expired);
       expect(result).toMatchObject({ status: "failed", status_reason: { code: "expired" }, expires_at: null });
-      expect(applied(around.balance, changes)).toMatchObject({ held_minor: 0n, available_minor: 100_000n, pending: 0 });
+      expect(applied(accountContext.balance, changes)).toMatchObject({
+        held_minor: 0n,
+        available_minor: 100_000n,
+        pending: 0,
+      });
     }
   });
 
   it.each(["processing", "completed", "rejected", "cancelled", "failed", "returned"] as const)(
     "stays when it is %s",
     (status) => {
-      const { transaction, around } = standing("withdrawal", status);
-      expect(expireTransaction({ ...transaction, expires_at: decisionTime }, around, daysLater(30))).toBeUndefined();
+      const { transaction, accountContext } = standing("withdrawal", status);
+      expect(
+        expireTransaction({ ...transaction, expires_at: decisionTime }, accountContext, daysLater(30)),
+      ).toBeUndefined();
     },
   );
 });

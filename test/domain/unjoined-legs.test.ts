@@ -5,7 +5,7 @@ import { applyOperation, type OperationLinks } from "../../shared/domain/feed/jo
 import { formatAmount } from "../../shared/domain/money.ts";
 import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import type { Surroundings, Transaction } from "../../shared/domain/transaction.ts";
+import type { AccountContext, Transaction } from "../../shared/domain/transaction.ts";
 import { unjoinedLegsOf } from "../../shared/domain/transaction-legs.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import {
@@ -34,12 +34,12 @@ import {
 } from "./platform-money-cases.ts";
 
 describe("an operation that names nothing", () => {
-  const { around, transaction } = transactionOf("deposit", { amount: "100.00" }, done);
+  const { accountContext, transaction } = transactionOf("deposit", { amount: "100.00" }, done);
   const decide = (links: Partial<OperationLinks>) =>
     applyOperation(
-      { ...around, floating_minor: 0n },
+      { ...accountContext, floating_minor: 0n },
       operation("deposit", "100.00"),
-      { ...nothingKnown(around.tenant), ...links },
+      { ...nothingKnown(accountContext.tenant), ...links },
       origin,
       context,
     );
@@ -53,7 +53,9 @@ describe("an operation that names nothing", () => {
 
   it("is new money when a person says so", () => {
     const decision = accepted(decide({ candidates: [transaction.id], said: "is_new" }) as Decision<unknown>);
-    expect(outcome(around, decision.changes).balance.balance_minor).toBe(around.balance.balance_minor + 10_000n);
+    expect(outcome(accountContext, decision.changes).balance.balance_minor).toBe(
+      accountContext.balance.balance_minor + 10_000n,
+    );
   });
 
   it("is the money that a person says it is, and nothing where it cannot be", () => {
@@ -74,7 +76,11 @@ describe("the markers of unjoined legs", () => {
 
   it("are written with a transaction of a platform's account, net and gross, and with none of our own", () => {
     const own = someAccount({}, { balance_minor: 100_000n });
-    const body = (around: Surroundings) => ({ account_id: around.account.id, amount: "100.00", fee: "3.00" });
+    const body = (accountContext: AccountContext) => ({
+      account_id: accountContext.account.id,
+      amount: "100.00",
+      fee: "3.00",
+    });
     expect(listed(accepted(requestDeposit(own, body(own), context)).changes)).toEqual([]);
     const theirs = platformAccount();
     expect(listed(accepted(requestDeposit(theirs, body(theirs), context)).changes)).toEqual([
@@ -87,16 +93,16 @@ describe("the markers of unjoined legs", () => {
 
   it("go when it ends without money, and come with what is given back", () => {
     const pending = transactionOf("deposit", { amount: "100.00" });
-    const cancelled = moveTransaction(pending.transaction, pending.around, { status: "cancelled" }, context);
+    const cancelled = moveTransaction(pending.transaction, pending.accountContext, { status: "cancelled" }, context);
     expect(unlisted(accepted(cancelled).changes)).toEqual(["forward 10000"]);
     const later = decisionContext({ now: "2026-12-31T00:00:00.000Z" });
-    const expired = expireTransaction(pending.transaction, pending.around, later);
+    const expired = expireTransaction(pending.transaction, pending.accountContext, later);
     expect(expired && unlisted(accepted(expired).changes)).toEqual(["forward 10000"]);
     const paying = transactionOf("withdrawal", { amount: "100.00" }, inProcess);
-    const failed = accepted(moveTransaction(paying.transaction, paying.around, lost, context));
+    const failed = accepted(moveTransaction(paying.transaction, paying.accountContext, lost, context));
     expect([listed(failed.changes), unlisted(failed.changes)]).toEqual([["reverse 10000"], []]);
     const paid = transactionOf("deposit", { amount: "100.00" }, done);
-    expect(listed(accepted(moveTransaction(paid.transaction, paid.around, taken, context)).changes)).toEqual([
+    expect(listed(accepted(moveTransaction(paid.transaction, paid.accountContext, taken, context)).changes)).toEqual([
       "reverse -10000",
     ]);
   });
@@ -113,7 +119,7 @@ describe("the markers of unjoined legs", () => {
 
 /** The book of a platform beside ours: transactions of the API, and operations that the platform reports of them. */
 class TwoBooks {
-  around = platformAccount({}, { balance_minor: 0n, available_minor: 0n });
+  accountContext = platformAccount({}, { balance_minor: 0n, available_minor: 0n });
   readonly own = new Map<string, Transaction>();
   /** What the platform's operations came to. */
   theirs = 0n;
@@ -128,17 +134,17 @@ class TwoBooks {
   }
 
   create(kind: "deposit" | "withdrawal", minor: number, fee: number): void {
-    const body = { account_id: this.around.account.id, amount: text(minor), fee: text(fee) };
+    const body = { account_id: this.accountContext.account.id, amount: text(minor), fee: text(fee) };
     const decision =
       kind === "deposit"
-        ? requestDeposit(this.around, body, context)
-        : requestWithdrawal(someClient(), this.around, body, context);
+        ? requestDeposit(this.accountContext, body, context)
+        : requestWithdrawal(someClient(), this.accountContext, body, context);
     this.take(decision);
   }
 
   move(nth: number, request: UpdateTransaction): void {
     const transaction = this.pick(nth);
-    if (transaction !== undefined) this.take(moveTransaction(transaction, this.around, request, context));
+    if (transaction !== undefined) this.take(moveTransaction(transaction, this.accountContext, request, context));
   }
 
   /** The platform reports money: a leg of a transaction, or what it names and is not the money of. */
@@ -149,9 +155,9 @@ class TwoBooks {
     if (minor === 0n) return;
     this.operations += 1;
     const what = operation("adjustment", formatAmount(minor, "USD"), { operation_id: `B-${this.operations}` });
-    const links = { ...nothingKnown(this.around.tenant), named };
+    const links = { ...nothingKnown(this.accountContext.tenant), named };
     this.theirs += minor;
-    const decision = applyOperation({ ...this.around, floating_minor: 0n }, what, links, origin, context);
+    const decision = applyOperation({ ...this.accountContext, floating_minor: 0n }, what, links, origin, context);
     if (!decision.ok) throw new Error(decision.refusal.detail);
     this.store(decision.changes as readonly Change[]);
   }
@@ -165,8 +171,8 @@ class TwoBooks {
   }
 
   private store(changes: readonly Change[]): void {
-    const { balance, transaction } = outcome(this.around, changes);
-    this.around = { ...this.around, balance };
+    const { balance, transaction } = outcome(this.accountContext, changes);
+    this.accountContext = { ...this.accountContext, balance };
     if (transaction !== undefined) this.own.set(transaction.id, transaction);
   }
 }
@@ -213,8 +219,8 @@ describe("two books of one balance", () => {
           if ("kind" in one) books.create(one.kind as "deposit", one.minor, one.fee);
           else if ("request" in one) books.move(one.place, one.request);
           else books.report(one.place, one.leg, one.off);
-          expect(books.around.balance.balance_minor).toBe(books.theirs + books.unreported);
-          const { balance_minor, held_minor, available_minor } = books.around.balance;
+          expect(books.accountContext.balance.balance_minor).toBe(books.theirs + books.unreported);
+          const { balance_minor, held_minor, available_minor } = books.accountContext.balance;
           expect(available_minor).toBe(balance_minor - held_minor);
         }
         for (let nth = 0; nth < books.own.size; nth += 1) {
@@ -222,7 +228,7 @@ describe("two books of one balance", () => {
             books.report(nth, name === "forward" ? 0 : 1, 0);
           }
         }
-        expect([books.around.balance.balance_minor, books.unreported]).toEqual([books.theirs, 0n]);
+        expect([books.accountContext.balance.balance_minor, books.unreported]).toEqual([books.theirs, 0n]);
       }),
       { numRuns: 300 },
     );

@@ -16,12 +16,14 @@ describe("the payment provider of the sandbox", () => {
     { stage: "production", due: /^DUE\|TXN\|/ },
   ])("moves transactions in the sandbox only: $stage", ({ stage, due }) => {
     vi.stubEnv("STAGE", stage);
-    const around = someAccount({}, { balance_minor: 100_000n });
+    const accountContext = someAccount({}, { balance_minor: 100_000n });
     const body = { amount: "1.13", provider: "sandbox", expires_at: "2999-01-01T00:00:00.000Z" };
     for (const kind of kinds) {
       const context = newContext(decisionContext());
-      const { result: made } = accepted(request(kind, body, around, context));
-      const { result: approved } = accepted(moveTransaction(made, around, { status: "approved", reason }, context));
+      const { result: made } = accepted(request(kind, body, accountContext, context));
+      const { result: approved } = accepted(
+        moveTransaction(made, accountContext, { status: "approved", reason }, context),
+      );
       expect(transactions.indexesOf(made).due_pk).toMatch(due);
       expect(transactions.indexesOf(approved).due_pk).toMatch(due);
     }

@@ -4,10 +4,10 @@ import { Fault, FrontFault } from "./fault.ts";
 import { functionOf, type GatewayHost, invokeWithin } from "./host.ts";
 import { evaluatePolicy, PolicyError } from "./policy.ts";
 import { Properties, type Resource } from "./properties.ts";
-import { authorizerEvent, type EventSurroundings } from "./proxy-event.ts";
+import { authorizerEvent, type EventContext } from "./proxy-event.ts";
 
 /** Where one part of the caller's identity stands in a request. */
-type IdentitySource = (exchange: Exchange, api: EventSurroundings) => string | null;
+type IdentitySource = (exchange: Exchange, api: EventContext) => string | null;
 
 /** A REQUEST authorizer. */
 export interface AuthorizerModel {
@@ -113,10 +113,10 @@ function readGrant(payload: unknown): Grant {
 /** Runs authorizers and keeps what they said. One per gateway. */
 export class Authorizers {
   private readonly host: GatewayHost;
-  private readonly api: EventSurroundings;
+  private readonly api: EventContext;
   private readonly cache = new Map<string, { readonly grant: Grant; readonly expires_ms: number }>();
 
-  constructor(host: GatewayHost, api: EventSurroundings) {
+  constructor(host: GatewayHost, api: EventContext) {
     this.host = host;
     this.api = api;
   }

@@ -3,7 +3,7 @@ import { Fault } from "./fault.ts";
 import { functionOf, type GatewayHost, InvocationTimeout, invokeWithin } from "./host.ts";
 import { type MockIntegration, readMock } from "./mock.ts";
 import type { Properties } from "./properties.ts";
-import { type EventSurroundings, proxyEvent } from "./proxy-event.ts";
+import { type EventContext, proxyEvent } from "./proxy-event.ts";
 import { readReply } from "./reply.ts";
 
 /** An integration with a function that gets the whole request. */
@@ -48,7 +48,7 @@ export function readIntegration(integration: Properties, responses: readonly Pro
 /** Lets the function answer. Throws a Fault when it is too slow, fails, or answers something else than a reply. */
 export async function answerProxy(
   host: GatewayHost,
-  api: EventSurroundings,
+  api: EventContext,
   integration: ProxyIntegration,
   exchange: Exchange,
 ): Promise<Reply> {

@@ -3,7 +3,7 @@ import { type GatewayResponses, readGatewayResponses } from "./gateway-response.
 import { type Integration, readIntegration } from "./integration.ts";
 import { methodKey, type PlanModel, readPlans, readStageLimits, type StageLimits } from "./plan.ts";
 import { ModelError, Properties, type Resource } from "./properties.ts";
-import type { EventSurroundings } from "./proxy-event.ts";
+import type { EventContext } from "./proxy-event.ts";
 import { httpMethods, type PathNode } from "./router.ts";
 
 /** One method of one resource. */
@@ -16,7 +16,7 @@ export interface MethodModel {
 }
 
 /** A REST API and its one stage, read from the synthesized template and understood in full. */
-export interface GatewayModel extends EventSurroundings {
+export interface GatewayModel extends EventContext {
   readonly key_source: "HEADER" | "AUTHORIZER";
   /** Size of an answer from which on it is compressed; undefined when none is. */
   readonly compressed_from_bytes: number | undefined;

@@ -1,8 +1,8 @@
 import { commonLogTime, domainName, type StageIdentity } from "./context.ts";
 import { allValues, type CallerContext, type Exchange, type HeaderList, lastValue, mediaType } from "./exchange.ts";
 
-/** What an event needs to know of the API beside the request. */
-export interface EventSurroundings extends StageIdentity {
+/** The facts about the API that an event has in addition to the request. */
+export interface EventContext extends StageIdentity {
   readonly stage_variables: Readonly<Record<string, string>>;
   readonly binary_media_types: readonly string[];
 }
@@ -81,7 +81,7 @@ function identityOf(exchange: Exchange): Record<string, string | null> {
   };
 }
 
-function requestContext(api: EventSurroundings, exchange: Exchange): Record<string, unknown> {
+function requestContext(api: EventContext, exchange: Exchange): Record<string, unknown> {
   const domain = domainName(exchange);
   return {
     accountId: api.account_id,
@@ -117,7 +117,7 @@ export function isBinary(patterns: readonly string[], type: string): boolean {
  * A body that the API does not count as binary is read as UTF-8, broken bytes become U+FFFD, and no function can tell:
  * API Gateway does the same.
  */
-function bodyOf(api: EventSurroundings, exchange: Exchange): { body: string | null; isBase64Encoded: boolean } {
+function bodyOf(api: EventContext, exchange: Exchange): { body: string | null; isBase64Encoded: boolean } {
   if (exchange.body.length === 0) return { body: null, isBase64Encoded: false };
   const type = mediaType(lastValue(exchange.headers, "content-type") ?? "application/json");
   const binary = isBinary(api.binary_media_types, type);
@@ -125,7 +125,7 @@ function bodyOf(api: EventSurroundings, exchange: Exchange): { body: string | nu
 }
 
 /** The event of an AWS_PROXY integration (payload format 1.0). Empty maps are null, as API Gateway sends them. */
-export function proxyEvent(api: EventSurroundings, exchange: Exchange): Record<string, unknown> {
+export function proxyEvent(api: EventContext, exchange: Exchange): Record<string, unknown> {
   const headers = eventHeaders(exchange);
   return {
     resource: exchange.route?.resource_path ?? null,
@@ -143,11 +143,7 @@ export function proxyEvent(api: EventSurroundings, exchange: Exchange): Record<s
 }
 
 /** The event of a REQUEST authorizer: the same request without its body, and empty maps are objects. */
-export function authorizerEvent(
-  api: EventSurroundings,
-  exchange: Exchange,
-  methodArn: string,
-): Record<string, unknown> {
+export function authorizerEvent(api: EventContext, exchange: Exchange, methodArn: string): Record<string, unknown> {
   const headers = eventHeaders(exchange);
   return {
     type: "REQUEST",

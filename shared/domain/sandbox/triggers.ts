@@ -3,7 +3,7 @@ import type { Scope } from "../../schema/scope.ts";
 import { amendClient, type Client } from "../client.ts";
 import { type Context, type Decision, unchanged } from "../decision.ts";
 import { declineTransaction, moveTransaction } from "../move-transaction.ts";
-import type { Surroundings, Transaction } from "../transaction.ts";
+import type { AccountContext, Transaction } from "../transaction.ts";
 import { nextMove } from "./provider.ts";
 
 /**
@@ -28,31 +28,31 @@ export function rejectClient(client: Client, context: Context): Decision<Client>
   return amendClient(client, outcome, withScopes(context, "clients:verify"));
 }
 
-/** What a trigger does with a transaction, at the money and the policies around it. */
+/** What a trigger does with a transaction, with the account, its money and the policies that apply to it. */
 export type TransactionTrigger = (
   transaction: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   context: Context,
 ) => Decision<Transaction>;
 
 /** Decides `POST /sandbox/transactions/{id}/settle`: the money has arrived, or was paid out. */
-export const settleTransaction: TransactionTrigger = (transaction, around, context) =>
-  moveTransaction(transaction, around, { status: "completed" }, withScopes(context, "transactions:settle"));
+export const settleTransaction: TransactionTrigger = (transaction, accountContext, context) =>
+  moveTransaction(transaction, accountContext, { status: "completed" }, withScopes(context, "transactions:settle"));
 
 /** Decides `POST /sandbox/transactions/{id}/fail`: the provider declines it, whether it was approved yet or not. */
-export const failTransaction: TransactionTrigger = (transaction, around, context) =>
-  declineTransaction(transaction, around, providerReason("declined"), context);
+export const failTransaction: TransactionTrigger = (transaction, accountContext, context) =>
+  declineTransaction(transaction, accountContext, providerReason("declined"), context);
 
 function providerReason(what: "declined" | "returned") {
   return { code: `provider_${what}`, message: `The provider of the sandbox ${what} it.` };
 }
 
 /** Decides `POST /sandbox/transactions/{id}/return`: the money of a completed transaction goes back. */
-export const returnTransaction: TransactionTrigger = (transaction, around, context) => {
+export const returnTransaction: TransactionTrigger = (transaction, accountContext, context) => {
   const reason = providerReason("returned");
   return moveTransaction(
     transaction,
-    around,
+    accountContext,
     { status: "returned", reason },
     withScopes(context, "transactions:settle"),
   );
@@ -60,29 +60,29 @@ export const returnTransaction: TransactionTrigger = (transaction, around, conte
 
 /**
  * Decides what the provider does with a transaction that is due to it; undefined when that is nothing. A return is
- * forced, as a chargeback is: it asks nobody whether the money is still there.
+ * forced, as a chargeback is, whether or not the money is still there.
  */
-export function playProvider(
+export function simulateProvider(
   transaction: Transaction,
-  around: Surroundings,
+  accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> | undefined {
   const { provider_at: at } = transaction;
   if (at === undefined || at > context.now) return undefined;
-  const playing = withScopes(context, "transactions:settle", "admin");
+  const simulated = withScopes(context, "transactions:settle", "admin");
   switch (nextMove(transaction)) {
     case "decline":
-      return failTransaction(transaction, around, context);
+      return failTransaction(transaction, accountContext, context);
     case "process":
-      return moveTransaction(transaction, around, { status: "processing" }, playing);
+      return moveTransaction(transaction, accountContext, { status: "processing" }, simulated);
     case "settle":
-      return settleTransaction(transaction, around, context);
+      return settleTransaction(transaction, accountContext, context);
     case "return":
       return moveTransaction(
         transaction,
-        around,
+        accountContext,
         { status: "returned", reason: providerReason("returned"), force: true },
-        playing,
+        simulated,
       );
     default:
       return undefined;

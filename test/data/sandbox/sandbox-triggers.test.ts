@@ -166,8 +166,8 @@ describe("a return", () => {
 
 describe("the provider of the sandbox", () => {
   const sweep = async () => {
-    const { provideOverdue } = await import("../../../shared/sandbox/provider.ts");
-    return provideOverdue(
+    const { simulateOverdue } = await import("../../../shared/sandbox/provider.ts");
+    return simulateOverdue(
       () => true,
       () => 30_000,
     );

@@ -16,12 +16,12 @@ describe("a hold and an opening trade that were decided beside each other", () =
   const decided = () => {
     const account = desk("1500.00");
     const { account: profile, balance } = account;
-    const around = { tenant: draftTenant(profile.tenant_id, decisionTime), account: profile, balance };
+    const accountContext = { tenant: draftTenant(profile.tenant_id, decisionTime), account: profile, balance };
     const body = { account_id: profile.id, amount: "1400.00" };
     return {
       account,
       opening: openAtMarket(account.state, someMarket(), request, decisionContext()),
-      hold: requestWithdrawal(someClient(), around, body, decisionContext()),
+      hold: requestWithdrawal(someClient(), accountContext, body, decisionContext()),
     };
   };
 

@@ -3,7 +3,7 @@ import { type Client, openClient } from "../../../shared/domain/client.ts";
 import type { Change, Context, Decision, Refusal } from "../../../shared/domain/decision.ts";
 import { openAccount } from "../../../shared/domain/open-account.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
-import type { Surroundings } from "../../../shared/domain/transaction.ts";
+import type { AccountContext } from "../../../shared/domain/transaction.ts";
 import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
 import { type Scope, scopes } from "../../../shared/schema/scope.ts";
 
@@ -60,7 +60,7 @@ export function someClient(fields: Partial<Client> = {}): Client {
 }
 
 /** An account with its money; `balance` sets amounts, and `available_minor` follows from them. */
-export function someAccount(fields: Partial<Account> = {}, money: Partial<Balance> = {}): Surroundings {
+export function someAccount(fields: Partial<Account> = {}, money: Partial<Balance> = {}): AccountContext {
   const client = someClient();
   const request = { client_id: client.id, ...(fields.currency === undefined ? {} : { currency: fields.currency }) };
   const { account, balance } = accepted(
