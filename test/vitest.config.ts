@@ -23,6 +23,7 @@ process.env[variable] = answersDir;
 const fast = [
   "test/{architecture,language}.test.ts",
   "test/domain/**/*.test.ts",
+  "test/local/queues/fifo-*.test.ts",
   "test/table/**/*.test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
   "test/webhooks/!(post|post-security|receivers).test.ts",

@@ -33,6 +33,7 @@ const redrive = { deadLetterTargetArn: arnOf("dead"), maxReceiveCount: 2 };
 
 export const resources = [
   queueNamed("dead", {}),
+  queueNamed("order.fifo", { FifoQueue: true, VisibilityTimeout: 3 }),
   queueNamed("windowed", { VisibilityTimeout: 30 }),
   queueNamed("waiting", { VisibilityTimeout: 1, DelaySeconds: 60 }),
   ...Array.from({ length: 32 }, (_, at) => queueNamed(`q${at}`, { VisibilityTimeout: 1, RedrivePolicy: redrive })),

@@ -205,6 +205,33 @@ describe("a reader of a queue", () => {
   });
 });
 
+describe("a reader of a FIFO queue", () => {
+  it("gets several groups in a batch, and of each one batch at a time in the order of sending", async () => {
+    const queue = "order.fifo";
+    const sendTo = (group: string, ...bodies: string[]) => {
+      const Entries = bodies.map((body) => {
+        return { Id: body, MessageBody: body, MessageGroupId: group, MessageDeduplicationId: body };
+      });
+      return queues.ask("SendMessageBatch", { QueueUrl: queue, Entries });
+    };
+    await sendTo("a", "a1", "a2", "a3");
+    await sendTo("b", "b1");
+    const waiting: (() => void)[] = [];
+    const { batches } = read(queue, reporting, async (_, records) => {
+      if (batches.length > 1) return nothing;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return report(records, ["a2", "a3"]);
+    });
+    const end = await eventually(() => waiting.shift());
+    await sendTo("a", "a4");
+    await sendTo("c", "c1");
+    await eventually(() => (batches.length === 2 ? true : undefined));
+    end();
+    await emptied(queue);
+    expect(batches).toEqual([["a1", "a2", "a3", "b1"], ["c1"], ["a2", "a3", "a4"]]);
+  });
+});
+
 describe("a message with a delay", () => {
   it.each([-1, 901])("of %d s is refused together with its whole batch", async (DelaySeconds) => {
     const queue = newQueue();

@@ -1,6 +1,7 @@
 import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
+import { isFifo } from "./fifo-queues.ts";
 import type { Queues } from "./queues.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -95,6 +96,8 @@ export function queueMapping(
   if (visibility < target.timeout_seconds) return refuse("the queue's visibility timeout is below the function's");
   const window = Number(properties["MaximumBatchingWindowInSeconds"] ?? 0);
   const batch_size = Number(properties["BatchSize"] ?? 10);
+  // AWS docs: CreateEventSourceMapping.
+  if (isFifo(queue.attributes["QueueName"] ?? "") && window > 0) return refuse("a FIFO queue has no batching window");
   const most = window > 0 ? maxBatch.windowed : maxBatch.plain;
   if (!(batch_size >= 1 && batch_size <= most)) return refuse(`a batch of ${batch_size} needs a batching window`);
   return {

@@ -7,6 +7,7 @@ import { functionNode } from "../functions/functions.ts";
 import type { Guard, GuardedProcess } from "../guard.ts";
 import type { Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
+import { FifoQueues, isFifo } from "./fifo-queues.ts";
 import { type HeldMessage, HeldMessages } from "./held-messages.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -52,11 +53,12 @@ const script = new URL("queue-server.mjs", import.meta.url).pathname;
 /** Attributes of SQS by property of the template, with their defaults. Delays are the runner's, not the server's. */
 const defaults = { MessageRetentionPeriod: 345_600, VisibilityTimeout: 30 } as const;
 
-/** The queues of the template, on a server of their own. */
+/** The queues of the template: standard queues on a server of their own, FIFO queues in this process. */
 export class Queues {
   private readonly options: QueuesOptions;
   private readonly byName = new Map<string, Resource>();
   private readonly held: HeldMessages;
+  private readonly fifo: FifoQueues;
   private readonly facts = new Map<string, Facts>();
   private server:
     | { readonly process: GuardedProcess; readonly forwarder: Forwarder; readonly origin: string }
@@ -65,6 +67,7 @@ export class Queues {
   constructor(options: QueuesOptions) {
     this.options = options;
     this.held = new HeldMessages(options.timeScale, (queue, messages) => this.release(queue, messages));
+    this.fifo = new FifoQueues(options);
     for (const resource of options.resources) {
       if (resource.type === "AWS::SQS::Queue") this.byName.set(resource.attributes["QueueName"] ?? "", resource);
     }
@@ -86,7 +89,7 @@ export class Queues {
     const origin = `http://127.0.0.1:${port}`;
     this.server = { process: server, forwarder: new Forwarder(origin), origin };
     await reachable(port, server.ended, log);
-    for (const [name, { properties }] of this.byName) await this.create(name, properties);
+    for (const [name, { properties }] of this.byName) if (!isFifo(name)) await this.create(name, properties);
   }
 
   /** Process id of the server, when it runs. */
@@ -108,8 +111,9 @@ export class Queues {
 
   /** Does an allowed call. Throws an AwsError for a delay that SQS would refuse. */
   async call(operation: string, body: Body): Promise<RawReply> {
-    refuseLongDelays(body);
     const name = nameIn(body["QueueUrl"]);
+    if (isFifo(name)) return json(await this.fifo.call(operation, body));
+    refuseLongDelays(body);
     switch (operation) {
       case "SendMessage":
         return this.sendOne(name, body);
@@ -148,6 +152,7 @@ export class Queues {
 
   /** What the messages say that may be received now; they stay where they are. */
   async bodies(queue: string): Promise<string[]> {
+    if (isFifo(queue)) return this.fifo.bodies(queue);
     const found = new Map<string, { readonly body: string; readonly ReceiptHandle: unknown }>();
     for (;;) {
       const wanted = { QueueUrl: queue, MaxNumberOfMessages: maxBatch };
@@ -167,7 +172,8 @@ export class Queues {
   async stop(): Promise<void> {
     const left = await this.held.takeAll();
     const now = Date.now();
-    for (const queue of this.names) {
+    this.fifo.stop();
+    for (const queue of this.names.filter((name) => !isFifo(name))) {
       const entries = left
         .filter((held) => held.queue === queue)
         .map(({ message: { MessageBody }, due_ms }, at) => {
@@ -279,8 +285,6 @@ export class Queues {
   }
 
   private async create(name: string, properties: Body): Promise<void> {
-    if (name.endsWith(".fifo"))
-      throw new Error(`The queue ${name} is a FIFO queue, which the local runner does not make.`);
     const given = Object.entries(defaults).map(([attribute, value]) => [
       attribute,
       String(properties[attribute] ?? value),

@@ -119,7 +119,10 @@ const eventSourceMapping: TypeRule = {
 };
 
 const queue: TypeRule = {
-  properties: ["QueueName", "DelaySeconds", "MessageRetentionPeriod", "VisibilityTimeout", "RedrivePolicy"],
+  properties: [
+    ...["QueueName", "DelaySeconds", "MessageRetentionPeriod", "VisibilityTimeout", "RedrivePolicy"],
+    ...["FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"],
+  ],
   idle: { SqsManagedSseEnabled: "encryption at rest", Tags: cost },
   physicalId: (names) => `https://sqs.${names.region}.amazonaws.com/${names.account_id}/${named("QueueName")(names)}`,
   attributes: (names) => {
