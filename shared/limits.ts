@@ -311,7 +311,7 @@ export const limits = {
     highest_points: 10n ** 18n,
     /** Decimals of a rate or an average price. */
     rate_digits: 12,
-    /** A run that nobody carries on is found by the sweep after this time. */
+    /** The sweep finds an abandoned liquidation after this time. */
     run_resumed_after_ms: 30_000,
     /** An account at its stop-out level that nothing can be done about is looked at again after this time. */
     stuck_retried_after_ms: 60_000,

@@ -13,7 +13,7 @@ export async function handler(_event: unknown, context: Context): Promise<Record
   const hasTime = () => remainingMs() > limits.events.sweep_reserve_ms;
   return runSweeps({
     resumed: sweepRisks(hasTime),
-    beyond: sweepBreaches(hasTime),
+    past_trigger: sweepBreaches(hasTime),
     expired: expireOrders({ hasTime, remainingMs }),
     cancelled: cancelVoidOrders({ hasTime, remainingMs }),
   });

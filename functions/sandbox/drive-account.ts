@@ -2,7 +2,7 @@ import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { driveSandboxAccount } from "../../shared/routes/sandbox-market.ts";
 import { driveAccount } from "../../shared/sandbox/drive.ts";
-import { overtaken } from "../../shared/sandbox/market.ts";
+import { pricesContended } from "../../shared/sandbox/market.ts";
 
 /** `POST /sandbox/accounts/{id}/drive` */
 export const handler = await ingest(driveSandboxAccount, async ({ path, body, caller, ...request }) => {
@@ -10,6 +10,6 @@ export const handler = await ingest(driveSandboxAccount, async ({ path, body, ca
   const attempted = { tenant_id: caller.tenant_id, newContext, remainingMs };
   const driven = await inFullTime(() => driveAccount(attempted, path.id, body));
   if (driven.kind === "refused") throw refused(driven.refusal);
-  if (driven.kind === "overtaken") throw overtaken();
+  if (driven.kind === "contended") throw pricesContended();
   return driven.kind === "driven" ? driven.body : undefined;
 });

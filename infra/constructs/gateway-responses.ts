@@ -1,6 +1,6 @@
 import { GatewayResponse, type IRestApi, ResponseType } from "aws-cdk-lib/aws-apigateway";
 import { Construct } from "constructs";
-import type { ProblemCode } from "../../shared/schema/problem.ts";
+import { type ProblemCode, unknownPath } from "../../shared/schema/problem.ts";
 import { gatewayHeaders, problemStatus, problemTemplate } from "./problem-document.ts";
 
 interface Row {
@@ -24,7 +24,7 @@ const rows: readonly Row[] = [
   {
     types: ["MISSING_AUTHENTICATION_TOKEN", "RESOURCE_NOT_FOUND", "INVALID_SIGNATURE", "EXPIRED_TOKEN", "DEFAULT_4XX"],
     code: "not_found",
-    detail: "The path is not known.",
+    detail: unknownPath,
   },
   { types: ["BAD_REQUEST_BODY"], code: "malformed_json", detail: "The body cannot be read." },
   { types: ["BAD_REQUEST_PARAMETERS"], code: "invalid_parameter", detail: "A parameter cannot be read." },

@@ -69,7 +69,7 @@ export async function settleItem(run: FeedRun, { reading, account_id }: PlacedIt
   const { seq } = reading.raw;
   if (!reading.ok) return putAside(run, reading, reading.refusal);
   const outcome = await tryItem(run, reading, account_id);
-  if (outcome.kind === "undecided")
+  if (outcome.kind === "contended")
     return deferred(seq, "service_unavailable", "Too many change this account at once.");
   if (outcome.kind === "refused") return putAside(run, reading, outcome.refusal);
   return resultOf(seq, outcome.result);

@@ -9,6 +9,7 @@ import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { replyOrder } from "../schema/member-order.ts";
 import { moneyMembersOf } from "../schema/money.ts";
+import { unknownPath } from "../schema/problem.ts";
 import { readBody } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { checkHeaders } from "./headers.ts";
@@ -53,7 +54,7 @@ export function endpoint(
   for (const step of admission) stage(step);
   stage(function checkAddress(exchange) {
     // API Gateway ignores trailing slashes when it matches a path: `/clients/` would be the list of clients.
-    if (exchange.event.path.endsWith("/")) throw new HttpProblem("not_found", "The path is not known.");
+    if (exchange.event.path.endsWith("/")) throw new HttpProblem("not_found", unknownPath);
     // The OAuth endpoints check their own parameters, because their errors have another format (RFC 6749 5.2).
     if (row.media === "form_or_json") return;
     checkHeaders(exchange.event);

@@ -88,7 +88,7 @@ export function command<R extends ShippedRoute, T>(
     if (outcome.kind === "key_reused") {
       throw new HttpProblem("idempotency_key_reused", "This Idempotency-Key was used with another request.");
     }
-    if (outcome.kind === "undecided") {
+    if (outcome.kind === "contended") {
       throw new HttpProblem(
         "service_unavailable",
         "Too many concurrent requests change this resource. Nothing was changed.",

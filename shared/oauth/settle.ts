@@ -46,7 +46,7 @@ async function settleApplications(keys: readonly Key[]): Promise<readonly Key[]>
       await settleApplication(key);
     } catch (error) {
       failed.push(key);
-      log.error("An application waits for the gateway.", { key: key.pk, error: (error as Error).name });
+      log.error("API key provisioning is pending.", { key: key.pk, error: (error as Error).name });
     }
   }
   return failed;

@@ -11,15 +11,15 @@ import { loadItems } from "../table/store.ts";
 import { type AccountState, type Attempted, readHolder } from "../trading/commit.ts";
 import { readMarket } from "../trading/market.ts";
 import { awaitEvents } from "./events.ts";
-import { type Acted, actOn, effectsBody, judge } from "./matching.ts";
+import { actOn, effectsBody, judge, type PriceEffects } from "./matching.ts";
 import { setPrices } from "./prices.ts";
 
-/** What driving an account came to. */
+/** Outcome of driving an account. */
 export type Driven =
   | { readonly kind: "driven"; readonly body: SandboxDriveBody }
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "not_found" }
-  | { readonly kind: "overtaken" };
+  | { readonly kind: "contended" };
 
 type State = Omit<AccountState, "client" | "trades">;
 
@@ -39,16 +39,16 @@ export async function driveAccount(attempted: Attempted, accountId: string, to: 
   const drive = driveTo(before, market, to, now);
   if (!drive.ok) return { kind: "refused", refusal: drive.refusal };
   const [quote] = await setPrices(tenant_id, [{ symbol: drive.symbol, ...drive.price }], market);
-  if (quote === undefined) return { kind: "overtaken" };
-  const acted = await actOn(attempted, [quote], limits.sandbox.max_effects);
-  if (!acted.accounts_evaluated.includes(accountId)) await judge(attempted, accountId, acted);
+  if (quote === undefined) return { kind: "contended" };
+  const effects = await actOn(attempted, [quote], limits.sandbox.max_effects);
+  if (!effects.accounts_evaluated.includes(accountId)) await judge(attempted, accountId, effects);
   const reached = await read(attempted, accountId);
   if (reached === undefined) return { kind: "not_found" };
   // What was decided before may get its number only now, and belongs to no part of this.
   const since = (found: readonly PublishedEvent[]) => found.filter(({ created_at }) => created_at >= now);
-  const whole = (found: readonly PublishedEvent[]) => isWhole(since(found), acted, before, reached);
+  const whole = (found: readonly PublishedEvent[]) => isWhole(since(found), effects, before, reached);
   const log = await awaitEvents(tenant_id, after, whole, attempted.remainingMs);
-  const own = since(log.found).filter((event) => isOurs(event, acted, accountId));
+  const own = since(log.found).filter((event) => causedByRequest(event, effects, accountId));
   const moment = { market: await readMarket(tenant_id, reached.positions), now: nowIso() };
   const body: SandboxDriveBody = {
     object: "sandbox_drive",
@@ -57,11 +57,11 @@ export async function driveAccount(attempted: Attempted, accountId: string, to: 
     price: priceBody(quote, null),
     before: balanceNow(before, { market, now }),
     after: balanceNow(reached, moment),
-    effects: effectsBody(acted),
+    effects: effectsBody(effects),
     events: own.map(
       ({ id, type, sequence }) => ({ id, type, sequence: String(sequence) }) as SandboxDriveBody["events"][number],
     ),
-    events_complete: log.whole && acted.complete,
+    events_complete: log.whole && effects.complete,
   };
   return { kind: "driven", body };
 }
@@ -70,22 +70,26 @@ async function read({ tenant_id }: Attempted, accountId: string): Promise<State 
   return (await readHolder((refs) => loadItems(tenant_id, refs), tenant_id, accountId, {}))?.state;
 }
 
-/** An event of this request, or one of the account that the margin watch was first to write. */
-function isOurs({ type, resource_id, account_id }: PublishedEvent, { announced }: Acted, accountId: string): boolean {
+/** Whether an event is one of this request, or of the account: the margin watch may be the first to write it. */
+function causedByRequest(
+  { type, resource_id, account_id }: PublishedEvent,
+  { announced }: PriceEffects,
+  accountId: string,
+): boolean {
   return account_id === accountId || announced.some((one) => one.type === type && one.resource.id === resource_id);
 }
 
 /**
  * Whether the log holds everything that was announced: what this request announced itself, and what follows from how
- * the account stood before and stands now, whoever was first to see it.
+ * the account stood before and stands now, regardless of the function that wrote it.
  */
-function isWhole(found: readonly PublishedEvent[], acted: Acted, before: State, reached: State): boolean {
+function isWhole(found: readonly PublishedEvent[], effects: PriceEffects, before: State, reached: State): boolean {
   const left = new Set(reached.positions.map(({ trade_id }) => trade_id));
   const gone = before.positions.filter(({ trade_id }) => !left.has(trade_id));
   const called = (reached.risk?.episode ?? 0) > (before.risk?.episode ?? 0);
   const recovered = before.risk?.armed === false && reached.risk?.armed === true;
   const expected = [
-    ...acted.announced.map(({ type, resource }) => `${type} ${resource.id}`),
+    ...effects.announced.map(({ type, resource }) => `${type} ${resource.id}`),
     ...gone.map(({ trade_id }) => `trade.closed ${trade_id}`),
     ...(called ? [`margin.call ${before.account.id}`] : []),
     ...(recovered ? [`margin.recovered ${before.account.id}`] : []),

@@ -12,33 +12,33 @@ import { readQuoted } from "../trading/market.ts";
 import { orderMet, stopsMet } from "./trading.ts";
 import { type Waiting, waitingFor } from "./waiting.ts";
 
-/** What prices did to what waited for them. */
-export interface Acted {
+/** Effects of new prices on orders, positions and accounts. */
+export interface PriceEffects {
   readonly orders_filled: string[];
   /** Rejected when their price came, or at their end. */
   readonly orders_ended: string[];
   readonly trades_closed: string[];
   readonly accounts_evaluated: string[];
   readonly announced: DomainEvent[];
-  /** Nothing is left to do now; what is left the stream of prices wakes somebody for. */
+  /** Whether nothing is left to do now; a record of the stream of prices starts the rest. */
   complete: boolean;
 }
 
 /**
- * Lets the newest prices of symbols act, on up to so many things and as long as there is time: positions at their stop
- * loss or take profit are closed, orders are filled, and then accounts whose triggers are met are judged. Each is
- * decided from what is there then, so the same again, or by two at once, does nothing twice.
+ * Applies the newest prices of symbols, to at most `most` items and as long as there is time: closes positions at their
+ * stop loss or take profit, fills orders, and then evaluates accounts whose triggers are met. Each decision is made
+ * from a new read, so a repetition or a concurrent run does nothing twice.
  */
-export async function actOn(attempted: Attempted, quotes: readonly Quote[], most: number): Promise<Acted> {
-  const acted = nothingYet();
-  const met = await meetWaiting(attempted, quotes, most, acted);
+export async function actOn(attempted: Attempted, quotes: readonly Quote[], most: number): Promise<PriceEffects> {
+  const effects = noEffects();
+  const met = await meetWaiting(attempted, quotes, most, effects);
   const exposed = await firstOf(exposedOf(attempted.tenant_id, quotes), most - met);
-  await inParallel(limits.sandbox.parallel, exposed.items, (accountId) => judge(attempted, accountId, acted));
-  if (exposed.more) acted.complete = false;
-  return acted;
+  await inParallel(limits.sandbox.parallel, exposed.items, (accountId) => judge(attempted, accountId, effects));
+  if (exposed.more) effects.complete = false;
+  return effects;
 }
 
-function nothingYet(): Acted {
+function noEffects(): PriceEffects {
   return {
     orders_filled: [],
     orders_ended: [],
@@ -54,15 +54,15 @@ async function meetWaiting(
   attempted: Attempted,
   quotes: readonly Quote[],
   most: number,
-  acted: Acted,
+  effects: PriceEffects,
 ): Promise<number> {
   const { items: waiting, more } = await firstOf(waitingOf(attempted.tenant_id, quotes), most);
   const byAccount = new Map<string, Waiting[]>();
   for (const one of waiting) byAccount.set(one.account_id, [...(byAccount.get(one.account_id) ?? []), one]);
   await inParallel(limits.sandbox.parallel, [...byAccount.values()], async (ofAccount) => {
-    for (const one of ofAccount) await meet(attempted, one, acted);
+    for (const one of ofAccount) await meet(attempted, one, effects);
   });
-  if (more) acted.complete = false;
+  if (more) effects.complete = false;
   return waiting.length;
 }
 
@@ -90,23 +90,23 @@ export async function matchQuotes(
   const failed = new Set<string>();
   await inParallel(limits.sandbox.parallel, [...byTenant], async ([tenant_id, own]) => {
     const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "sandbox_market"), remainingMs };
-    const acted = nothingYet();
+    const effects = noEffects();
     try {
       const names = own.map(({ quote }) => quote.symbol);
       const { quotes } = await readQuoted(tenant_id, names);
-      await meetWaiting(attempted, [...quotes.values()], limits.sandbox.max_matched, acted);
+      await meetWaiting(attempted, [...quotes.values()], limits.sandbox.max_matched, effects);
     } catch (error) {
       const { name, message } = error as Error;
       log.error("Prices could not be matched.", { error: name, message });
-      acted.complete = false;
+      effects.complete = false;
     }
-    if (!acted.complete) for (const { sequence } of own) failed.add(sequence);
+    if (!effects.complete) for (const { sequence } of own) failed.add(sequence);
   });
   return failed;
 }
 
-/** The part of it that the API shows. */
-export function effectsBody({ announced: _announced, ...effects }: Acted): SandboxEffectsBody {
+/** The effects as the API shows them. */
+export function effectsBody({ announced: _announced, ...effects }: PriceEffects): SandboxEffectsBody {
   return effects;
 }
 
@@ -138,33 +138,33 @@ async function firstOf<T>(all: AsyncGenerator<T>, most: number): Promise<{ items
 }
 
 /** Judges the margin of an account at the newest prices, with every step of a liquidation. */
-export async function judge(attempted: Attempted, accountId: string, acted: Acted): Promise<void> {
-  const evaluation = await tried(attempted, accountId, acted, () => evaluateAccount(attempted, accountId));
-  if (evaluation !== undefined) acted.accounts_evaluated.push(accountId);
+export async function judge(attempted: Attempted, accountId: string, effects: PriceEffects): Promise<void> {
+  const evaluation = await tried(attempted, accountId, effects, () => evaluateAccount(attempted, accountId));
+  if (evaluation !== undefined) effects.accounts_evaluated.push(accountId);
 }
 
 /** Lets the newest price act on one thing that waits for it. */
-async function meet(attempted: Attempted, { kind, account_id, id }: Waiting, acted: Acted): Promise<void> {
+async function meet(attempted: Attempted, { kind, account_id, id }: Waiting, effects: PriceEffects): Promise<void> {
   if (kind === "stops") {
     const request = stopsMet(account_id, positionTrade(id));
-    const trade = await tried(attempted, id, acted, () => commitTrading(attempted, request));
-    if (trade !== undefined) acted.trades_closed.push(trade.id);
+    const trade = await tried(attempted, id, effects, () => commitTrading(attempted, request));
+    if (trade !== undefined) effects.trades_closed.push(trade.id);
     return;
   }
   const request = orderMet(account_id, id);
-  const order = await tried(attempted, id, acted, () => commitTrading(attempted, request));
-  if (order?.status === "filled") acted.orders_filled.push(id);
-  if (order?.status === "rejected" || order?.status === "expired") acted.orders_ended.push(id);
+  const order = await tried(attempted, id, effects, () => commitTrading(attempted, request));
+  if (order?.status === "filled") effects.orders_filled.push(id);
+  if (order?.status === "rejected" || order?.status === "expired") effects.orders_ended.push(id);
 }
 
 /**
- * What a decision came to. One that there is no time for, that others stand in the way of or that our code fails at is
- * left to whoever comes next, and holds up no other.
+ * The result of a decision; undefined for one that has no time left, is contended, refused or throws: a later record of
+ * the stream of prices starts it again, and the others go on.
  */
 async function tried<R>(
   { remainingMs }: Attempted,
   id: string,
-  acted: Acted,
+  effects: PriceEffects,
   commit: () => Promise<Committed<R>>,
 ): Promise<R | undefined> {
   let why = "no_time";
@@ -172,7 +172,7 @@ async function tried<R>(
     try {
       const outcome = await commit();
       if (outcome.kind === "done") {
-        acted.announced.push(...outcome.events);
+        effects.announced.push(...outcome.events);
         return outcome.result;
       }
       why = outcome.kind === "refused" ? outcome.refusal.code : outcome.kind;
@@ -182,7 +182,7 @@ async function tried<R>(
       why = name;
     }
   }
-  acted.complete = false;
+  effects.complete = false;
   log.info("A price did not act yet.", { id, why });
   return undefined;
 }

@@ -1,3 +1,6 @@
+/** Detail of a 404 for a path of no endpoint: the gateway and the functions return the same. */
+export const unknownPath = "The path is not known.";
+
 /** The closed list of problem codes by HTTP status, each with its constant title (RFC 9457 3.1.3). */
 const titles = {
   400: {

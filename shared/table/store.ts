@@ -93,7 +93,7 @@ export type Outcome =
   | { readonly kind: "fresh"; readonly reply: Reply }
   | { readonly kind: "replayed"; readonly reply: Reply }
   | { readonly kind: "key_reused" }
-  | { readonly kind: "undecided" };
+  | { readonly kind: "contended" };
 
 /** A change that is already in the table's form. */
 export interface PreparedChange {
@@ -217,7 +217,7 @@ export async function execute<R>(command: Command<R>): Promise<Outcome> {
       Math.min(backoffMs(conflicts + decisions), Math.max(0, command.remainingMs() - limits.commit.reserve_ms)),
     );
   }
-  return { kind: "undecided" };
+  return { kind: "contended" };
 }
 
 type Attempt = Outcome | { readonly kind: "again"; readonly conflict: boolean };

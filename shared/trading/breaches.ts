@@ -5,31 +5,31 @@ import { breaches } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { deleteItem, putItem } from "../table/items.ts";
 
-/** Until when each symbol need not be noted again, by tenant and symbol. */
+/** Until when each symbol need not be recorded again, by tenant and symbol. */
 const noted = new Map<string, number>();
 
 /**
- * Notes that a symbol's price met triggers, before anybody is sent for: if the messages are lost, and the price stays
- * where it is, the sweep finds the symbol. Noted a moment ago is noted still, since nobody looks before its time.
+ * Records that a symbol's price met triggers, before any account is enqueued: if the messages are lost, and the price
+ * stays where it is, the sweep finds the symbol. A record of a moment ago is still there: no sweep is due before it.
  */
-export async function noteBreach(tenant: string, symbol: string): Promise<void> {
+export async function recordBreach(tenant: string, symbol: string): Promise<void> {
   const name = `${tenant}|${symbol}`;
   const now = nowMs();
   if (now < (noted.get(name) ?? 0)) return;
   const wake_at = wakeAfter(now);
-  await putItem(breaches, { tenant_id: tenant, symbol, wake_at, looks: 0 });
+  await putItem(breaches, { tenant_id: tenant, symbol, wake_at, checks: 0 });
   noted.delete(name);
   if (noted.size >= limits.trading.max_symbols) noted.delete([...noted.keys()][0] ?? "");
   noted.set(name, now + delayMs(limits.margin.noted_again_seconds));
 }
 
-/** When what is sent for at a moment is looked at again, after so many looks that changed nothing. */
-export function wakeAfter(ms: number, looks = 0): string {
+/** When accounts that are enqueued at a moment are checked again, after so many checks that changed nothing. */
+export function wakeAfter(ms: number, checks = 0): string {
   const { looked_again_seconds: first, looked_again_max_seconds: most } = limits.margin;
-  return new Date(ms + delayMs(Math.min(first * 2 ** looks, most))).toISOString();
+  return new Date(ms + delayMs(Math.min(first * 2 ** checks, most))).toISOString();
 }
 
-/** Forgets a symbol that no account is left beyond, unless it was noted again meanwhile. */
+/** Deletes the record of a symbol that no account is left beyond, unless it was recorded again meanwhile. */
 export async function endBreach(breach: Breach): Promise<void> {
   await deleteItem(breaches.keyOf(breach), isStill({ wake_at: breach.wake_at }));
 }

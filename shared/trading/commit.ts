@@ -92,7 +92,7 @@ export type Committed<R> =
       readonly events: readonly DomainEvent[];
     }
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  | { readonly kind: "undecided" };
+  | { readonly kind: "contended" };
 
 /** Who decides, and for how long. */
 export interface Attempted {
@@ -153,7 +153,7 @@ export async function commitDecision<R>(
     show: () => nothing,
     showRefusal: () => ({ reply: nothing, stored: false }),
   });
-  if (outcome.kind !== "fresh" || last === undefined) return { kind: "undecided" };
+  if (outcome.kind !== "fresh" || last === undefined) return { kind: "contended" };
   if (!last.ok) return { kind: "refused", refusal: last.refusal };
   return { kind: "done", result: last.result, events: last.events };
 }

@@ -43,8 +43,8 @@ async function evaluate({ tenant_id, account_id }: MarginMessage, remainingMs: (
   const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "margin"), remainingMs };
   try {
     const outcome = await evaluateAccount(attempted, account_id);
-    if (outcome.kind === "undecided") log.warn("An account could not be evaluated in time.", { account_id });
-    return outcome.kind !== "undecided";
+    if (outcome.kind === "contended") log.warn("An account could not be evaluated in time.", { account_id });
+    return outcome.kind !== "contended";
   } catch (error) {
     const { name, message, stack } = error as Error;
     log.error("An account could not be evaluated.", { account_id, error: name, message, stack });

@@ -15,8 +15,8 @@ import { tradingRef } from "./items.ts";
 import { sendAccounts } from "./margin-queue.ts";
 
 /**
- * Sends for the accounts that are due whatever their prices do: a liquidation that nobody carries on, one that could
- * not begin, and what did not fit the last evaluation. Returns how many were sent for.
+ * Enqueues the accounts that are due whatever their prices do: an abandoned liquidation, one that could not begin, and
+ * what did not fit the last evaluation. Returns how many were enqueued.
  */
 export function sweepRisks(hasTime: () => boolean): Promise<SweepResult> {
   return sweepKeys("RISK", hasTime, sendDue, limits.events.due_page);
@@ -43,28 +43,28 @@ async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
 }
 
 /**
- * Looks again at symbols whose price met triggers: the accounts that are still beyond them are sent for again, and a
- * symbol that has none is forgotten. So a price that stays where it is finds every account that it must be judged for,
- * whatever messages were lost; those that only another price can help are looked at ever less often. Returns how many
- * accounts were sent for.
+ * Checks symbols whose price met triggers again: the accounts that are still past their triggers are enqueued again,
+ * and the record of a symbol that has none is deleted. So a price that does not move finds every account to evaluate,
+ * whatever messages were lost; accounts that only another price can help are checked less and less often. Returns how
+ * many accounts were enqueued.
  */
 export function sweepBreaches(hasTime: () => boolean): Promise<SweepResult> {
   return sweepItems("BREACH", hasTime, {
     entity: breaches,
     isDue,
     parallel: limits.margin.parallel_symbols,
-    run: sendBeyond,
+    run: enqueuePastTrigger,
     report: ({ tenant_id, symbol }, { name }) =>
-      log.error("A symbol could not be looked at again.", { tenant_id, symbol, error: name }),
+      log.error("A symbol could not be checked again.", { tenant_id, symbol, error: name }),
   });
 }
 
-async function sendBeyond(breach: Breach): Promise<number> {
+async function enqueuePastTrigger(breach: Breach): Promise<number> {
   const { tenant_id: tenant, symbol } = breach;
   const { quote } = await loadItems(tenant, { quote: tradingRef.quote(symbol) });
   let sent = 0;
-  for await (const accountIds of beyond(tenant, quote)) {
-    // Put off before the first is sent for: of two sweeps at once one does so.
+  for await (const accountIds of pastTrigger(tenant, quote)) {
+    // Postponed before the first account is enqueued: of two concurrent sweeps one does so.
     if (sent === 0 && !(await putOff(breaches, breach))) return 0;
     const ids = [...new Set(accountIds)];
     await sendAccounts(tenant, ids);
@@ -74,23 +74,23 @@ async function sendBeyond(breach: Breach): Promise<number> {
   return sent;
 }
 
-async function* beyond(tenant: string, quote: Quote | undefined): AsyncGenerator<readonly string[]> {
+async function* pastTrigger(tenant: string, quote: Quote | undefined): AsyncGenerator<readonly string[]> {
   if (quote !== undefined) yield* exposedTo({ ...quote, tenant_id: tenant });
 }
 
-/** An item that a sweep sends for, and how often it did so in vain where that counts. */
+/** An item that a sweep enqueues, and the number of checks that changed nothing, where that counts. */
 interface Due {
   readonly wake_at: string | null;
-  readonly looks?: number;
+  readonly checks?: number;
 }
 
 /**
- * Moves the wake of an item on; false when somebody else did, or is just deciding on it. That is no change of version:
- * a decision under way stays as it is.
+ * Postpones the wake of an item; false when another sweep did, or a decision changes it at this moment. The version
+ * stays, so a decision under way remains valid.
  */
 function putOff<T extends Due>(entity: Entity<T>, item: T): Promise<boolean> {
-  const looks = item.looks === undefined ? undefined : item.looks + 1;
-  const set = { wake_at: wakeAfter(nowMs(), looks), ...(looks !== undefined && { looks }) };
+  const checks = item.checks === undefined ? undefined : item.checks + 1;
+  const set = { wake_at: wakeAfter(nowMs(), checks), ...(checks !== undefined && { checks }) };
   const when = isStill({ wake_at: item.wake_at });
   return changeItem(entity.keyOf(item), rescheduled(entity, item, { set, when }), "refused");
 }

@@ -6,44 +6,44 @@ import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { quotes, type StoredPulse, type StoredQuote } from "../table/entities.ts";
 import { readRawItem } from "../table/table.ts";
-import { noteBreach } from "./breaches.ts";
+import { recordBreach } from "./breaches.ts";
 import { exposedTo, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
 
-/** Something that happened on the market of a tenant, and the records of the stream that told it. */
-interface Happening {
-  /** What it is about; of several that are about the same the last one counts. */
+/** A change of the market of a tenant, and the stream records that report it. */
+interface MarketEvent {
+  /** Its subject; of several events with one subject the last one counts. */
   readonly name: string;
   readonly sequences: readonly string[];
   readonly work: (receivedMs: number) => Promise<void>;
 }
 
 /**
- * Sends for evaluation the accounts that new prices must be judged for: those whose trigger the newest quote of a
- * symbol meets, and when a source is heard of again, those that wait for any price. Returns the numbers of the records
- * that could not be dealt with and are to come again.
+ * Enqueues the accounts to evaluate at new prices: those whose trigger the newest quote of a symbol meets, and when a
+ * source is heard of again, those that wait for any price. Returns the sequence numbers of the records that failed and
+ * are to be delivered again.
  */
 export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<ReadonlySet<string>> {
   const receivedMs = nowMs();
-  const happenings = new Map<string, Happening>();
+  const marketEvents = new Map<string, MarketEvent>();
   for (const record of records) {
-    const next = happeningOf(record);
+    const next = marketEventOf(record);
     if (next === undefined) continue;
-    const known = happenings.get(next.name)?.sequences ?? [];
-    happenings.set(next.name, { ...next, sequences: [...known, ...next.sequences] });
+    const known = marketEvents.get(next.name)?.sequences ?? [];
+    marketEvents.set(next.name, { ...next, sequences: [...known, ...next.sequences] });
   }
   const failed = new Set<string>();
-  await inParallel(limits.margin.parallel_symbols, [...happenings.values()], async ({ name, sequences, work }) => {
+  await inParallel(limits.margin.parallel_symbols, [...marketEvents.values()], async ({ name, sequences, work }) => {
     await work(receivedMs).catch((error: Error) => {
       for (const sequence of sequences) failed.add(sequence);
-      log.error("A price could not be watched.", { about: name, error: error.name, message: error.message });
+      log.error("Margin watch failed.", { about: name, error: error.name, message: error.message });
     });
   });
   return failed;
 }
 
-/** What a record tells; undefined when it is nothing that an account is judged for. */
-function happeningOf({ eventName, dynamodb }: DynamoDBRecord): Happening | undefined {
+/** The market event of a record; undefined when no account is evaluated for it. */
+function marketEventOf({ eventName, dynamodb }: DynamoDBRecord): MarketEvent | undefined {
   const { NewImage: image, OldImage: old, SequenceNumber: sequence = "" } = dynamodb ?? {};
   if (eventName === "REMOVE" || image === undefined) return undefined;
   const sequences = [sequence];
@@ -57,11 +57,11 @@ function happeningOf({ eventName, dynamodb }: DynamoDBRecord): Happening | undef
   return { name: `${tenant} source ${name}`, sequences, work: (at) => wakeWaiting(tenant, at) };
 }
 
-/** An evaluation reads the newest prices, so whoever is found by an older one is judged by them too. */
+/** An evaluation reads the newest prices, so an account that is found by an older one is evaluated at them too. */
 async function watchQuote(quote: StoredQuote, receivedMs: number): Promise<void> {
   const { tenant_id: tenant, symbol } = quote;
   for await (const accountIds of exposedTo(quote)) {
-    await noteBreach(tenant, symbol);
+    await recordBreach(tenant, symbol);
     await wakeAccounts(tenant, accountIds, receivedMs);
   }
 }
@@ -71,10 +71,10 @@ async function wakeWaiting(tenant: string, receivedMs: number): Promise<void> {
 }
 
 /**
- * When the last message of each account is seen at the earliest, oldest message first. It only saves messages: what is
- * forgotten is sent once more.
+ * The moment from which the last message of each account covers its prices, in milliseconds, oldest message first. It
+ * only saves messages: an account that is forgotten is enqueued once more.
  */
-const seenFrom = new Map<string, number>();
+const coveredFrom = new Map<string, number>();
 
 /**
  * Asks for an evaluation of accounts, of each at once and then at most once in a window. A message covers every price
@@ -86,7 +86,7 @@ async function wakeAccounts(tenant: string, accountIds: readonly string[], recei
   const now = nowMs();
   const [first, later]: [string[], string[]] = [[], []];
   for (const id of new Set(accountIds)) {
-    const last = seenFrom.get(id);
+    const last = coveredFrom.get(id);
     if (last !== undefined && (now < last || receivedMs <= last)) continue;
     const follows = last !== undefined && now < last + windowMs;
     (follows ? later : first).push(id);
@@ -96,11 +96,11 @@ async function wakeAccounts(tenant: string, accountIds: readonly string[], recei
 }
 
 function remember(id: string, ms: number): void {
-  seenFrom.delete(id);
-  seenFrom.set(id, ms);
-  if (seenFrom.size <= limits.margin.remembered_accounts) return;
-  const [oldest] = seenFrom.keys();
-  if (oldest !== undefined) seenFrom.delete(oldest);
+  coveredFrom.delete(id);
+  coveredFrom.set(id, ms);
+  if (coveredFrom.size <= limits.margin.remembered_accounts) return;
+  const [oldest] = coveredFrom.keys();
+  if (oldest !== undefined) coveredFrom.delete(oldest);
 }
 
 async function sendOrForget(tenant: string, ids: readonly string[], delaySeconds: number): Promise<void> {
@@ -108,7 +108,7 @@ async function sendOrForget(tenant: string, ids: readonly string[], delaySeconds
   try {
     await sendAccounts(tenant, ids, delaySeconds);
   } catch (error) {
-    for (const id of ids) seenFrom.delete(id);
+    for (const id of ids) coveredFrom.delete(id);
     throw error;
   }
 }

@@ -159,7 +159,7 @@ class Run {
       },
     });
     const replayed = answer.headers["Idempotent-Replayed"] === "true";
-    const told = `${wordsOf(call.intent)}: ${replayed ? "replayed" : (answer.body.code ?? answer.status)}`;
+    const told = `${describeIntent(call.intent)}: ${replayed ? "replayed" : (answer.body.code ?? answer.status)}`;
     this.seen.set(told, (this.seen.get(told) ?? 0) + 1);
     return { status: answer.status, text: answer.text, replayed };
   }
@@ -211,7 +211,7 @@ class Run {
   }
 }
 
-function wordsOf(intent: Intent): string {
+function describeIntent(intent: Intent): string {
   if (intent.do === "book") return `${intent.kind}${intent.completed ? " completed" : ""}`;
   return "to" in intent ? `${intent.do} ${intent.to}` : intent.do;
 }

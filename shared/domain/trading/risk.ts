@@ -29,7 +29,7 @@ export interface Risk {
   readonly armed: boolean;
   readonly episode: number;
   readonly run: LiquidationRun | null;
-  /** When a run that nobody carries on is found by the sweep. */
+  /** When the sweep finds an abandoned liquidation. */
   readonly wake_at: string | null;
   readonly created_at: string;
   readonly updated_at: string;

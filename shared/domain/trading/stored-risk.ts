@@ -57,14 +57,14 @@ export interface Exposure {
   readonly trigger: string;
 }
 
-/** A symbol whose price met triggers: it is looked at again until no account is left beyond them. */
+/** A symbol whose price met triggers: it is checked again until no account is past its trigger. */
 export interface Breach {
   readonly tenant_id: string;
   readonly symbol: string;
-  /** When the sweep looks, RFC 3339. */
+  /** When the sweep checks, RFC 3339. */
   readonly wake_at: string;
-  /** How often it has looked since the last price that met any. */
-  readonly looks: number;
+  /** How many checks it made since the last price that met any. */
+  readonly checks: number;
 }
 
 /** An account as its decisions about margin read it. */

@@ -189,10 +189,10 @@ describe("an account whose message was lost", () => {
     const { tenant, first } = await floorOf(1);
     await market.see(await market.price(tenant, "EURUSD", falling));
     expect(market.sentFor()).toEqual([[first, 0]]);
-    expect(await market.sweep()).toMatchObject({ beyond: 0 });
+    expect(await market.sweep()).toMatchObject({ past_trigger: 0 });
     await market.ageBreach(tenant, "EURUSD");
-    expect(await market.sweep()).toMatchObject({ beyond: 1, failed: 0 });
-    expect(await market.sweep()).toMatchObject({ beyond: 0 });
+    expect(await market.sweep()).toMatchObject({ past_trigger: 1, failed: 0 });
+    expect(await market.sweep()).toMatchObject({ past_trigger: 0 });
     const noted = async () => (await scanTable(api.emulator)).find((item) => item["pk"] === `${tenant}|BREACH|EURUSD`);
     const waits = async () => Date.parse(String((await noted())?.["wake_at"])) - Date.now();
     expect(await waits()).toBeGreaterThan(90_000);
@@ -200,7 +200,7 @@ describe("an account whose message was lost", () => {
     expect(await market.evaluateSent()).toEqual([first]);
     expect(await announced(first)).toEqual(["trade.opened", "margin.call"]);
     await market.ageBreach(tenant, "EURUSD");
-    expect(await market.sweep()).toMatchObject({ beyond: 0, failed: 0 });
+    expect(await market.sweep()).toMatchObject({ past_trigger: 0, failed: 0 });
     expect(await noted()).toBeUndefined();
   });
 
