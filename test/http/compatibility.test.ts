@@ -69,23 +69,25 @@ const additions: Record<string, (document: OpenApi) => void> = {
     parameters(document).push({ name: "more", in: "query", required: false, schema: { type: "string" } }),
 };
 
+const current = buildOpenApi();
+
 describe("the comparison of two documents", () => {
   it.each(Object.entries(breaks))("finds %s", (_, change) => {
-    const changed = structuredClone(buildOpenApi());
+    const changed = structuredClone(current);
     change(changed);
-    expect(breakingChanges(buildOpenApi(), changed)).not.toEqual([]);
+    expect(breakingChanges(current, changed)).not.toEqual([]);
   });
 
   it.each(Object.entries(additions))("lets %s come", (_, change) => {
-    const changed = structuredClone(buildOpenApi());
+    const changed = structuredClone(current);
     change(changed);
-    expect(breakingChanges(buildOpenApi(), changed)).toEqual([]);
+    expect(breakingChanges(current, changed)).toEqual([]);
   });
 });
 
 describe("the API", () => {
   it("breaks nothing that shared/openapi/baseline.json promises (CONTRIBUTING: when the baseline moves)", () => {
     expect(Object.keys(baseline.paths).length).toBeGreaterThan(10);
-    expect(breakingChanges(baseline, buildOpenApi())).toEqual([]);
+    expect(breakingChanges(baseline, current)).toEqual([]);
   });
 });
