@@ -23,6 +23,8 @@ export interface SoakOptions {
   readonly assemblyDir: string;
   /** Events that are written; each goes to every endpoint. */
   readonly events: number;
+  /** Applications that write concurrently; each may do 1,000 requests a minute, and writes four events at least. */
+  readonly writers: number;
   readonly healthy: number;
   /** Endpoints beside them: one that fails at 40 %, one that never answers, one that is not there. */
   readonly sick: readonly SickEndpoint[];
@@ -60,8 +62,6 @@ const stage = "brokerage-sandbox";
 const queues = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"].map((name) => `${stage}-${name}`);
 const deadLetters = `${stage}-deliver-dead`;
 const targets = ["publish", "deliver", "sweep-events", "create-client", "create-deposit", "update-transaction"];
-/** Applications that write side by side: each may do 1,000 requests a minute. */
-const writers = 4;
 const failureRate = 0.4;
 
 /** Runs writers, receivers and trouble until every delivery has ended, and judges what is left. */
@@ -110,7 +110,7 @@ class Soak {
     const { log, settle_ms } = this.options;
     const { tenant_id, api } = await newApplication(this.cloud);
     const apis = [api];
-    while (apis.length < writers) apis.push((await newApplication(this.cloud, { tenant_id })).api);
+    while (apis.length < this.options.writers) apis.push((await newApplication(this.cloud, { tenant_id })).api);
     await this.openEndpoints(api);
     await Promise.all(apis.map((each) => this.write(each, Date.now())));
     log(`  ${this.confirmed.length} events are written; waiting for their deliveries`);

@@ -6,6 +6,7 @@ it("nothing is lost while functions die, records are repeated and reordered and 
   const report = await runSoak({
     assemblyDir: inject("assemblyDir"),
     events: 8,
+    writers: 2,
     healthy: 2,
     // One that never answers takes ten seconds for each attempt: that is for the long form.
     sick: ["failing", "dead"],

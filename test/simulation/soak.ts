@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   const given = readOptions();
   const { compared, quiet_pace, ...rest } = given;
   const { directory: assemblyDir } = await synthesizeOnce("sandbox", resolve(join(".local", "cdk")), console.log);
-  const common = { ...rest, assemblyDir, healthy: 7, settle_ms: 300_000, log: console.log };
+  const common = { ...rest, assemblyDir, writers: 4, healthy: 7, settle_ms: 300_000, log: console.log };
   if (compared > 0) {
     const quiet = { ...common, events: compared, pace: quiet_pace, chaos: false, time_scale: 1, times_only: true };
     const alone = await run("Healthy endpoints alone", { ...quiet, sick: [] });
