@@ -16,6 +16,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   races: { env: { RACE_RUNS: "60", RACE_SEED: "random" }, file: "test/simulation/trading-races.test.ts" },
   "margin-walk": { env: { WALK_RUNS: "40", WALK_SEED: "random" }, file: "test/simulation/margin-walk.test.ts" },
   programs: { env: { ...random, SIMULATION_RUNS: "300" }, file: "test/simulation/programs.test.ts" },
+  mutants: { env: { MUTANTS_HEALTHY: "1" }, file: "test/simulation/mutants.test.ts" },
   feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },
   ladder: { env: { LADDER_SCALE: "600" }, file: "test/e2e/ladder.test.ts" },
   soak: { script: "soak" },
