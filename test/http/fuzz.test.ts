@@ -13,7 +13,7 @@ import { fitting, hostile, ids, members, rarely, type Schema, schemaOf, unexpect
 const api = await startApi();
 afterAll(api.stop);
 
-const runs = Number(process.env["FUZZ_RUNS"] ?? "500");
+const runs = Number(process.env["FUZZ_RUNS"] ?? "250");
 const seed = process.env["FUZZ_SEED"];
 const caller = newCaller();
 const stranger = newCaller();

@@ -5,7 +5,7 @@ import { startApi } from "../support/emulator/api.ts";
 import { runProgram } from "./program.ts";
 import { programs } from "./program-acts.ts";
 
-const runs = Number(process.env["SIMULATION_RUNS"] ?? "24");
+const runs = Number(process.env["SIMULATION_RUNS"] ?? "12");
 // One seed for the gate, so that it says the same twice; `SIMULATION_SEED=random` looks for what is not known yet.
 const given = process.env["SIMULATION_SEED"] ?? "20261121";
 const base = given === "random" ? randomInt(2 ** 30) : Number(given);
