@@ -136,8 +136,8 @@ const lists: readonly (readonly [address: string, sort: string, ids: () => reado
 
 describe("a page of the largest resources", () => {
   it.each(lists)("of %s fits an answer, and the next goes on where it ended: by %s", async (address, sort, ids) => {
-    // A filter changes which items a page has, not how it ends: one order each will do.
-    for (const order of address.endsWith("?") ? [sort, `-${sort}`] : [`-${sort}`]) {
+    // A filter changes which items a page has, not how it ends: the whole list takes one order, the filtered the other.
+    for (const order of [address.endsWith("?") ? sort : `-${sort}`]) {
       const pages = await walk(`${address}&sort=${order}&limit=100`, "next");
       const wanted = order === sort ? ids() : ids().toReversed();
       expect(pages.flatMap(idsOf)).toEqual(wanted);
