@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 
 /** One call of the service to DynamoDB, as it went over the wire. */
 export interface TableCall {
@@ -54,18 +54,19 @@ export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
   const server = createServer((incoming, outgoing) => {
     pass(incoming, outgoing).catch(() => outgoing.destroy());
   });
+  const agent = new Agent({ keepAlive: true });
   // A connection that this server closes while idle would fail the next call on it, as it would not on AWS.
   server.keepAliveTimeout = 0;
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const input = JSON.parse((await bytesOf(incoming)).toString()) as Record<string, unknown>;
+    const text = (await bytesOf(incoming)).toString();
     const operation = String(incoming.headers["x-amz-target"]).split(".")[1] ?? "";
-    const call = new PassingCall(operation, input);
+    const call = new PassingCall(operation, text);
     calls?.push(call);
     const planted = await watched.interfere(call);
     if (planted !== undefined && planted !== "lose_answer") {
       return send(outgoing, planted.status, JSON.stringify(planted.body));
     }
-    const answer = await forward(target, incoming, JSON.stringify({ ...input, ReturnConsumedCapacity: "TOTAL" }));
+    const answer = await forward(target, agent, incoming, withCapacity(text));
     call.answer = answer.bytes;
     if (planted === "lose_answer") outgoing.destroy();
     else send(outgoing, answer.status, answer.bytes);
@@ -79,19 +80,26 @@ export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
       new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        agent.destroy();
       }),
   });
 }
 
-/** A call on its way. What was answered is parsed only when a test looks at it, for most are never looked at. */
+/** A call on its way. It is parsed only when a test looks at it, for most are never looked at. */
 class PassingCall implements TableCall {
   readonly operation: string;
-  readonly input: Readonly<Record<string, unknown>>;
+  private readonly text: string;
+  private parsed: Readonly<Record<string, unknown>> | undefined;
   answer: Buffer | undefined;
 
-  constructor(operation: string, input: Readonly<Record<string, unknown>>) {
+  constructor(operation: string, text: string) {
     this.operation = operation;
-    this.input = input;
+    this.text = text;
+  }
+
+  get input(): Readonly<Record<string, unknown>> {
+    this.parsed ??= JSON.parse(this.text) as Record<string, unknown>;
+    return this.parsed;
   }
 
   get tables(): string[] {
@@ -101,6 +109,14 @@ class PassingCall implements TableCall {
   get output(): Readonly<Record<string, unknown>> | undefined {
     return this.answer === undefined ? undefined : JSON.parse(this.answer.toString());
   }
+}
+
+/** The request with the question for the capacity that it consumes, as its first member or instead of its own. */
+function withCapacity(text: string): string {
+  if (text === "{}" || text.includes("ReturnConsumedCapacity")) {
+    return JSON.stringify({ ...JSON.parse(text), ReturnConsumedCapacity: "TOTAL" });
+  }
+  return `{"ReturnConsumedCapacity":"TOTAL",${text.slice(text.indexOf("{") + 1)}`;
 }
 
 function send(outgoing: ServerResponse, status: number, body: Buffer | string): void {
@@ -123,10 +139,15 @@ function tablesOf(input: Readonly<Record<string, unknown>>): string[] {
   return [...names];
 }
 
-function forward(target: string, incoming: IncomingMessage, body: string): Promise<{ status: number; bytes: Buffer }> {
+function forward(
+  target: string,
+  agent: Agent,
+  incoming: IncomingMessage,
+  body: string,
+): Promise<{ status: number; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
-    const { host: _host, "content-length": _length, ...headers } = incoming.headers;
-    const outgoing = request(target, { method: "POST", headers }, (answer) => {
+    const { host: _host, "content-length": _length, connection: _connection, ...headers } = incoming.headers;
+    const outgoing = request(target, { method: "POST", headers, agent }, (answer) => {
       bytesOf(answer).then((bytes) => resolve({ status: answer.statusCode ?? 500, bytes }), reject);
     });
     outgoing.once("error", reject);
@@ -134,10 +155,13 @@ function forward(target: string, incoming: IncomingMessage, body: string): Promi
   });
 }
 
-async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+function bytesOf(stream: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.once("end", () => resolve(Buffer.concat(chunks)));
+    stream.once("error", reject);
+  });
 }
 
 /** DynamoDB's answer to a cancelled transaction with these codes, one per member. */
