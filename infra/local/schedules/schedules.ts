@@ -28,8 +28,8 @@ export interface Ticking {
 }
 
 const unitMs: Readonly<Record<string, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-/** With a large time scale turns would follow each other without a pause. */
-const leastIntervalMs = 250;
+/** At a large time scale more frequent turns would take the processor time that the functions need. */
+const leastIntervalMs = 1000;
 /** Timers of Node take less than 25 days, so long waits are made of short ones. */
 const longestTimerMs = 3_600_000;
 
