@@ -29,15 +29,28 @@ const fast = [
   "test/webhooks/!(post|post-security|receivers).test.ts",
 ];
 
-/** Stories of half a minute and more; begun last, each would run on beside an idle processor. */
-const longest = ["e2e/grants", "simulation/soak", "e2e/refusals", "e2e/ladder", "data/filters", "simulation/programs"];
+/** Files that share the running stack of their worker (`sharedStack`), those first that take longest. */
+const onSharedStack = [
+  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
+  ...["sandbox", "oauth"],
+].map((name) => `test/e2e/${name}.test.ts`);
 
-/** Begins with the longest files. Without a cache of earlier runs the size of a file says little. */
+/** Stories of half a minute and more; begun last, each would run on beside an idle processor. */
+const longest = ["e2e/grants", "simulation/soak", "e2e/ladder", "data/filters", "simulation/programs"].map(
+  (name) => `test/${name}.test.ts`,
+);
+
+/**
+ * Begins with the longest files. Without a cache of earlier runs the size of a file says little. Files of a project
+ * without isolation follow each other: a worker ends when the next file is one of another project.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
-      const place = longest.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
-      return place === -1 ? longest.length : place;
+    const order = [...longest, ...onSharedStack];
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      const place = order.findIndex((name) => moduleId.endsWith(name));
+      if (place !== -1) return place;
+      return order.length + Number(project.name === "fast");
     };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
@@ -45,8 +58,9 @@ class LongestFirst extends BaseSequencer {
 
 /**
  * The whole suite: files run on two workers; those that start the stack bring their own time bounds. `fast` needs no
- * synthesis and ends within seconds (`npm test -- --project fast`). What all files saw answered is judged after the
- * last of them, so it is a project of its own.
+ * synthesis and ends within seconds (`npm test -- --project fast`). The files of `shared-stack` keep one running stack
+ * between them in each worker. What all files saw answered is judged after the last of them, so it is a project of its
+ * own.
  */
 export default defineConfig({
   test: {
@@ -66,7 +80,17 @@ export default defineConfig({
         test: {
           name: "suite",
           include: ["test/**/*.test.ts"],
-          exclude: [judgedLast, ...fast],
+          exclude: [judgedLast, ...fast, ...onSharedStack],
+          globalSetup: ["test/support/global-setup.ts"],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "shared-stack",
+          isolate: false,
+          include: onSharedStack,
           globalSetup: ["test/support/global-setup.ts"],
           sequence: { groupOrder: 0 },
         },

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lifePlot, lifeTable, type Moment, tableOf } from "../../infra/tools/demo/picture.ts";
 import { type Arrival, tellStory } from "../../infra/tools/demo/story.ts";
 import { type Receiver, startReceiver } from "../../infra/tools/receiver.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -28,7 +28,7 @@ describe("the story of the demo", () => {
   let moments: readonly Moment[];
 
   beforeAll(async () => {
-    stack = await startStack();
+    stack = await sharedStack();
     const seen = (body: string, signature: string) => {
       const { sequence, type, id } = JSON.parse(body) as { sequence: string; type: string; id: string };
       arrivals.push({ sequence: Number(sequence), type, id, signature });

@@ -18,7 +18,7 @@ import { newId } from "../../shared/runtime/ids.ts";
 import { documentedFaults } from "../support/rules/description.ts";
 import { type ApiClient, fundedAccount, someClient } from "../support/stack/api-client.ts";
 import type { Application } from "../support/stack/application.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "api.ts"), astToString(types));
   const config = { extends: join(root, "tsconfig.json"), include: ["*.ts"], exclude: [] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  stack = await startStack();
+  stack = await sharedStack();
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ApiClient, type ApiReply, fundedAccount, someClient } from "../support/stack/api-client.ts";
 import type { Application } from "../support/stack/application.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 /** How many transactions the walk goes over; the long form is `WALK_TRANSACTIONS=1000`. */
 const count = Number(process.env["WALK_TRANSACTIONS"] ?? 60);
@@ -16,7 +16,7 @@ interface Listed {
 let stack: Stack;
 let others: readonly Application[];
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
   others = await Promise.all(
     Array.from({ length: writers }, () => stack.newApplication({ tenant_id: stack.tenant_id })),
   );

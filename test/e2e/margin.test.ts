@@ -7,12 +7,12 @@ import { someQuote, someSymbol } from "../support/builders/trading.ts";
 import { fundedAccount } from "../support/stack/api-client.ts";
 import { floorOf } from "../support/stack/cloud-floor.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
 });
 afterAll(async () => stack?.stop());
 

@@ -2,14 +2,14 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
 import { apiClient, getToken, patiently, someClient } from "../support/stack/api-client.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
 /** A client of another tenant. */
 let foreign: { readonly id: string };
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
   const stranger = await stack.newApplication();
   foreign = (await stranger.api.call<{ id: string }>("POST", "/clients", { body: someClient() })).body;
 });

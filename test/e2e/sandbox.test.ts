@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { someClient } from "../support/stack/api-client.ts";
 import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { callsTo, eventOf, register } from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;
 let receiver: Receiver;
 beforeAll(async () => {
-  [stack, receiver] = await Promise.all([startStack(), startReceiver()]);
+  [stack, receiver] = await Promise.all([sharedStack(), startReceiver()]);
 });
 afterAll(async () => {
   await stack?.stop();

@@ -7,13 +7,13 @@ import { examplePrices, someQuote, someSymbol } from "../support/builders/tradin
 import { type CauseGround, stopOutCauses } from "../support/oracles/stop-out-causes.ts";
 import { floorOf } from "../support/stack/cloud-floor.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;
 let client: DynamoDBClient;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
   client = tableClient(stack.cloud);
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ApiClient, type ApiReply, someClient } from "../support/stack/api-client.ts";
 import { answerWith, type Receiver, startReceiver } from "../support/stack/receiver.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import {
   arrivals,
   callsTo,
@@ -18,7 +18,7 @@ import { eventually } from "../support/wait.ts";
 let stack: Stack;
 let receiver: Receiver;
 beforeAll(async () => {
-  [stack, receiver] = await Promise.all([startStack(), startReceiver()]);
+  [stack, receiver] = await Promise.all([sharedStack(), startReceiver()]);
   receiver.answer = (call, reply) => answerWith(statusAt.get(call.path) ?? 200)(call, reply);
 });
 afterAll(async () => {

@@ -39,31 +39,78 @@ export function seenOf({ method, path, query, headers, body }: Exchange, reply: 
   };
 }
 
-/** Starts the stack on a fresh data folder, on free ports; `stop` fails when it answered what the document forbids. */
-export async function startStack(options: Partial<CloudOptions> = {}, stage: Stage = "sandbox"): Promise<Stack> {
+/** A running cloud, its data folder, and what it answered that the document forbids. */
+interface Running {
+  readonly cloud: Cloud;
+  readonly dataDir: string;
+  readonly faults: Set<string>;
+}
+
+/** Room for a process of every function: ending one to start another costs a tenth of a second of processor time. */
+const maxEnvironments = 200;
+
+async function run(options: Partial<CloudOptions> = {}): Promise<Running> {
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-data-"));
   const faults = new Set<string>();
   const onAnswer: OnAnswer = (exchange, reply) => {
     for (const fault of judge(seenOf(exchange, reply))) faults.add(fault);
   };
-  const cloud = await startCloud({ assemblyDir: inject("assemblyDir"), dataDir, port: 0, onAnswer, ...options });
+  const assemblyDir = inject("assemblyDir");
+  const cloud = await startCloud({ assemblyDir, dataDir, port: 0, maxEnvironments, onAnswer, ...options });
+  return { cloud, dataDir, faults };
+}
+
+/** The stack as a test sees it, with a first tenant of its own. */
+async function enter({ cloud, dataDir, faults }: Running, stage: Stage, end: () => Promise<void>): Promise<Stack> {
+  const first = await newApplication(cloud, {}, stage);
+  return {
+    cloud,
+    baseUrl: cloud.baseUrl,
+    ...first,
+    dataDir,
+    newApplication: (wanted) => newApplication(cloud, wanted, stage),
+    async stop() {
+      await end();
+      const answered = [...faults];
+      faults.clear();
+      if (answered.length > 0)
+        throw new Error(`The document does not allow what was answered:\n${answered.join("\n")}`);
+    },
+  };
+}
+
+/** Starts the stack on a fresh data folder, on free ports; `stop` fails when it answered what the document forbids. */
+export async function startStack(options: Partial<CloudOptions> = {}, stage: Stage = "sandbox"): Promise<Stack> {
+  const running = await run(options);
   try {
-    const first = await newApplication(cloud, {}, stage);
-    return {
-      cloud,
-      baseUrl: cloud.baseUrl,
-      ...first,
-      dataDir,
-      newApplication: (wanted) => newApplication(cloud, wanted, stage),
-      async stop() {
-        await cloud.stop();
-        rmSync(dataDir, { recursive: true, force: true });
-        if (faults.size > 0)
-          throw new Error(`The document does not allow what was answered:\n${[...faults].join("\n")}`);
-      },
-    };
+    return await enter(running, stage, async () => {
+      await running.cloud.stop();
+      rmSync(running.dataDir, { recursive: true, force: true });
+    });
   } catch (error) {
-    await cloud.stop();
+    await running.cloud.stop();
     throw error;
   }
+}
+
+let shared: Promise<Running> | undefined;
+
+/**
+ * The stack that the test files of one worker share, started for the first of them; each gets a first tenant of its
+ * own. It fits a file that needs no options, breaks nothing and looks at its own tenants only. `stop` judges the answers
+ * and leaves the stack to the next file.
+ */
+export async function sharedStack(): Promise<Stack> {
+  shared ??= runUntilTheWorkerEnds();
+  return enter(await shared, "sandbox", async () => undefined);
+}
+
+async function runUntilTheWorkerEnds(): Promise<Running> {
+  const running = await run();
+  // The processes of the stack end with the worker, as they do when `npm start` is killed; the folder is left.
+  process.once("SIGTERM", () => {
+    rmSync(running.dataDir, { recursive: true, force: true });
+    process.kill(process.pid, "SIGTERM");
+  });
+  return running;
 }
