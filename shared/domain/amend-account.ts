@@ -14,6 +14,7 @@ import { type Change, type Context, type Decision, later, type Requirement, refu
 import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
 import { type AccountWithBalance, claimLogin, loginMarker } from "./open-account.ts";
+import { adjustBalance, isAdjustment } from "./posting.ts";
 
 /** An account with its money and the client that it belongs to. */
 export interface OwnedAccount extends AccountWithBalance {
@@ -71,7 +72,7 @@ function amend(
   const moment = later(account.updated_at, context.now);
   const after: Account = { ...merged, updated_at: moment, version: account.version + 1 };
   const gate = gateChanges(account, after, balance, moment);
-  const shown = { account: after, balance: gate.length === 0 ? balance : moveGate(balance, after, moment) };
+  const shown = { account: after, balance: gate.find(isAdjustment)?.after ?? balance };
   return {
     ok: true,
     result: shown,
@@ -189,11 +190,6 @@ function gateOf(account: Account): Balance["accepts"] {
   return account.trading_mode === "full" ? "all" : "close_only";
 }
 
-/** The money as it is read after the gate moved. */
-function moveGate(balance: Balance, after: Account, moment: string): Balance {
-  return { ...balance, accepts: gateOf(after), updated_at: later(balance.updated_at, moment) };
-}
-
 /** What the margin of an account and its states follow from. */
 const marginTerms = ["leverage", "margin_call_level", "stop_out_level", "margin_rearm_level"] as const;
 
@@ -215,24 +211,25 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
     { attribute: "credit_minor", is: "equal", value: 0n },
   ];
   const changes: Change[] = [
-    {
-      op: "adjust",
-      entity: "balance",
-      id: after.id,
-      set: { ...(moves ? { accepts: gate } : {}), updated_at: later(balance.updated_at, moment) },
-      // What was decided on the account as it was must be decided again: a posting while it was not yet closed or
-      // linked to another login, an opening under other terms of margin.
-      ...(closes || relinks || terms ? { add: { pos_version: 1 } } : {}),
-      require: [
-        ...(closes ? empty : []),
-        // Opening is decided on the money that was read; a stop must never wait for it.
-        ...(moves && !closes && gate !== "none"
-          ? [{ attribute: "seq", is: "equal", value: balance.seq } as const]
-          : []),
-        ...(relinks ? [{ attribute: "pending", is: "equal", value: 0 } as const] : []),
-        ...(terms ? [{ attribute: "pos_version", is: "equal", value: balance.pos_version } as const] : []),
-      ],
-    },
+    adjustBalance(
+      balance,
+      { now: moment },
+      {
+        ...(moves ? { set: { accepts: gate } } : {}),
+        // What was decided on the account as it was must be decided again: a posting while it was not yet closed or
+        // linked to another login, an opening under other terms of margin.
+        ...(closes || relinks || terms ? { add: { pos_version: 1 } } : {}),
+        require: [
+          ...(closes ? empty : []),
+          // Opening is decided on the money that was read; a stop must never wait for it.
+          ...(moves && !closes && gate !== "none"
+            ? [{ attribute: "seq", is: "equal", value: balance.seq } as const]
+            : []),
+          ...(relinks ? [{ attribute: "pending", is: "equal", value: 0 } as const] : []),
+          ...(terms ? [{ attribute: "pos_version", is: "equal", value: balance.pos_version } as const] : []),
+        ],
+      },
+    ),
   ];
   if (closes) {
     changes.push({ op: "adjust", entity: "client", id: after.client_id, add: { open_accounts: -1 }, require: [] });

@@ -34,6 +34,23 @@ export function offsetMinor({ realised_minor = 0n }: Pick<Balance, "realised_min
   return greatest(0n, least(realised_minor, -floating));
 }
 
+/** A balance with the result of trading after one more entry; {@link realisedChange} says whether it is kept. */
+export function realisedAfter<B extends Pick<Balance, "realised_minor">>(
+  balance: B,
+  { kind, amount_minor }: Pick<Ledger, "kind" | "amount_minor">,
+): B {
+  return isTrading(kind) ? { ...balance, realised_minor: (balance.realised_minor ?? 0n) + amount_minor } : balance;
+}
+
+/** What a decision changes of `realised_minor`: it is 0 again once the account has no position. */
+export function realisedChange(
+  { realised_minor: before = 0n }: Pick<Balance, "realised_minor">,
+  { realised_minor: after = 0n, positions }: Pick<Balance, "realised_minor" | "positions">,
+): Pick<Balance, "realised_minor"> {
+  const kept = positions === 0 ? 0n : after;
+  return kept === before ? {} : { realised_minor: kept };
+}
+
 /**
  * The standing after an amount was posted, before anything is settled. A debit can take what is there: the balance less
  * its `offset_minor`, since the profit of one leg of a hedge is not the client's while the other leg has lost it. What

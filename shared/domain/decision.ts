@@ -1,6 +1,7 @@
 import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
+import type { Account, Balance } from "./account.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UnjoinedLeg } from "./transaction-legs.ts";
 
@@ -93,26 +94,16 @@ export type StoredItem = object;
 /**
  * One change of a decision. `create` fails when the item exists; `update` writes what differs between `before` and
  * `after` on the condition that the version is still that of `before`; `adjust` adds and sets on stated requirements
- * without comparing a version (ADR 0004); `claim` and `release` are uniqueness markers. `list` and `unlist` write and
- * delete the marker of an unjoined leg, whatever is there: the transaction that is written with it is what is compared.
+ * without comparing a version (ADR 0004), and for a balance carries what was read and what is left; `claim` and
+ * `release` are uniqueness markers. `list` and `unlist` write and delete the marker of an unjoined leg, whatever is
+ * there: the transaction that is written with it is what is compared.
  */
 export type Change =
   | { readonly op: "create"; readonly entity: EntityName; readonly item: StoredItem }
-  | {
-      readonly op: "update";
-      readonly entity: EntityName;
-      readonly before: StoredItem & { readonly version: number };
-      readonly after: StoredItem & { readonly version: number };
-      readonly require?: readonly Requirement[];
-    }
-  | {
-      readonly op: "adjust";
-      readonly entity: "balance" | "client" | "tenant" | "webhook_count" | "webhook_health";
-      readonly id: string;
-      readonly set?: Readonly<Record<string, string | number | bigint | null>>;
-      readonly add?: Readonly<Record<string, number | bigint>>;
-      readonly require: readonly Requirement[];
-    }
+  | Update<Exclude<EntityName, "account">, StoredItem & { readonly version: number }>
+  | Update<"account", Account>
+  | Adjustment<"client" | "tenant" | "webhook_count" | "webhook_health">
+  | BalanceAdjustment
   | {
       readonly op: "claim";
       readonly kind: UniqueKind;
@@ -126,6 +117,32 @@ export type Change =
     }
   | { readonly op: "release"; readonly kind: UniqueKind; readonly value: string; readonly owner: string }
   | { readonly op: "list" | "unlist"; readonly leg: UnjoinedLeg };
+
+/** A change from one version of an item to the next. */
+export interface Update<E extends string, T> {
+  readonly op: "update";
+  readonly entity: E;
+  readonly before: T;
+  readonly after: T;
+  readonly require?: readonly Requirement[];
+}
+
+interface Adjustment<E extends string> {
+  readonly op: "adjust";
+  readonly entity: E;
+  readonly id: string;
+  readonly set?: Readonly<Record<string, string | number | bigint | null>>;
+  readonly add?: Readonly<Record<string, number | bigint>>;
+  readonly require: readonly Requirement[];
+}
+
+/** A change of the money of an account, see `adjustBalance`. */
+export interface BalanceAdjustment extends Adjustment<"balance"> {
+  /** The balance that the decision read. */
+  readonly before: Balance;
+  /** The same with this change. */
+  readonly after: Balance;
+}
 
 /** An event of a decision, before it has a number. */
 export interface DomainEvent {

@@ -14,10 +14,12 @@ import {
 import { least } from "./money.ts";
 import {
   adjustBalance,
+  adjustMore,
   type Booking,
   completion,
   contraEntries,
   equal,
+  isAdjustment,
   type Leg,
   post,
   refuseUnsettled,
@@ -317,9 +319,7 @@ function giveBack(
 
 /** The balance change of a posting that leaves a debt also lets the account close positions only. */
 function closeOnly(change: Change): Change {
-  return change.op === "adjust" && change.entity === "balance"
-    ? { ...change, set: { ...change.set, accepts: "close_only" } }
-    : change;
+  return isAdjustment(change) ? adjustMore(change, { accepts: "close_only" }) : change;
 }
 
 /** A move with what it changes: always announced to those who ask for `transaction.updated` by name. */

@@ -4,6 +4,8 @@ import {
   afterPosting,
   isTrading,
   offsetMinor,
+  realisedAfter,
+  realisedChange,
   replay,
   type Standing,
   settledOwed,
@@ -11,6 +13,7 @@ import {
   standingOf,
 } from "./debt.ts";
 import {
+  type BalanceAdjustment,
   type Change,
   type Context,
   type Decision,
@@ -123,21 +126,22 @@ export function post(
     seq: seq + repaid.entries.length,
     posted_at,
     ...(end.debt_minor === balance.debt_minor ? {} : { debt_minor: end.debt_minor }),
-    ...realised(balance, booking),
+    ...realisedChange(balance, realisedAfter(balance, { kind: booking.kind, amount_minor: change })),
     ...(end.debt_minor > standing.debt_minor ? { below_zero_seq: seq } : {}),
   };
   const moved = end.balance_minor - before + captured;
+  const adjustment = adjustBalance(balance, context, {
+    set,
+    add: {
+      available_minor: moved,
+      ...(captured === 0n ? {} : { held_minor: -captured }),
+      ...(repaid.credit_minor === 0n ? {} : { credit_minor: repaid.credit_minor }),
+      ...(booking.final ? { pending: -1 } : {}),
+    },
+    require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version), ...require],
+  });
   const changes: Change[] = [
-    adjustBalance(balance, context, {
-      set,
-      add: {
-        available_minor: moved,
-        ...(captured === 0n ? {} : { held_minor: -captured }),
-        ...(repaid.credit_minor === 0n ? {} : { credit_minor: repaid.credit_minor }),
-        ...(booking.final ? { pending: -1 } : {}),
-      },
-      require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version), ...require],
-    }),
+    adjustment,
     { op: "create", entity: "ledger", item: entry },
     ...contraEntries(transaction, booking.legs, booked, entry.id),
     ...repaid.entries.flatMap(({ item, control }): Change[] => [
@@ -145,16 +149,8 @@ export function post(
       ...contraEntries(transaction, [[control, -item.amount_minor]], booked, item.id),
     ]),
   ];
-  const money: Balance = {
-    ...balance,
-    ...set,
-    available_minor: balance.available_minor + moved,
-    held_minor: balance.held_minor - captured,
-    credit_minor: balance.credit_minor + repaid.credit_minor,
-    updated_at: later(balance.updated_at, context.now),
-  };
-  const result = { seq, balance_before_minor: before, balance_after_minor: before + change, balance: money, changes };
-  return { ok: true, result, changes: [], events: [] };
+  const after = { balance_before_minor: before, balance_after_minor: before + change, balance: adjustment.after };
+  return { ok: true, result: { seq, ...after, changes }, changes: [], events: [] };
 }
 
 /** Why a booking cannot be made now. What has happened on a platform is asked for its size alone. */
@@ -169,11 +165,6 @@ function refusePosting(balance: Balance, booking: Booking, margin: MarginView | 
   if (unsettled !== undefined) return unsettled;
   const payable = margin?.payable_minor ?? balance.balance_minor;
   return -change > payable ? refuseMargin(payable, balance) : undefined;
-}
-
-/** What trading has realised while positions are open, where a booking is a result of it. */
-function realised({ positions, realised_minor = 0n }: Balance, { kind, customer_minor }: Booking) {
-  return isTrading(kind) && positions > 0 ? { realised_minor: realised_minor + customer_minor } : {};
 }
 
 /** The standing after a booking, and what its entry notes of it for a replay. */
@@ -300,23 +291,44 @@ export function contraEntries(
     }));
 }
 
-/** An adjustment of the balance, which never turns its clock back. */
+/** Members of a balance that a change may add to, whatever they are by then (ADR 0004). */
+type Added = Partial<Pick<Balance, "available_minor" | "held_minor" | "credit_minor" | "pos_version" | "pending">>;
+
+/** An adjustment of the balance, which never turns its clock back. `set` and `add` name different members. */
 export function adjustBalance(
   balance: Balance,
-  context: Context,
-  change: {
-    set?: Readonly<Record<string, string | number | bigint>>;
-    add: Readonly<Record<string, number | bigint>>;
-    require: readonly Requirement[];
-  },
-): Change {
+  { now }: Pick<Context, "now">,
+  change: { readonly set?: Partial<Balance>; readonly add?: Added; readonly require: readonly Requirement[] },
+): BalanceAdjustment {
+  const set = { updated_at: later(balance.updated_at, now), ...change.set };
+  const { add, require } = change;
+  const after = plus({ ...balance, ...set }, add ?? {});
+  const money = { before: balance, after };
+  return { op: "adjust", entity: "balance", id: balance.account_id, ...money, set, ...(add && { add }), require };
+}
+
+/** An adjustment that sets more, and where they are given on other requirements. */
+export function adjustMore(
+  change: BalanceAdjustment,
+  set: Partial<Balance>,
+  require: readonly Requirement[] = change.require,
+): BalanceAdjustment {
+  return { ...change, after: { ...change.after, ...set }, set: { ...change.set, ...set }, require };
+}
+
+/** Whether a change is one of the money of an account; a decision makes one at most. */
+export function isAdjustment(change: { readonly op: string; readonly entity?: string }): change is BalanceAdjustment {
+  return change.op === "adjust" && change.entity === "balance";
+}
+
+function plus(balance: Balance, add: Added): Balance {
   return {
-    op: "adjust",
-    entity: "balance",
-    id: balance.account_id,
-    set: { updated_at: later(balance.updated_at, context.now), ...change.set },
-    add: change.add,
-    require: change.require,
+    ...balance,
+    available_minor: balance.available_minor + (add.available_minor ?? 0n),
+    held_minor: balance.held_minor + (add.held_minor ?? 0n),
+    credit_minor: balance.credit_minor + (add.credit_minor ?? 0n),
+    pos_version: balance.pos_version + (add.pos_version ?? 0),
+    pending: balance.pending + (add.pending ?? 0),
   };
 }
 

@@ -9,7 +9,7 @@ import { liquidatorOf } from "../domain/trading/pricing/source.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
 import type { StoredRisk, WatchedState } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
-import { type Evaluated, evaluated, followed, positionsSum } from "../domain/trading/watch.ts";
+import { type Evaluated, evaluated, positionsSum, withMarginUpdate } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
@@ -80,7 +80,10 @@ export async function decideTrading<R, X extends Refs>(
   const [client, ...found] = items as [Client | undefined, ...(Trade | undefined)[]];
   if (client === undefined) return refuse("client_not_found", "The client of the account does not exist.");
   const state = { ...read.state, client, trades: byId(found) };
-  return prepared(followed(state, request.decide(state, market, read.found, context), market, context), context);
+  return prepared(
+    withMarginUpdate(state, request.decide(state, market, read.found, context), market, context),
+    context,
+  );
 }
 
 /** What came of a decision that nobody waits for on a connection. */

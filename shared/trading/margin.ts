@@ -7,7 +7,7 @@ import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
-import { followed } from "../domain/trading/watch.ts";
+import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { type AccountContext, isComplete, reversedFrom, type Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
@@ -51,7 +51,7 @@ export async function decideMoney<R>(
   };
   const since = await sinceDebit(transaction, balance);
   const decision = decide({ ...accountContext, account, balance, margin, ...since });
-  return prepared(followed(state, decision, market, context), context);
+  return prepared(withMarginUpdate(state, decision, market, context), context);
 }
 
 /**
@@ -120,7 +120,7 @@ export async function decideAmendment(
   const { state, market } = held;
   const { account, balance } = state;
   const decision = amendHoldings({ ...owned, account, balance }, state, patch, market, context);
-  return prepared(followed(state, decision, market, context), context);
+  return prepared(withMarginUpdate(state, decision, market, context), context);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Balance } from "../../shared/domain/account.ts";
 import type { Decision, Requirement } from "../../shared/domain/decision.ts";
@@ -62,7 +63,9 @@ export const reason = { code: "manual", message: "by hand" };
 /** The balance after the adjustments among these changes; a requirement that does not hold fails the test. */
 export function applied(balance: Balance, changes: Extract<Decision<unknown>, { ok: true }>["changes"]): Balance {
   let after = { ...balance } as Record<string, unknown>;
-  for (const { require, set, add } of changesOf(changes, "adjust")) {
+  for (const change of changesOf(changes, "adjust")) {
+    const { require, set, add } = change;
+    const read = change.entity === "balance" && isDeepStrictEqual(change.before, after);
     for (const requirement of require)
       if (!holds(after, requirement)) throw new Error(JSON.stringify(requirement.attribute));
     after = { ...after, ...set };
@@ -70,6 +73,8 @@ export function applied(balance: Balance, changes: Extract<Decision<unknown>, { 
       const now = after[name];
       after[name] = typeof now === "bigint" ? now + BigInt(more) : Number(now) + Number(more);
     }
+    if (read && !isDeepStrictEqual(change.after, after))
+      throw new Error("A change leaves another balance than it says.");
   }
   return after as unknown as Balance;
 }

@@ -171,6 +171,6 @@ export function accrueDeal(
   if (open === undefined) return refusePosition(links.trade);
   const minor = signedMinor(data.amount, state.account.currency);
   if (minor === undefined) return refuseMoney("amount", state.account);
-  const decision = accrueSwap(open, minor, context);
+  const decision = accrueSwap(state, open, minor, context);
   return decision.ok ? { ...decision, result: decision.result.trade } : decision;
 }

@@ -1,6 +1,6 @@
-import type { Account } from "../account.ts";
-import { type Context, later } from "../decision.ts";
-import type { TradingDecision } from "./changes.ts";
+import type { Account, Balance } from "../account.ts";
+import { type BalanceAdjustment, type Context, later } from "../decision.ts";
+import { positionChanges, type TradingDecision } from "./changes.ts";
 import { type OpenTrade, refuseTrading } from "./close-trade.ts";
 import type { Market } from "./pricing/quote.ts";
 import { swapMinor } from "./swap.ts";
@@ -17,6 +17,7 @@ export function rolloverSwap(account: Account, { position }: OpenTrade, market: 
  * close; the number of the account's positions rises, so that nothing is decided on the position as it was.
  */
 export function accrueSwap(
+  { balance }: { readonly balance: Balance },
   { position, trade }: OpenTrade,
   amountMinor: bigint | undefined,
   context: Context,
@@ -36,10 +37,24 @@ export function accrueSwap(
     ok: true,
     result: after,
     changes: [
-      { op: "update", entity: "position", before: position, after: after.position },
+      ...positionChanges([position], [after.position]),
       { op: "update", entity: "trade", before: trade, after: after.trade },
-      { op: "adjust", entity: "balance", id: position.account_id, add: { pos_version: 1 }, require: [] },
+      withNewPositions(balance),
     ],
     events: [],
+  };
+}
+
+/** No money moves, so the time of the balance stays. */
+function withNewPositions(before: Balance): BalanceAdjustment {
+  const after = { ...before, pos_version: before.pos_version + 1 };
+  return {
+    op: "adjust",
+    entity: "balance",
+    id: before.account_id,
+    before,
+    after,
+    add: { pos_version: 1 },
+    require: [],
   };
 }

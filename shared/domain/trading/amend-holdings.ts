@@ -2,14 +2,13 @@ import { limits } from "../../limits.ts";
 import type { UpdateAccount } from "../../schema/account.ts";
 import { type Account, accountBody, type Balance } from "../account.ts";
 import { amendAccount, type OwnedAccount } from "../amend-account.ts";
-import { type Context, later, type Requirement, refuseUnvalued } from "../decision.ts";
+import { type Context, refuseUnvalued } from "../decision.ts";
 import type { AccountWithBalance } from "../open-account.ts";
-import { equal } from "../posting.ts";
-import type { TradingChange, TradingDecision } from "./changes.ts";
+import { adjustBalance, adjustMore, equal, isAdjustment } from "../posting.ts";
+import { positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
 import { underLeverage } from "./leverage-change.ts";
 import { type Holdings, type Metrics, metricsAt } from "./margin.ts";
-import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { liveAccountBody } from "./risk.ts";
 import type { WatchedState } from "./stored-risk.ts";
@@ -59,7 +58,7 @@ export function amendHoldings(
     if (metrics.margin_status !== "normal") return refuseBreach(metrics, after);
   }
   const changes = withMargin(amended.changes, owned.balance, after.balance, context);
-  const moved = remargined(state.positions, after.positions);
+  const moved = positionChanges(state.positions, after.positions);
   const result = { account, balance: after.balance, metrics };
   if (moved.length <= limits.trading.max_remargined) return { ...amended, result, changes: [...changes, ...moved] };
   return { ...amended, result, changes: changes.map((change) => withTerms(change, after.account)) };
@@ -68,7 +67,7 @@ export function amendHoldings(
 /** The change of the account with the terms that its positions are read under from now on. */
 function withTerms(change: TradingChange, { leverage_change }: Account): TradingChange {
   if (change.op !== "update" || change.entity !== "account") return change;
-  return { ...change, after: { ...change.after, leverage_change } as Account };
+  return { ...change, after: { ...change.after, ...(leverage_change && { leverage_change }) } };
 }
 
 function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
@@ -80,16 +79,6 @@ function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
   return { ok: false, refusal } as const;
 }
 
-/** The positions whose margin, or the requirement that it follows from, is another one. */
-function remargined(before: readonly Position[], after: readonly Position[]): TradingChange[] {
-  const known = new Map(before.map((position) => [position.id, position]));
-  return after.flatMap((position): TradingChange[] => {
-    const old = known.get(position.id);
-    if (old === undefined || old.version === position.version) return [];
-    return [{ op: "update", entity: "position", before: old, after: position }];
-  });
-}
-
 /** The changes with the new margin in the one change of the balance: a transaction touches an item once. */
 function withMargin(
   changes: readonly TradingChange[],
@@ -97,18 +86,8 @@ function withMargin(
   { used_margin_minor }: Balance,
   context: Context,
 ): TradingChange[] {
-  const isGate = (change: TradingChange) => change.op === "adjust" && change.entity === "balance";
-  const gate = changes.find(isGate);
-  const known = gate?.op === "adjust" ? gate : undefined;
-  const require: readonly Requirement[] = [equal("pos_version", before.pos_version), equal("seq", before.seq)];
-  const seq = known?.require.filter(({ attribute }) => attribute !== "seq") ?? [];
-  const change: TradingChange = {
-    op: "adjust",
-    entity: "balance",
-    id: before.account_id,
-    set: { updated_at: later(before.updated_at, context.now), ...known?.set, used_margin_minor },
-    add: { ...known?.add, pos_version: 1 },
-    require: [...require, ...seq],
-  };
-  return [...changes.filter((each) => !isGate(each)), change];
+  const gate = changes.find(isAdjustment) ?? adjustBalance(before, context, { add: { pos_version: 1 }, require: [] });
+  const kept = gate.require.filter(({ attribute }) => attribute !== "seq");
+  const require = [equal("pos_version", before.pos_version), equal("seq", before.seq), ...kept];
+  return [...changes.filter((change) => !isAdjustment(change)), adjustMore(gate, { used_margin_minor }, require)];
 }

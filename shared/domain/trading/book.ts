@@ -1,14 +1,14 @@
 import type { Balance, Contra, Ledger } from "../account.ts";
-import { afterPosting, isTrading, type Settlement, standingOf } from "../debt.ts";
+import { afterPosting, realisedAfter, realisedChange, type Settlement, standingOf } from "../debt.ts";
 import { type Context, type DomainEvent, later, type Requirement } from "../decision.ts";
 import { adjustBalance, equal, postingTime } from "../posting.ts";
-import type { TradingChange, TradingDecision } from "./changes.ts";
+import { positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
 import { type Holdings, usedMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
 
 /**
- * An account on its way through one decision: what it holds after the steps so far, and what they change. The balance
- * is written once, at the end, whatever the number of postings.
+ * An account on its way through one decision: what it holds after the steps so far, and what else they change. The
+ * changes of its balance and its positions are made once, by {@link closeBook}, whatever the number of steps.
  */
 export interface Book extends Holdings {
   readonly changes: readonly TradingChange[];
@@ -71,9 +71,8 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
   return {
     ...book,
     balance: {
-      ...balance,
+      ...realisedAfter(balance, entry),
       ...after,
-      ...(isTrading(entry.kind) ? { realised_minor: (balance.realised_minor ?? 0n) + entry.amount_minor } : {}),
       available_minor: balance.available_minor + entry.amount_minor,
       seq: balance.seq + 1,
       posted_at,
@@ -100,12 +99,12 @@ function stillAvailable({ available_minor: value }: Balance): Requirement {
 }
 
 /**
- * The decision of a book: its changes and one change of the balance, on the condition that no other decision posted or
- * changed a position in between. `gated` also holds it to the gate and to the holds that were read: what opens a trade
- * must pass neither a disable nor a withdrawal.
+ * The decision of a book: its changes, one change of the balance and one of each position that differs, on the
+ * condition that no other decision posted or changed a position in between. `gated` also holds it to the gate and to
+ * the holds that were read: what opens a trade must pass neither a disable nor a withdrawal.
  */
 export function closeBook<R>(
-  before: Balance,
+  { balance: before, positions: held }: Holdings,
   book: Book,
   context: Context,
   { result, gated = false }: { readonly result: R; readonly gated?: boolean },
@@ -113,13 +112,12 @@ export function closeBook<R>(
   if (book.changes.length === 0) return { ok: true, result, changes: [], events: book.events };
   const { balance_minor, available_minor, seq, used_margin_minor, positions } = book.balance;
   const { credit_minor, debt_minor, below_zero_seq, posted_at } = book.balance;
-  const realised_minor = positions === 0 ? 0n : (book.balance.realised_minor ?? 0n);
   const change = adjustBalance(before, context, {
     set: {
       ...{ balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
       ...(credit_minor === before.credit_minor ? {} : { credit_minor }),
       ...(posted_at === undefined || posted_at === before.posted_at ? {} : { posted_at }),
-      ...(realised_minor === (before.realised_minor ?? 0n) ? {} : { realised_minor }),
+      ...realisedChange(before, book.balance),
       ...(debt_minor === undefined || debt_minor === before.debt_minor ? {} : { debt_minor }),
       ...(below_zero_seq === undefined || below_zero_seq === before.below_zero_seq ? {} : { below_zero_seq }),
     },
@@ -131,7 +129,8 @@ export function closeBook<R>(
       ...(gated ? [equal("accepts", before.accepts), stillAvailable(before)] : []),
     ],
   });
-  return { ok: true, result, changes: [change, ...book.changes], events: book.events };
+  const changes = [change, ...book.changes, ...positionChanges(held, book.positions)];
+  return { ok: true, result, changes, events: book.events };
 }
 
 /** The holdings of a book as they are once its decision is committed. */

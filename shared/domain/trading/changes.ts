@@ -1,10 +1,13 @@
-import type { Change, DomainEvent, Refusal, Requirement, StoredItem } from "../decision.ts";
+import type { Change, DomainEvent, Refusal, StoredItem, Update } from "../decision.ts";
 import type { Dedup } from "../feed/records.ts";
 import type { Position } from "./position.ts";
+import type { Risk } from "./risk.ts";
 import type { Exposure } from "./stored-risk.ts";
 
 /** Stored kinds of the trading half. */
 export type TradingEntity = "symbol" | "trade" | "position" | "order" | "risk" | "feed_source" | "feed_reject";
+
+type Other = Exclude<TradingEntity, "position" | "risk">;
 
 /**
  * One change of a trading decision: those of every decision on the kinds of trading, and `remove`, which deletes an
@@ -14,17 +17,19 @@ export type TradingEntity = "symbol" | "trade" | "position" | "order" | "risk" |
  */
 export type TradingChange =
   | Change
-  | { readonly op: "create"; readonly entity: TradingEntity; readonly item: StoredItem }
-  | {
-      readonly op: "update";
-      readonly entity: TradingEntity;
-      readonly before: StoredItem & { readonly version: number };
-      readonly after: StoredItem & { readonly version: number };
-      readonly require?: readonly Requirement[];
-    }
-  | { readonly op: "remove"; readonly entity: "position"; readonly before: Position }
+  | { readonly op: "create"; readonly entity: Other; readonly item: StoredItem }
+  | { readonly op: "create"; readonly entity: "risk"; readonly item: Risk }
+  | Update<Other, StoredItem & { readonly version: number }>
+  | Update<"risk", Risk>
+  | PositionChange
   | { readonly op: "expose" | "hide"; readonly entry: Exposure }
   | { readonly op: "mark"; readonly before: Dedup | undefined; readonly after: Dedup };
+
+/** A change of an open position: {@link positionChanges} makes them. */
+export type PositionChange =
+  | { readonly op: "create"; readonly entity: "position"; readonly item: Position }
+  | Update<"position", Position>
+  | { readonly op: "remove"; readonly entity: "position"; readonly before: Position };
 
 /** What a trading decision comes to. */
 export type TradingDecision<R> =
@@ -35,3 +40,23 @@ export type TradingDecision<R> =
       readonly events: readonly DomainEvent[];
     }
   | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * The changes from the positions before a decision to those after it, oldest first, each once. A position whose version
+ * is the same has not changed.
+ */
+export function positionChanges(before: readonly Position[], after: readonly Position[]): PositionChange[] {
+  const known = new Map(before.map((position) => [position.id, position]));
+  const left = new Set(after.map(({ id }) => id));
+  const removed = before.filter(({ id }) => !left.has(id));
+  return [
+    ...removed.map((position) => ({ op: "remove", entity: "position", before: position }) as const),
+    ...after.flatMap((position): PositionChange[] => {
+      const old = known.get(position.id);
+      if (old === undefined) return [{ op: "create", entity: "position", item: position }];
+      return old.version === position.version
+        ? []
+        : [{ op: "update", entity: "position", before: old, after: position }];
+    }),
+  ];
+}

@@ -83,7 +83,7 @@ export function closeTrade(
   const settled = settleBook(step.book, liquidatorOf(market, holdings.positions), context);
   const { trade, position } = step;
   const after = holdingsOf(holdings.balance, settled);
-  return closeBook(holdings.balance, settled, context, { result: { trade, position, holdings: after } });
+  return closeBook(holdings, settled, context, { result: { trade, position, holdings: after } });
 }
 
 /** One close inside a larger decision. */
@@ -133,9 +133,6 @@ export function closeStep(
               { op: "update", entity: "trade", before: trade, after: parent },
               { op: "create", entity: "trade", item: slice },
             ] as const)),
-        kept === undefined
-          ? { op: "remove", entity: "position", before: position }
-          : { op: "update", entity: "position", before: position, after: kept },
       ],
       events: [...booked.events, tradeEvent("trade.closed", slice, { status: "open" })],
     },

@@ -8,7 +8,7 @@ import { type Holdings, valuePositions } from "./margin.ts";
 import type { Market } from "./pricing/quote.ts";
 import { liquidatorOf } from "./pricing/source.ts";
 import { marketClock } from "./pricing/symbol.ts";
-import type { Evaluation } from "./stop-out.ts";
+import type { Outcome } from "./stop-out.ts";
 import { type Exposure, highest, type StoredRisk, type StoredTrigger, type WatchedState } from "./stored-risk.ts";
 
 /** Written when it differs, and with every other change: then two decisions about one account always meet here. */
@@ -131,12 +131,6 @@ export function wakeAt(
   });
   const known = before?.wake_at ?? null;
   return [...openings, ...(known !== null && known > now ? [known] : [])].reduce((a, b) => (b < a ? b : a));
-}
-
-/** What an evaluation leaves to be done. */
-export interface Outcome extends Evaluation {
-  /** Positions that can be closed now were not: the evaluator has to do it, and what did not fit the transaction. */
-  readonly mayLiquidate: boolean;
 }
 
 /** A moment so many milliseconds later, RFC 3339. */

@@ -95,7 +95,7 @@ export function executeTrade(
   const settled = settleBook(step.book, liquidatorOf(market, [...state.positions, deal]), context);
   const { trade, position, closed } = step;
   const result = { trade, position, closed, holdings: holdingsOf(state.balance, settled) };
-  return closeBook(state.balance, settled, context, { result, gated });
+  return closeBook(state, settled, context, { result, gated });
 }
 
 /** The symbol of an execution, its lots and prices in the symbol's decimals, or why they are none. */
@@ -127,11 +127,7 @@ function opened(book: Book, market: Market, symbol: TradingSymbol, deal: Executi
   const after = withPositions(
     {
       ...booked,
-      changes: [
-        ...booked.changes,
-        { op: "create", entity: "trade", item: trade },
-        { op: "create", entity: "position", item: position },
-      ],
+      changes: [...booked.changes, { op: "create", entity: "trade", item: trade }],
       events: [...booked.events, tradeEvent("trade.opened", trade)],
     },
     [...booked.positions, position],
@@ -315,11 +311,7 @@ function raised(
   const raisedBook = withPositions(
     {
       ...booked,
-      changes: [
-        ...booked.changes,
-        { op: "update", entity: "trade", before: trade, after },
-        { op: "update", entity: "position", before: position, after: next },
-      ],
+      changes: [...booked.changes, { op: "update", entity: "trade", before: trade, after }],
       events: [...booked.events, tradeEvent("trade.opened", after, previous)],
     },
     replaced(booked.positions, next),

@@ -2,7 +2,7 @@ import type { OrderBody, RejectReasonName } from "../../schema/order.ts";
 import type { SideName } from "../../schema/trade.ts";
 import type { Account, Balance } from "../account.ts";
 import { type Context, later, type Refusal } from "../decision.ts";
-import { equal } from "../posting.ts";
+import { adjustBalance, equal } from "../posting.ts";
 import type { TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
 import { type OpeningState, openAtMarket, refuseStopsAt } from "./market-trade.ts";
@@ -104,14 +104,7 @@ export function placeOrder(
     updated_at: context.now,
     version: 1,
   };
-  const gate = {
-    op: "adjust",
-    entity: "balance",
-    id: account.id,
-    require: [equal("accepts", "all")],
-    add: {},
-    set: { updated_at: later(balance.updated_at, context.now) },
-  } as const;
+  const gate = adjustBalance(balance, context, { require: [equal("accepts", "all")] });
   return { ok: true, result: order, changes: [{ op: "create", entity: "order", item: order }, gate], events: [] };
 }
 

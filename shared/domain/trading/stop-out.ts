@@ -39,6 +39,12 @@ export interface Evaluation {
   readonly running: boolean;
 }
 
+/** An evaluation, and what it leaves to be done. */
+export interface Outcome extends Evaluation {
+  /** Positions that can be closed now were not: the evaluator has to do it, and what did not fit the transaction. */
+  readonly mayLiquidate: boolean;
+}
+
 /** What a position counts in a decision: what is gained at an old price is believed, what is lost is not. */
 function countedMinor({ stale, floating_minor }: Valuation): bigint {
   return stale && floating_minor < 0n ? 0n : floating_minor;
@@ -161,8 +167,8 @@ function liquidate(
   trades: ReadonlyMap<string, Trade>,
   context: Context,
 ): Stepped {
-  const swept = closeInOrder(start.book, values, market, trades, context);
-  const { closed } = swept;
+  const progress = closeInOrder(start.book, values, market, trades, context);
+  const { closed } = progress;
   const ids = closed.map(({ id }) => id);
   const known = start.risk.run;
   if (known === null && ids.length === 0) return { ...start, closed };
@@ -173,13 +179,13 @@ function liquidate(
     closed_trade_ids: [...(known?.closed_trade_ids ?? []), ...ids],
     steps: (known?.steps ?? 0) + 1,
   };
-  if (!swept.finished) {
-    const metrics = decisive(swept.book, swept.values);
+  if (!progress.finished) {
+    const metrics = decisive(progress.book, progress.values);
     const risk = { ...start.risk, run, wake_at: wakeAt(context.now) };
-    return { book: swept.book, risk, events: [...start.events, ...swept.book.events], metrics, closed };
+    return { book: progress.book, risk, events: [...start.events, ...progress.book.events], metrics, closed };
   }
-  const book = settleBook(swept.book, "service", context);
-  const metrics = decisive(book, swept.values);
+  const book = settleBook(progress.book, "service", context);
+  const metrics = decisive(book, progress.values);
   const stopOut = {
     order: account.stop_out_order,
     mode: account.stop_out_mode,
@@ -206,7 +212,7 @@ function decisive(book: Book, values: readonly Valuation[]): Metrics {
 }
 
 /** What one step has closed; it is finished when there is nothing left to do, or nothing that can be done. */
-interface Swept {
+interface Progress {
   readonly book: Book;
   readonly values: readonly Valuation[];
   readonly closed: readonly Trade[];
@@ -219,41 +225,41 @@ function closeInOrder(
   market: Market,
   trades: ReadonlyMap<string, Trade>,
   context: Context,
-): Swept {
-  let swept: Swept = { book, values, closed: [], finished: false };
+): Progress {
+  let progress: Progress = { book, values, closed: [], finished: false };
   for (const victim of closingOrder(book.account.stop_out_order, values)) {
-    if (standingOf(swept.book, swept.values).status !== "stop_out") return { ...swept, finished: true };
-    if (swept.closed.length === limits.trading.closes_per_step) return swept;
-    swept = closeVictim(swept, victim, market, trades, context);
+    if (standingOf(progress.book, progress.values).status !== "stop_out") return { ...progress, finished: true };
+    if (progress.closed.length === limits.trading.closes_per_step) return progress;
+    progress = closeVictim(progress, victim, market, trades, context);
   }
-  return { ...swept, finished: true };
+  return { ...progress, finished: true };
 }
 
 /** Closes a position, or in partial mode as little of it as is enough. What cannot be converted now is left open. */
 function closeVictim(
-  swept: Swept,
+  progress: Progress,
   victim: Valuation,
   market: Market,
   trades: ReadonlyMap<string, Trade>,
   context: Context,
-): Swept {
+): Progress {
   const { position, price } = victim;
   const trade = trades.get(position.trade_id);
   if (trade === undefined) throw new Error(`The trade ${position.trade_id} of an open position was not read.`);
-  const { equity } = standingOf(swept.book, swept.values);
+  const { equity } = standingOf(progress.book, progress.values);
   const lots =
-    swept.book.account.stop_out_mode === "full" ? undefined : partialLots(swept.book, victim, market, equity);
+    progress.book.account.stop_out_mode === "full" ? undefined : partialLots(progress.book, victim, market, equity);
   const step = closeStep(
-    swept.book,
+    progress.book,
     { position, trade },
     market,
     { price: price ?? "0", reason: "stop_out", ...(lots === undefined ? {} : { lots }) },
     context,
   );
-  if (!step.ok) return swept;
+  if (!step.ok) return progress;
   const left = step.position === undefined ? [] : [valuePosition(market, step.position, context.now)];
-  const values = swept.values.flatMap((value) => (value.position.id === position.id ? left : [value]));
-  return { book: step.book, values, closed: [...swept.closed, step.trade], finished: false };
+  const values = progress.values.flatMap((value) => (value.position.id === position.id ? left : [value]));
+  return { book: step.book, values, closed: [...progress.closed, step.trade], finished: false };
 }
 
 /** The decision of an evaluation: the balance and positions when something was closed, and the risk when it changed. */
@@ -269,7 +275,7 @@ function decide(state: MarginState, step: Stepped, context: Context): TradingDec
   const risk = change === undefined ? changed : change.after;
   const running = risk.run !== null;
   const result = { risk, metrics, closed, waiting: false, running };
-  const decision = closeBook(state.balance, book, context, { result });
+  const decision = closeBook(state, book, context, { result });
   if (!decision.ok) return decision;
   return { ...decision, changes: [...decision.changes, ...(change?.changes ?? [])], events };
 }

@@ -1,16 +1,16 @@
 import { limits } from "../../limits.ts";
-import type { Balance } from "../account.ts";
 import type { Context } from "../decision.ts";
-import type { TradingChange, TradingDecision } from "./changes.ts";
+import { isAdjustment } from "../posting.ts";
+import { type PositionChange, positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
 import { triggersOf } from "./exposure.ts";
-import { afterMs, exposurePlan, type Outcome, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
+import { afterMs, exposurePlan, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
 import { underChange, withoutChange } from "./leverage-change.ts";
 import type { Holdings } from "./margin.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { liquidatorOf } from "./pricing/source.ts";
-import { metricsBody } from "./risk.ts";
-import { type Evaluation, evaluateMargin } from "./stop-out.ts";
+import { metricsBody, type Risk } from "./risk.ts";
+import { type Evaluation, evaluateMargin, type Outcome } from "./stop-out.ts";
 import type { StoredRisk, WatchedState } from "./stored-risk.ts";
 import type { Trade } from "./trade.ts";
 
@@ -22,33 +22,25 @@ export function positionsSum(positions: readonly Position[]): number {
   return positions.reduce((sum, { version }) => sum + version, 0);
 }
 
-/** What an account holds after these changes. */
+/** What an account holds after a decision: its changes carry the account, the balance and the positions they leave. */
 function holdingsAfter(before: Holdings, changes: readonly TradingChange[]): Holdings {
   let { account, balance } = before;
   const positions = new Map(before.positions.map((position) => [position.id, position]));
   for (const change of changes) {
-    if (change.op === "adjust" && change.entity === "balance") balance = adjusted(balance, change);
-    if (change.op === "update" && change.entity === "account") account = change.after as typeof account;
-    if (change.op === "remove") positions.delete(change.before.id);
-    if (change.op === "update" && change.entity === "position") {
-      const after = change.after as Position;
-      positions.set(after.id, after);
-    }
-    if (change.op === "create" && change.entity === "position") {
-      const item = change.item as Position;
-      positions.set(item.id, item);
-    }
+    if (isAdjustment(change)) balance = change.after;
+    else if (change.op === "update" && change.entity === "account") account = change.after;
+    else if (change.op === "remove") positions.delete(change.before.id);
+    else if (isPositionChange(change)) positions.set(idOf(change), change.op === "create" ? change.item : change.after);
   }
   return { account, balance, positions: underChange(account, [...positions.values()]) };
 }
 
-function adjusted(balance: Balance, change: Extract<TradingChange, { op: "adjust" }>): Balance {
-  const after: Record<string, unknown> = { ...balance, ...change.set };
-  for (const [name, by] of Object.entries(change.add ?? {})) {
-    const value = after[name];
-    after[name] = typeof value === "bigint" ? value + BigInt(by) : Number(value) + Number(by);
-  }
-  return after as unknown as Balance;
+function isPositionChange<C extends TradingChange>(change: C): change is Extract<C, PositionChange> {
+  return "entity" in change && change.entity === "position";
+}
+
+function idOf(change: PositionChange): string {
+  return change.op === "create" ? change.item.id : change.before.id;
 }
 
 /**
@@ -56,7 +48,7 @@ function adjusted(balance: Balance, change: Extract<TradingChange, { op: "adjust
  * level, and the prices at which the account must be looked at again. Nothing is liquidated here: an account that is
  * left at its stop-out level is due at once. An account without positions before and after needs nothing.
  */
-export function followed<R>(
+export function withMarginUpdate<R>(
   state: WatchedState,
   decision: TradingDecision<R>,
   market: Market,
@@ -78,7 +70,7 @@ export function followed<R>(
     event.type === "account.updated" ? { ...event, object: { ...event.object, ...money } } : event,
   );
   const whole = { ...decision, events: [...events, ...evaluation.events] };
-  const { complete: _, ...watching } = watched(
+  const { complete: _, ...watching } = withExposureIndex(
     state,
     after,
     whole,
@@ -112,15 +104,15 @@ export function evaluated(
   if (nothing) return { ...decision, result: { ...decision.result, again: false }, changes: [], events: [] };
   const after = holdingsAfter(state, decision.changes);
   const outcome = { ...decision.result, mayLiquidate: false };
-  const { complete, ...whole } = watched(state, after, decision, outcome, market, context);
+  const { complete, ...whole } = withExposureIndex(state, after, decision, outcome, market, context);
   return { ...whole, result: { ...decision.result, again: decision.result.running || !complete } };
 }
 
 /** The risk that these changes write. */
-function riskIn(changes: readonly TradingChange[]): StoredRisk | undefined {
+function riskIn(changes: readonly TradingChange[]): Risk | undefined {
   for (const change of changes) {
-    if (change.op === "create" && change.entity === "risk") return change.item as StoredRisk;
-    if (change.op === "update" && change.entity === "risk") return change.after as unknown as StoredRisk;
+    if (change.op === "create" && change.entity === "risk") return change.item;
+    if (change.op === "update" && change.entity === "risk") return change.after;
   }
   return undefined;
 }
@@ -131,7 +123,7 @@ type Accepted<R> = Extract<TradingDecision<R>, { ok: true }>;
  * The decision with the account's risk as it is afterwards, and the entries of the exposure index that go with it.
  * `complete`: every price that matters is watched.
  */
-function watched<R>(
+function withExposureIndex<R>(
   state: WatchedState,
   after: Holdings,
   decision: Accepted<R>,
@@ -186,13 +178,10 @@ function leverageStep(
     const end = { op: "update", entity: "account", before: account, after: withoutChange(account) } as const;
     return { changes: [end], complete: true };
   }
-  const touched = new Set(others.flatMap((change) => positionOf(change)?.id ?? []));
-  const changes = after.positions.flatMap((position): TradingChange[] => {
-    const before = stored.get(position.id);
-    if (before === undefined || touched.has(position.id) || !isOutdated(stored, position)) return [];
-    return [{ op: "update", entity: "position", before, after: position }];
-  });
-  return { changes, complete: false };
+  const touched = new Set(others.flatMap((change) => (isPositionChange(change) ? [idOf(change)] : [])));
+  const left = after.positions.filter(({ id }) => stored.has(id) && !touched.has(id));
+  const items = left.flatMap(({ id }) => stored.get(id) ?? []);
+  return { changes: positionChanges(items, left), complete: false };
 }
 
 function isOutdated(stored: ReadonlyMap<string, Position>, { id, version }: Position): boolean {
@@ -200,16 +189,11 @@ function isOutdated(stored: ReadonlyMap<string, Position>, { id, version }: Posi
   return item !== undefined && item.version !== version;
 }
 
-/** The position that a change starts from; undefined for another change. */
-function positionOf(change: TradingChange): Position | undefined {
-  if (change.op === "remove") return change.before;
-  return change.op === "update" && change.entity === "position" ? (change.before as Position) : undefined;
-}
-
 /** The change of a position that was decided on it as it is read, made one of its item. */
 function onStored(change: TradingChange, { stored }: WatchedState): TradingChange {
-  const before = stored?.get(positionOf(change)?.id ?? "");
-  return before === undefined ? change : ({ ...change, before } as TradingChange);
+  if (!isPositionChange(change) || change.op === "create") return change;
+  const before = stored?.get(change.before.id);
+  return before === undefined ? change : { ...change, before };
 }
 
 /** When an account is due that something is left of: at once, or, while the evaluator writes it, if it dies. */

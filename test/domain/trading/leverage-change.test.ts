@@ -10,7 +10,7 @@ import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Position } from "../../../shared/domain/trading/position.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
-import { evaluated, followed, positionsSum } from "../../../shared/domain/trading/watch.ts";
+import { evaluated, positionsSum, withMarginUpdate } from "../../../shared/domain/trading/watch.ts";
 import { limits } from "../../../shared/limits.ts";
 import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
 import { exampleCfds, examplePrices, someMarket, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
@@ -48,7 +48,7 @@ function leveredDesk(fields: Partial<Account> = {}, balance = "90000000.00") {
       const { bid = "1", ask = "1" } = now.quotes.get(symbol) ?? {};
       const trade = { symbol, side, lots, price: side === "buy" ? ask : bid, source: "internal" } as const;
       const context = decisionContext();
-      return followed(state(), executeTrade(state(), now, trade, context), now, context);
+      return withMarginUpdate(state(), executeTrade(state(), now, trade, context), now, context);
     },
     close: (nth: number, lots: string | undefined, now = market) => {
       const { positions, trades } = state();
@@ -58,12 +58,17 @@ function leveredDesk(fields: Partial<Account> = {}, balance = "90000000.00") {
       const price = now.quotes.get(position.symbol)?.bid ?? "1";
       const closing = { price, reason: "client", ...(lots === undefined ? {} : { lots }) } as const;
       const context = decisionContext();
-      return followed(state(), closeTrade(state(), { position, trade }, now, closing, context), now, context);
+      return withMarginUpdate(state(), closeTrade(state(), { position, trade }, now, closing, context), now, context);
     },
     amend: (patch: object, now = market) => {
       const context = decisionContext();
       const { account, balance } = state();
-      return followed(state(), amendHoldings({ account, balance, client }, state(), patch, now, context), now, context);
+      return withMarginUpdate(
+        state(),
+        amendHoldings({ account, balance, client }, state(), patch, now, context),
+        now,
+        context,
+      );
     },
     evaluate: (now = market) => evaluated(state(), now, desk.trades, decisionContext()),
   };

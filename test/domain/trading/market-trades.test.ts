@@ -173,11 +173,11 @@ describe("swap", () => {
     const account = desk();
     account.apply(executeTrade(account.state, yen, buyEuro, decisionContext()));
     const free = rolloverSwap({ ...account.account, swap_free: true }, account.open(), yen, 1);
-    expect(accrueSwap(account.open(), free, decisionContext())).toMatchObject({ ok: true, changes: [] });
+    expect(accrueSwap(account, account.open(), free, decisionContext())).toMatchObject({ ok: true, changes: [] });
     expect(rolloverSwap(account.account, account.open(), yen, 3)).toBe(usd("-18.60"));
     const positions = account.balance.pos_version;
-    account.apply(accrueSwap(account.open(), usd("-6.20"), decisionContext()));
+    account.apply(accrueSwap(account, account.open(), usd("-6.20"), decisionContext()));
     expect(account.balance).toMatchObject({ pos_version: positions + 1, balance_minor: usd("10000.00") });
-    expect(refusalOf(accrueSwap(account.open(), undefined, decisionContext()))).toBe("no_conversion_path");
+    expect(refusalOf(accrueSwap(account, account.open(), undefined, decisionContext()))).toBe("no_conversion_path");
   });
 });

@@ -65,7 +65,7 @@ export function take(account: TradingDesk, market: Market, one: Step): void {
   if (open.length === 0) return;
   const chosen = account.open(open[one.which % open.length]);
   if (one.kind === "swap") {
-    account.apply(accrueSwap(chosen, BigInt(one.cents), context));
+    account.apply(accrueSwap(account, chosen, BigInt(one.cents), context));
     return;
   }
   const units = Number(rational(chosen.position.lots).mul(100n).n);

@@ -126,7 +126,7 @@ describe("V11: a partial close", () => {
   const context = decisionContext();
   account.apply(executeTrade(account.state, charged, buyEuro, context));
   const opened = account.balance.balance_minor;
-  account.apply(accrueSwap(account.open(), usd("-6.20"), context));
+  account.apply(accrueSwap(account, account.open(), usd("-6.20"), context));
   const before = account.open().trade;
   const { trade: slice } = account.apply(
     closeTrade(account.state, account.open(), charged, { lots: "0.40", price: "1.10350", reason: "client" }, context),

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
+import { adjustBalance } from "../../../shared/domain/posting.ts";
 import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
 import { usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
-import { evaluated, followed } from "../../../shared/domain/trading/watch.ts";
+import { evaluated, withMarginUpdate } from "../../../shared/domain/trading/watch.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
 import {
   someMarket,
@@ -45,16 +46,17 @@ function watchedDesk(balance: string, fields: Partial<Account> = {}) {
       const price = market.quotes.get(symbol)?.ask ?? "1";
       const trade = { symbol, side: "buy", lots, price, source } as const;
       const context = decisionContext();
-      return apply(followed(state(), executeTrade(state(), market, trade, context), market, context));
+      return apply(withMarginUpdate(state(), executeTrade(state(), market, trade, context), market, context));
     },
     /** Takes money away, as something that happened does, and decides what follows. */
     take: (amount: string, market: Market, now = decisionTime) => {
-      const change = {
-        ...{ op: "adjust", entity: "balance", id: desk.account.id, require: [] },
-        ...{ add: { balance_minor: -usd(amount) }, set: {} },
-      } as const;
+      const change = adjustBalance(
+        desk.balance,
+        { now },
+        { set: { balance_minor: desk.balance.balance_minor - usd(amount) }, require: [] },
+      );
       const decision = { ok: true, result: undefined, changes: [change], events: [] } as const;
-      return apply(followed(state(), decision as never, market, decisionContext({ now })));
+      return apply(withMarginUpdate(state(), decision, market, decisionContext({ now })));
     },
     evaluate: (market: Market, now = decisionTime) => {
       const decision = evaluated(state(), market, desk.trades, decisionContext({ now }));
@@ -210,7 +212,12 @@ describe("a decision about an account with many positions", () => {
     const market = someMarket();
     const request = { symbol: "GBPUSD", side: "buy", lots: "0.01" } as const;
     const context = decisionContext();
-    const decision = followed(opening.state, openAtMarket(opening.state, market, request, context), market, context);
+    const decision = withMarginUpdate(
+      opening.state,
+      openAtMarket(opening.state, market, request, context),
+      market,
+      context,
+    );
     expect([decision.ok, opening.told.valued]).toEqual([true, count]);
     const evaluation = counted(desk, someMarket(), count);
     expect(evaluated(evaluation.state, someMarket(), new Map(), decisionContext()).ok).toBe(true);

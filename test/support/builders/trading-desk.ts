@@ -166,6 +166,9 @@ export class TradingDesk {
     for (const [name, by] of Object.entries(change.add ?? {})) {
       next[name] = typeof by === "bigint" ? (next[name] as bigint) + by : (next[name] as number) + by;
     }
+    const read = change.entity === "balance" && isDeepStrictEqual(change.before, this.balance);
+    if (read && !isDeepStrictEqual(change.after, next))
+      throw new Error("A change leaves another balance than it says.");
     this.balance = next as unknown as Balance;
   }
 
