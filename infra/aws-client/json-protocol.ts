@@ -38,10 +38,10 @@ interface Message {
 }
 
 /**
- * AWS JSON 1.0 and 1.1, and AWS REST JSON as API Gateway speaks it. Replaces the published protocol, which compares every member of a request and of an answer with
- * its schema: 45 KB, and most of the time of the first list in an environment. The services that functions call send
- * everything but binary values, timestamps and idempotency tokens as plain JSON; for those three each operation carries
- * what its schema says (`json-operations.ts`).
+ * AWS JSON 1.0 and 1.1, and AWS REST JSON as API Gateway speaks it. Replaces the published protocol, which compares
+ * every member of a request and of an answer with its schema: 45 KB, and most of the time of the first list in an
+ * environment. The services that functions call send everything but binary values, timestamps and idempotency tokens as
+ * plain JSON; for those three each operation carries what its schema says (`json-operations.ts`).
  */
 export class JsonProtocol {
   readonly #service: ServiceProtocol;
