@@ -58,7 +58,7 @@ export const limits = {
     /** Applications of a tenant that are not revoked; API Gateway holds 10,000 API keys per account and region. */
     max_active: 100,
     max_allowed_ips: 50,
-    /** How long a rotated secret works on beside the new one, unless the request says otherwise. */
+    /** How long a rotated secret works on in addition to the new one, unless the request says otherwise. */
     default_grace_seconds: 24 * 3600,
     max_grace_seconds: 7 * 24 * 3600,
     /** `last_used_at` is written at most once in this time, however often an application asks for tokens. */
@@ -96,7 +96,7 @@ export const limits = {
      * takes 6 MB (AWS docs: Lambda quotas, synchronous response); the rest is headers, links and slack.
      */
     max_bytes: 4 * 1024 * 1024,
-    /** Partitions of accounts that one page asks for positions side by side. */
+    /** Partitions of accounts that one page asks for positions concurrently. */
     queries_at_once: 25,
   },
   idempotency: {
@@ -226,7 +226,7 @@ export const limits = {
     woken_per_second: 20,
     /** How long a worker waits for a slot before it gives the message back. */
     slot_wait_ms: 2000,
-    /** Beside the attempt itself a function needs this much of its time: to read, to claim and to record. */
+    /** In addition to the attempt itself a function needs this much of its time: to read, to claim and to record. */
     attempt_reserve_ms: 2000,
     /** A message that finds no slot comes back after this time, so many times; then the sweep sends it. */
     slot_return_seconds: 5,
@@ -254,7 +254,7 @@ export const limits = {
     batch_messages: 10,
     /** Batches on their way at the same time. */
     parallel_batches: 8,
-    /** Tries for messages that SQS did not take, beside those of the SDK for a whole call. */
+    /** Tries for messages that SQS did not take, in addition to those of the SDK for a whole call. */
     tries: 4,
     /** Full jitter between these two, doubling. */
     retry_delay_min_ms: 50,
@@ -317,7 +317,7 @@ export const limits = {
     stuck_retried_after_ms: 60_000,
     /** Partitions that the accounts of one symbol and direction are spread over; each costs every tick a read. */
     exposure_shards: 2,
-    /** How long a function remembers which symbols a tenant has; what a symbol says is read anew each time. */
+    /** How long a function remembers which symbols a tenant has; what a symbol says is read each time. */
     symbols_cached_ms: 10_000,
     /** Tenants whose symbols one function remembers. */
     symbols_cached_tenants: 50,
@@ -379,7 +379,7 @@ export const limits = {
     /** Tries to write a price that others write too, with pauses as those between commits. */
     price_tries: 8,
     /**
-     * No function works longer than this on what it read: what is not there by then nobody adds any more. A reset lets
+     * No function works longer than this on what it read: what is not there by then is not added any more. A reset lets
      * it pass between its walks through everything.
      */
     reset_settles_seconds: 60,

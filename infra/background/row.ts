@@ -82,8 +82,8 @@ export interface BackgroundRow {
   readonly queues?: readonly DeliveryQueue[];
   /** Whether it asks for evaluations of margin. */
   readonly sendsAccounts?: true;
-  /** Variables beside those of every function, of its secrets and of its queues. */
+  /** Variables in addition to those of every function, of its secrets and of its queues. */
   readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
-  /** What it may do beside what its trigger, its secrets and its queues need. */
+  /** What it may do in addition to what its trigger, its secrets and its queues need. */
   readonly statements: (context: BackgroundContext) => PolicyStatement[];
 }

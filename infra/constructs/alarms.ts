@@ -28,7 +28,7 @@ export interface AlarmsProps {
   readonly failureQueues: readonly Queue[];
   /** Queues that a function empties, and the age at which their oldest message is late. */
   readonly workQueues: readonly { readonly queue: Queue; readonly lateAfterSeconds: number }[];
-  /** Ids of the functions that no caller waits for, so that nobody would complain. */
+  /** Ids of the functions that no caller waits for, so that no caller would complain. */
   readonly backgroundIds: readonly string[];
   /** Those of them that only this stage has. */
   readonly stageIds: readonly string[];
@@ -229,7 +229,7 @@ export class Alarms extends Construct {
       },
       {
         id: "unexpected-operation",
-        description: "A platform moved money that names a transaction and is not its money; it was booked beside it.",
+        description: "A platform moved money that names a transaction and is not its money; it was booked in addition.",
         metric: this.ownMetric("UnexpectedOperation"),
         threshold: 0,
       },

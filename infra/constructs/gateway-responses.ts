@@ -7,7 +7,7 @@ interface Row {
   readonly types: readonly string[];
   readonly code: ProblemCode;
   readonly detail: string;
-  /** Headers beside the common ones; fixed values in quotes. */
+  /** Headers in addition to the common ones; fixed values in quotes. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +29,7 @@ const rows: readonly Row[] = [
   { types: ["BAD_REQUEST_BODY"], code: "malformed_json", detail: "The body cannot be read." },
   { types: ["BAD_REQUEST_PARAMETERS"], code: "invalid_parameter", detail: "A parameter cannot be read." },
   {
-    // The authorizer denies nobody whom it knows, so a denial is a caller whom it does not know either.
+    // The authorizer denies no caller that it knows, so a denial is an unknown caller too.
     types: ["UNAUTHORIZED", "ACCESS_DENIED"],
     code: "unauthenticated",
     detail: "The access token is missing, not valid, expired or revoked.",

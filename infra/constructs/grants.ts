@@ -86,7 +86,7 @@ function onIndex(sid: string, index: IndexName, { tableArn, keys }: TableAccess)
   return onTable(sid, "Query", `${tableArn}/index/${indexes[index].name}`, keys);
 }
 
-/** Nobody rewrites money: an explicit denial holds whatever else a role is given. */
+/** No role rewrites money: an explicit denial holds whatever else a role is given. */
 function denyLedgerChanges(tableArn: string): PolicyStatement {
   return new PolicyStatement({
     sid: "KeepLedger",

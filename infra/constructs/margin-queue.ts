@@ -72,7 +72,7 @@ export class MarginQueue extends Construct {
       eventSourceArn: this.queue.queueArn,
       batchSize: limits.queues.messages_per_invocation,
       maximumBatchingWindowInSeconds: 0,
-      // One account that fails does not bring back the nine beside it.
+      // One account that fails does not bring back the nine others.
       functionResponseTypes: ["ReportBatchItemFailures"],
       scalingConfig: { maximumConcurrency: this.concurrency },
     });

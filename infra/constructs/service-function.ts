@@ -17,7 +17,7 @@ export interface ServiceFunctionProps {
   /** Folder that holds `index.mjs`. */
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** What the function may do beside writing its log and its traces. */
+  /** What the function may do in addition to writing its log and its traces. */
   readonly statements: readonly PolicyStatement[];
   readonly timeoutSeconds?: number;
   readonly memoryMb?: number;

@@ -13,8 +13,8 @@ import { checkTemplates } from "../checks/index.ts";
 import type { CheckOptions } from "../checks/rule.ts";
 
 /**
- * Templates of the nested stacks beside those of the context. The framework hands over top-level stacks only, and
- * here every function is in a nested one.
+ * Templates of the nested stacks in addition to those of the context. The framework hands over top-level stacks only,
+ * and here every function is in a nested one.
  */
 function allTemplates(context: IPolicyValidationContext): PolicyValidationStack[] {
   const folder = dirname(context.stackTemplates[0]?.templatePath ?? "");

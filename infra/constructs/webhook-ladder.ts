@@ -41,7 +41,7 @@ const longestDelaySeconds: Readonly<Record<DeliveryQueue, number>> = {
 
 /**
  * A message only wakes: what it is about is in the table, where the sweep finds whatever a queue forgot. The
- * dead-letter queue keeps longer, since a message that is moved there does not start anew.
+ * dead-letter queue keeps longer, since a message that is moved there does not start again.
  */
 const retention = Duration.days(1);
 
@@ -104,7 +104,7 @@ export class WebhookLadder extends Construct {
         eventSourceArn: this.queues[name].queueArn,
         batchSize: limits.queues.messages_per_invocation,
         maximumBatchingWindowInSeconds: 0,
-        // One delivery that fails does not bring back the nine beside it.
+        // One delivery that fails does not bring back the nine others.
         functionResponseTypes: ["ReportBatchItemFailures"],
         scalingConfig: { maximumConcurrency: maximumConcurrency(this.props.config, name) },
       });

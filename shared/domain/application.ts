@@ -26,7 +26,7 @@ export interface Application {
   /** Number of the current secret: 1, and one more with every rotation. Tokens are good while their secret is. */
   readonly secret_number: number;
   readonly secret_rotated_at: string | null;
-  /** The secret before, while it works beside the current one. */
+  /** The secret before, while it works in addition to the current one. */
   readonly previous_secret_sha256: string | null;
   readonly previous_secret_expires_at: string | null;
   readonly scopes: readonly Scope[];
@@ -161,7 +161,7 @@ export interface DrawnSecret {
   readonly sha256: string;
 }
 
-/** Decides `POST /applications`. Nobody grants a scope that his own token lacks; a tenant has a bounded number. */
+/** Decides `POST /applications`. No token grants a scope that it lacks; a tenant has a bounded number. */
 export function registerApplication(
   request: CreateApplication,
   tenant: Pick<Tenant, "applications">,
@@ -290,7 +290,7 @@ function written(before: Application, changed: Application, context: Context) {
   return { ok: true, result: after, changes, events: [] } as const;
 }
 
-/** Counted at the tenant, beside its version: applications that are not revoked. */
+/** Counted at the tenant, without its version: applications that are not revoked. */
 function countApplications(tenant: string, by: 1 | -1): Change {
   const most = { attribute: "applications", is: "below", value: limits.applications.max_active } as const;
   return { op: "adjust", entity: "tenant", id: tenant, add: { applications: by }, require: by === 1 ? [most] : [] };

@@ -123,7 +123,7 @@ export type Closing =
 
 /**
  * What an unanswered attempt makes of an endpoint. A proven one becomes unproven by it and no more; of several attempts
- * that ran side by side only the first closes it. Undefined when nothing changes.
+ * that ran concurrently only the first closes it. Undefined when nothing changes.
  */
 export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: Moment): Closing | undefined {
   const { closed_until = null, timeouts_in_a_row: before = 0 } = health;

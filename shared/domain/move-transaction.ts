@@ -54,7 +54,7 @@ const moves: Readonly<Record<TransactionState, Partial<Record<TransactionState, 
 
 const needsReason: ReadonlySet<TransactionState> = new Set(["rejected", "failed", "returned"]);
 
-/** The moves of a state under the tenant's policies: with four eyes nothing is paid that nobody approved. */
+/** The moves of a state under the tenant's policies: with four eyes nothing is paid without an approval. */
 function movesOf(from: TransactionState, fourEyes: boolean): Partial<Record<TransactionState, Scope>> {
   if (from !== "pending" || !fourEyes) return moves[from];
   const { processing: _processing, completed: _completed, ...rest } = moves.pending;
@@ -86,7 +86,7 @@ function decideMove(
   const from = transaction.status;
   const to = request.status ?? from;
   if (to === from) return unchanged(transaction);
-  // A correction follows from a loss; whoever wants its money back would take it from nobody.
+  // A correction follows from a loss; there is no payer whose money could be returned.
   const booked = transaction.kind !== "deposit" && transaction.kind !== "withdrawal";
   const allowed = booked ? {} : movesOf(from, accountContext.tenant.four_eyes);
   const scope = allowed[to];
@@ -119,7 +119,7 @@ function refuseMove(from: TransactionState, to: TransactionState, allowed: objec
   });
 }
 
-/** Decides what happens to a transaction that nobody decided on in time; undefined when its time has not come. */
+/** Decides what happens to a transaction that was not decided in time; undefined when its time has not come. */
 export function expireTransaction(
   transaction: Transaction,
   accountContext: AccountContext,
@@ -133,8 +133,8 @@ export function expireTransaction(
 }
 
 /**
- * Decides what a provider's refusal makes of a transaction: like its expiry it asks nobody, so what is pending fails as
- * well, though no caller could move it there.
+ * Decides what a provider's refusal makes of a transaction: like its expiry it needs no approval, so what is pending
+ * fails as well, though no caller could move it there.
  */
 export function declineTransaction(
   transaction: Transaction,
@@ -228,7 +228,7 @@ export function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Bo
   };
 }
 
-/** Books, and moves the transaction with it: one ledger entry, its legs, and the balance nobody else posted on. */
+/** Books, and moves the transaction with it: one ledger entry, its legs, and the balance without another posting. */
 export function book(
   before: Transaction,
   after: Transaction,

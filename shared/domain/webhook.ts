@@ -22,7 +22,7 @@ export interface WebhookEndpoint
   readonly account_ids: readonly string[] | null;
   /** Only events of accounts in these groups; null lets every event through. */
   readonly group_ids: readonly string[] | null;
-  /** A deleted endpoint is nobody's any more; its item goes when what was on its way to it is cancelled. */
+  /** A deleted endpoint has no owner any more; its item goes when what was on its way to it is cancelled. */
   readonly status: WebhookEndpointBody["status"] | "deleted";
   /** Rises whenever the endpoint is switched on again: what was on its way before is not sent any more. */
   readonly epoch: number;
@@ -34,7 +34,7 @@ export interface WebhookEndpoint
   readonly wake_at: string | null;
 }
 
-/** How an endpoint does; beside it, because on it its version would rise with every delivery. */
+/** Health of an endpoint, an item of its own: on the endpoint its version would rise with every delivery. */
 export interface WebhookHealth {
   readonly endpoint_id: string;
   readonly tenant_id: string;
@@ -67,7 +67,7 @@ export interface Probe {
   readonly until: string;
 }
 
-/** That an endpoint is to be off, with what of it was judged: switched on anew or moved, it is another one. */
+/** That an endpoint is to be off, with what of it was judged: switched on again or moved, it is another one. */
 export interface SwitchOff {
   readonly epoch: number;
   readonly url: string;
@@ -154,8 +154,8 @@ export function draftHealth(endpoint: WebhookEndpoint): WebhookHealth {
 
 /**
  * The endpoint as it stands. Who speaks to addresses of customers may not write endpoints, so that an endpoint is to be
- * off is noted beside it first, and counts from then on: this is what the sweep writes, what everybody is shown, and
- * what every change begins with (ADR 0018).
+ * off is noted in its health first, and counts from then on: this is what the sweep writes, what everybody is shown,
+ * and what every change begins with (ADR 0018).
  */
 export function inForce(endpoint: WebhookEndpoint, health: WebhookHealth | undefined): WebhookEndpoint {
   const off = health?.off;
@@ -166,7 +166,7 @@ export function inForce(endpoint: WebhookEndpoint, health: WebhookHealth | undef
 
 /**
  * The endpoint after the service switched it off: it answered 410, or nothing but failures for days. What is on its way
- * is cancelled by whoever meets it and by the sweep.
+ * is cancelled by the worker that meets it and by the sweep.
  */
 export function autoDisabled(endpoint: WebhookEndpoint, reason: string, now: string): WebhookEndpoint {
   return {
@@ -213,7 +213,7 @@ export function endpointBody({ endpoint: stored, health }: ShownEndpoint): Webho
     event_types,
     account_ids: [...(account_ids ?? [])],
     group_ids: [...(group_ids ?? [])],
-    // A deleted endpoint is found by nobody.
+    // A deleted endpoint is not found.
     status: endpoint.status === "deleted" ? "disabled" : endpoint.status,
     disabled_reason,
     api_version,

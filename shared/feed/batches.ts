@@ -18,7 +18,7 @@ import { tradingRef } from "../trading/items.ts";
 import { deferred, type FeedRun, type PlacedItem, settleItem } from "./items.ts";
 
 /**
- * Applies the fresh items of a batch: those of one account in their order, accounts side by side, and a symbol before
+ * Applies the fresh items of a batch: those of one account in their order, accounts concurrently, and a symbol before
  * whatever comes after it. Every item is settled or deferred; after the first deferred one of an account all of it is.
  */
 export async function applyBatch(run: FeedRun, readings: readonly ItemReading[]): Promise<FeedResultBody[]> {
@@ -70,7 +70,7 @@ async function settleLane(run: FeedRun, lane: readonly PlacedItem[]): Promise<Fe
   return results;
 }
 
-/** A fault of ours with one item holds up its account, and neither the others nor what the batch is told of them. */
+/** A fault of ours with one item holds up its account, and neither the others nor what the batch returns for them. */
 async function settledOrDeferred(run: FeedRun, item: PlacedItem): Promise<FeedResultBody> {
   const { seq } = item.reading.raw;
   if (run.remainingMs() <= limits.commit.reserve_ms) {

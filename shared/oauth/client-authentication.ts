@@ -30,8 +30,8 @@ export type ClientWork = (client: AuthenticatedClient, parameters: ReadonlyMap<s
 /**
  * Lets an authenticated client in and does its work; refuses everybody else in the same words, with the same reads and
  * the same comparisons. `check` looks at the parameters first. Failures are counted per address; a right secret always
- * passes, and only requests with one count against the limits of an application, so nobody can lock a broker out by
- * knowing an id.
+ * passes, and only requests with one count against the limits of an application, so no other caller can lock a broker
+ * out by knowing an id.
  */
 export async function forClient(
   request: OAuthRequest,

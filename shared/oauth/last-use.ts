@@ -9,7 +9,7 @@ import { changeItem } from "../table/items.ts";
 /**
  * Notes that an application got a token. It asks for one at least every hour while it is in use, so the authorizer,
  * which sees every request, need not write at all; and at most one of its requests in five minutes writes, so no item
- * gets hot. Nobody waits for a write that fails: the next request does it.
+ * gets hot. No request waits for a write that fails: the next request does it.
  */
 export async function noteUse(application: Application): Promise<void> {
   const { last_used_at: seen, tenant_id, id } = application;

@@ -77,7 +77,7 @@ async function refresh(client: AuthenticatedClient, { token, scope, request }: R
   return refused;
 }
 
-/** Somebody holds a token that he should not have: nobody can tell who, so the whole family ends (RFC 9700 4.14.2). */
+/** A token is held by two parties, which cannot be told apart, so the whole family ends (RFC 9700 4.14.2). */
 async function endFamily(
   place: RefreshTokenPlace,
   reason: RevocationReason,

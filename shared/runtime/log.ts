@@ -3,7 +3,7 @@ import { nowIso } from "./clock.ts";
 const levels = ["DEBUG", "INFO", "WARN", "ERROR", "CRITICAL", "SILENT"] as const;
 type Level = "INFO" | "WARN" | "ERROR";
 
-/** What an entry may hold beside its message: identifiers, codes, durations. */
+/** What an entry may hold in addition to its message: identifiers, codes, durations. */
 type Details = Readonly<Record<string, unknown>>;
 
 /**

@@ -55,7 +55,7 @@ export async function open(purpose: string, sealed: Sealed, aad: string, salt = 
   return Buffer.concat([decipher.update(text), decipher.final()]).toString("utf8");
 }
 
-/** The service key, read anew every few minutes; an old reading serves on while Secrets Manager does not answer. */
+/** The service key, read again every few minutes; an old reading serves on while Secrets Manager does not answer. */
 async function serviceKey(): Promise<Buffer> {
   if (cached !== undefined && cached.untilMs > nowMs()) return cached.key;
   asking ??= readServiceKey().finally(() => {

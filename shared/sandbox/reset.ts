@@ -222,7 +222,7 @@ async function releaseMarkers(walk: Walk): Promise<void> {
 
 function ownerKey(tenant: string, id: string): Key {
   const keyOf = owners[id.slice(0, 3)];
-  if (keyOf === undefined) throw new Error(`Nobody knows where ${id} is stored.`);
+  if (keyOf === undefined) throw new Error(`The item ${id} has no known place.`);
   return keyOf(tenant, id);
 }
 
@@ -277,7 +277,7 @@ async function walkThrough(walk: Walk): Promise<void> {
 }
 
 /**
- * Walks through everything that a tenant had before its reset began and removes it. Whoever does so again, or at the
+ * Walks through everything that a tenant had before its reset began and removes it. A run that does so again, or at the
  * same time, finds what is left; a reset that another worker carried on meanwhile is left to that one.
  */
 async function carryOn(reset: Reset, hasTime: () => boolean): Promise<void> {

@@ -23,7 +23,7 @@ function nextWake(): string {
   return new Date(nowMs() + delayMs(limits.sandbox.walk_step_seconds) / 2).toISOString();
 }
 
-/** Ends the walks of these symbols; whoever sets a price does it before, so that no step comes after it. */
+/** Ends the walks of these symbols; a request that sets a price does so first, so that no step comes after it. */
 export async function endWalks(tenant: string, symbols: readonly string[]): Promise<void> {
   const keys = symbols.map((symbol) => priceWalks.key(tenant, symbol));
   const walking = await findAll(priceWalks, keys);

@@ -62,7 +62,7 @@ export type ListIndex = Exclude<IndexName, "due">;
 interface Source {
   readonly index?: (typeof indexes)[ListIndex];
   readonly partition: string;
-  /** What is read of an entry beside its keys; all of it without this. */
+  /** What is read of an entry in addition to its keys; all of it without this. */
   readonly attributes?: readonly SlimAttribute[] | undefined;
 }
 
@@ -151,7 +151,7 @@ interface Progress {
 }
 
 /**
- * Reads the sources side by side, in rounds, until the page is full, all have ended or the rounds are spent. An entry
+ * Reads the sources concurrently, in rounds, until the page is full, all have ended or the rounds are spent. An entry
  * is shown only when every source has been read past its place, so the merged order is total and nothing is skipped.
  */
 async function walk(sources: readonly Source[], request: PageRequest): Promise<Page<Entry>> {

@@ -20,7 +20,7 @@ export interface PartitionQuery {
   readonly from?: string | undefined;
   /** Highest sort key, inclusive. */
   readonly to?: string | undefined;
-  /** Reads of the table itself are strongly consistent unless told otherwise; those of an index cannot be. */
+  /** Reads of the table itself are strongly consistent by default; those of an index cannot be. */
   readonly consistent?: boolean;
   /** Attributes that are read; all of them without it. */
   readonly attributes?: readonly string[] | undefined;

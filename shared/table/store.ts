@@ -147,7 +147,7 @@ export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>
 }
 
 /**
- * Items by key, in the order of the keys; strongly consistent unless told otherwise. A hundred keys to a call, side by
+ * Items by key, in the order of the keys; strongly consistent by default. A hundred keys to a call, side by
  * side, whichever table they are in.
  */
 export async function readKeys(keys: readonly Key[], consistent = true): Promise<(unknown | undefined)[]> {

@@ -1,5 +1,5 @@
 /**
- * The shape of the two tables: attribute and index names, and what the indexes carry beside their keys.
+ * The shape of the two tables: attribute and index names, and what the indexes carry in addition to their keys.
  * The stacks build the tables from it and the data layer reads them by it, so the two cannot drift.
  */
 export const keyAttributes = { partition: "pk", sort: "sk" } as const;

@@ -39,7 +39,7 @@ export interface AccountState extends WatchedState {
 
 /** What a decision needs beyond the account itself; it is known once the account is read. */
 export interface Needs {
-  /** Symbols that it deals in, beside those of the open positions. */
+  /** Symbols that it deals in, in addition to those of the open positions. */
   readonly symbols?: readonly string[];
   /** The source that it deals for, where it is one: its sign of life counts for what it opens. */
   readonly source?: string;
@@ -86,7 +86,7 @@ export async function decideTrading<R, X extends Refs>(
   );
 }
 
-/** What came of a decision that nobody waits for on a connection. */
+/** Outcome of a decision that no connection waits for. */
 export type Committed<R> =
   | {
       readonly kind: "done";
@@ -115,7 +115,7 @@ export function commitTrading<R, X extends Refs>(
 /**
  * Evaluates an account at the newest prices until there is nothing left to do now: a margin call, every step of a
  * liquidation, its re-arming, and the prices at which it is to be looked at again. The same again changes nothing, and
- * whoever finds a liquidation begun carries it on.
+ * a caller that finds a liquidation begun continues it.
  */
 export async function evaluateAccount(attempted: Attempted, accountId: string): Promise<Committed<Evaluated>> {
   const events: DomainEvent[] = [];

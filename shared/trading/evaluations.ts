@@ -11,7 +11,7 @@ interface Received {
 }
 
 /**
- * Evaluates the accounts that messages name, side by side and each once, every step of a liquidation included. Returns
+ * Evaluates the accounts that messages name, concurrently and each once, every step of a liquidation included. Returns
  * the ids of the messages that are to come again: those that could not be decided in time, and what is no message.
  */
 export async function evaluateMessages(

@@ -10,7 +10,7 @@ import { execute, ref } from "../table/store.ts";
 const nothing = { status: 200, headers: {}, body: "" };
 
 /**
- * Fails the transactions that nobody decided on in time and releases what they held. Each is decided from a new read,
+ * Fails the transactions that were not decided in time and releases what they held. Each is decided from a new read,
  * so a run that comes twice, or meets a caller's own move, changes nothing. Returns how many expired and how many could
  * not.
  */

@@ -11,7 +11,7 @@ type Met = { readonly from: string } | { readonly to: string };
 type Passed = Met & { readonly partition: string; readonly start?: PartitionPosition };
 
 /**
- * The accounts whose trigger a quote meets, in pages, each partition read side by side and strongly consistent. What is
+ * The accounts whose trigger a quote meets, in pages, each partition read concurrently and strongly consistent. What is
  * read is what is met and nothing else: how many accounts hold the symbol does not matter. An account that waits for
  * both directions may come twice.
  */

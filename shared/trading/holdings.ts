@@ -78,7 +78,7 @@ const positionAttributes = Object.keys({
 } satisfies Record<keyof Position, true>);
 
 /**
- * The open positions of an account as they are stored, oldest trade first, strongly consistent unless told otherwise.
+ * The open positions of an account as they are stored, oldest trade first, strongly consistent by default.
  * How they are under a change of leverage its account tells: {@link underChange}.
  */
 export async function positionsOf(tenant: string, accountId: string, consistent = true): Promise<readonly Position[]> {

@@ -8,8 +8,8 @@ export interface MarginMessage {
 }
 
 /**
- * Asks for an evaluation of each of these accounts, which nobody sees before so many whole seconds, not yet shortened
- * by a time scale. A tenant is a message group, so that the accounts of one keep no other waiting.
+ * Asks for an evaluation of each of these accounts, which no worker sees before so many whole seconds, not yet
+ * shortened by a time scale. A tenant is a message group, so that the accounts of one keep no other waiting.
  * @throws Error when SQS did not take some of them in the end
  */
 export function sendAccounts(tenant: string, accountIds: readonly string[], delaySeconds = 0): Promise<void> {
@@ -20,7 +20,7 @@ export function sendAccounts(tenant: string, accountIds: readonly string[], dela
   );
 }
 
-/** Reads a message of the queue; undefined for one that nobody of ours has sent. */
+/** Reads a message of the queue; undefined for one that this service did not send. */
 export function marginMessageOf(body: string): MarginMessage | undefined {
   try {
     const { tenant_id, account_id } = JSON.parse(body) as Partial<MarginMessage>;

@@ -33,7 +33,7 @@ const pairAttributes = [
   "commission",
 ] satisfies (keyof Pair)[];
 
-/** Reads of a tenant's symbols that are under way: accounts that are judged side by side wait for the same one. */
+/** Reads of a tenant's symbols that are under way: accounts that are evaluated concurrently wait for the same one. */
 const reading = new Map<string, Promise<readonly Pair[]>>();
 
 /** What is known of a tenant's symbols, read again when it is old or lacks a name that is asked for. */

@@ -83,7 +83,7 @@ export interface ValuedPage extends Moment {
 
 /**
  * A page of the open positions of a tenant, or of one account of it. Their index tells which prices they need, so the
- * positions, their accounts and the prices are read side by side.
+ * positions, their accounts and the prices are read concurrently.
  */
 export async function pageOfPositions(tenant: string, place: ListPlace, accountId?: string): Promise<ValuedPage> {
   const { query } = place;

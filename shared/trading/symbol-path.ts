@@ -18,7 +18,7 @@ export function noSymbol(): HttpProblem {
   return new HttpProblem("symbol_not_found", "There is no such symbol.");
 }
 
-/** A symbol that nobody has quoted yet: its first price may come any moment. */
+/** A symbol without a quote yet: its first price may come any moment. */
 export function noQuote(symbol: TradingSymbol): HttpProblem {
   return new HttpProblem("no_quote", `${symbol.symbol} has no price yet.`, { headers: { "Retry-After": "1" } });
 }

@@ -17,7 +17,7 @@ export interface NextAttempt {
   readonly queue: "retry_1m" | "retry_5m" | undefined;
 }
 
-/** What a failure brings along beside its number. */
+/** What a failure brings along in addition to its number. */
 export interface Failure {
   /** A random number from 0 up to, not including, 1. */
   readonly chance: number;

@@ -24,7 +24,7 @@ export interface Post {
   readonly body: Uint8Array;
 }
 
-/** What a call came to. Whoever answered within its time answered, however the body of the answer ended. */
+/** Result of a call. A head that came within its time is an answer, however the body ended. */
 export interface PostResult extends Pick<Attempt, "duration_ms" | "http_status" | "error" | "response_excerpt"> {
   /** The receiver's `Retry-After`, where its status makes it count (RFC 9110 10.2.3). */
   readonly retry_after: string | undefined;

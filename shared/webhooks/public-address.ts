@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Ranges of IPv4 that are nobody's on the public internet (IANA IPv4 Special-Purpose Address Registry). On Lambda the
+ * Ranges of IPv4 that have no owner on the public internet (IANA IPv4 Special-Purpose Address Registry). On Lambda the
  * runtime's own interface is in 127/8, and credentials are in 169.254/16.
  */
 const blockedV4 = [

@@ -11,9 +11,9 @@ import { wakeResting } from "./delivery-sweep.ts";
 import { updateHealth } from "./endpoint-health.ts";
 
 /**
- * Notes beside an endpoint that it is to be off, which counts from then on (see {@link inForce}), and lets the sweep
- * look for it. One that is off already, was switched on anew, or goes to another address by now is left alone. Returns
- * whether this call noted it.
+ * Notes in the health of an endpoint that it is to be off, which counts from then on (see {@link inForce}), and lets
+ * the sweep look for it. One that is off already, was switched on again, or goes to another address by now is left
+ * alone. Returns whether this call noted it.
  */
 export async function noteOff(judged: WebhookEndpoint, reason: string): Promise<boolean> {
   for (let tried = 0; tried < limits.commit.conflict_tries; tried += 1) {
@@ -43,9 +43,9 @@ function noting(health: WebhookHealth, off: SwitchOff | null): ItemChange {
 }
 
 /**
- * Deals with what the deliverer noted beside endpoints, and takes the notes away: switches off those that are to be
- * off, and wakes what rests of those that were closed and accepted something since. Done twice, or by two sweeps at
- * once, it comes to the same. Returns how many notes were dealt with, and how many could not be.
+ * Deals with what the deliverer noted in the health of endpoints, and takes the notes away: switches off those that are
+ * to be off, and wakes what rests of those that were closed and accepted something since. Done twice, or by two sweeps
+ * at once, it comes to the same. Returns how many notes were dealt with, and how many could not be.
  */
 export function switchOffNoted(hasTime: () => boolean): Promise<SweepResult> {
   return sweepItems("HEALTH", hasTime, {
@@ -57,13 +57,13 @@ export function switchOffNoted(hasTime: () => boolean): Promise<SweepResult> {
       return 1;
     },
     report: ({ endpoint_id }, { name }) =>
-      log.error("A note beside an endpoint was not dealt with.", { endpoint_id, error: name }),
+      log.error("A note in the health of an endpoint was not processed.", { endpoint_id, error: name }),
   });
 }
 
 /**
  * Takes the note away when nothing rests any more; one that came meanwhile stays. What could not be woken is looked for
- * again when the messages before it are through: two sweeps that send side by side would be twice the endpoint's pace.
+ * again when the messages before it are through: two sweeps that send concurrently would be twice the endpoint's pace.
  */
 async function reopen(health: WebhookHealth, hasTime: () => boolean): Promise<void> {
   const { tenant_id, endpoint_id, reopened_at } = health;

@@ -139,7 +139,7 @@ describe("a request costs one call and one unit of the rate counter, and beside 
     expect(await costOf("GET", "/accounts?limit=25")).toEqual(most("Query BatchGetItem", 27, 0));
   });
 
-  it("for a page of 25 ledger entries, one query beside one read", async () => {
+  it("for a page of 25 ledger entries, one query and one read", async () => {
     const account = await broker.account();
     for (let index = 0; index < 30; index += 1) await broker.deposit(account, "1.00", { status: "completed" });
     const cost = await costOf("GET", `/accounts/${account.id}/ledger?limit=25`);
@@ -214,7 +214,7 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       );
     });
 
-    it("to open a trade, two reads beside that of its positions, and none of the trades of the others", async () => {
+    it("to open a trade, two reads more than that of its positions, and none of the trades of the others", async () => {
       const own = await trader(9);
       const body = { account_id: own.id, symbol: "EURUSD", side: "buy", lots: "0.10" };
       const cost = await costOf("POST", "/sandbox/trades", { body });

@@ -78,26 +78,26 @@ describe("a delivery", () => {
     ["of an unproven endpoint is attempted in its lane", "unproven", fresh, { do: "attempt" }],
     ["that is the probe is attempted in its lane", "unproven", { ...fresh, ...probeOf("dlv_1", 9) }, { do: "attempt" }],
     [
-      "beside another probe comes back",
+      "next to another probe comes back",
       "proven",
       { ...fresh, ...probeOf("dlv_2", 9) },
       { do: "come_back", delay_seconds: 1 },
     ],
     [
-      "beside another probe is not attempted in the lane either",
+      "next to another probe is not attempted in the lane either",
       "unproven",
       { ...fresh, ...probeOf("dlv_2", 9) },
       { do: "come_back", delay_seconds: 1 },
     ],
     [
-      "beside another attempt comes back",
+      "next to another attempt comes back",
       "proven",
       { ...fresh, slots: { dlv_2: at(9) } },
       { do: "come_back", delay_seconds: 1 },
     ],
-    ["beside a probe that never came takes its place", "proven", { ...fresh, ...probeOf("dlv_2", 0) }, toProbe(0, 60)],
+    ["next to a probe that never came takes its place", "proven", { ...fresh, ...probeOf("dlv_2", 0) }, toProbe(0, 60)],
     [
-      "beside an attempt whose worker died takes its place",
+      "next to an attempt whose worker died takes its place",
       "proven",
       { ...fresh, slots: { dlv_2: at(0) } },
       toProbe(0, 60),
@@ -110,13 +110,13 @@ describe("a delivery", () => {
       { do: "move", lane: "unproven", delay_seconds: 60 },
     ],
     [
-      "rests beside the probe of an endpoint that was closed since its last success, also when the closing is over",
+      "rests next to the probe of an endpoint that was closed since its last success, also when the closing is over",
       "proven",
       { ...closed, closed_until: at(-1), ...probeOf("dlv_2", 9) },
       { do: "rest", closed_until: at(-1) },
     ],
     [
-      "of a closed endpoint rests beside its probe",
+      "of a closed endpoint rests next to its probe",
       "proven",
       { ...closed, ...probeOf("dlv_2", 120) },
       { do: "rest", closed_until: at(60) },
@@ -185,7 +185,7 @@ describe("a closing", () => {
       { timeouts_in_a_row: 4, closed_until: at(240) },
     ],
     ["makes of a proven endpoint no more than an unproven one", proven, { proven_at: null }],
-    ["is not made longer by an attempt beside it", { ...fresh, timeouts_in_a_row: 1, closed_until: at(20) }, undefined],
+    ["is not made longer by a concurrent attempt", { ...fresh, timeouts_in_a_row: 1, closed_until: at(20) }, undefined],
   ])("%s", (_, health, closing) => {
     expect(closingAfter(health, { nowMs, delayMs: realTime, chance: 0 })).toEqual(closing);
   });

@@ -29,7 +29,7 @@ export function operationMarker(source: Pick<FeedSource, "id">, operationId: str
 /**
  * Decides what money that a platform moved is here. An operation that names a transaction joins the unjoined leg of the
  * same account and amount, so that the same money is booked once; whatever else it names, it is booked as it happened,
- * beside the transaction. One that names none and could be ours is put aside until a person says what it is.
+ * in addition to the transaction. One that names none and could be ours is put aside until a person says what it is.
  */
 export function applyOperation(
   state: OperationState,

@@ -8,7 +8,7 @@ export interface Reset extends Omit<SandboxResetBody, "object" | "_links"> {
   readonly currencies: readonly string[];
   /** Month of the first of those accounts, `2026-11`; null before one was found. */
   readonly since: string | null;
-  /** From then on nobody is still at work on what was there before, RFC 3339. */
+  /** From then on no function is still at work on what was there before, RFC 3339. */
   readonly settled_at: string;
   /** When the sweep looks for it, RFC 3339; null when it is done. */
   readonly wake_at: string | null;
@@ -65,8 +65,8 @@ export interface Pass {
 }
 
 /**
- * The reset after a walk. It is done by a whole walk that found nothing and began when nobody was at work any more on
- * what was there before; else it is looked at again, at once when the walk was cut off.
+ * The reset after a walk. It is done by a whole walk that found nothing and began when no function was at work any more
+ * on what was there before; else it is looked at again, at once when the walk was cut off.
  */
 export function afterPass(reset: Reset, pass: Pass, settleSeconds: number, context: Context): Reset {
   const found = pass.left || Object.values(pass.removed).some((count) => count > 0);

@@ -18,7 +18,7 @@ export interface Outbox {
   readonly wake_at: string;
 }
 
-/** Outbox items: beside the resource they are about, and in the due index until they are published. */
+/** Outbox items: next to the resource they are about, and in the due index until they are published. */
 export const outboxes = {
   et: outboxType,
   keyOf: (item: Outbox): Key => ({ pk: `${item.tenant_id}#${item.root_id}`, sk: `OUTBOX#${ulidOf(item.id)}` }),
@@ -35,7 +35,7 @@ export interface OutboxPart {
   readonly events: readonly string[];
 }
 
-/** Parts of outbox items, each beside its own. */
+/** Parts of outbox items, each next to its own. */
 export const outboxParts = {
   et: outboxPartType,
   keyOf: ({ tenant_id, root_id, outbox_id, number }: Omit<OutboxPart, "events">): Key => ({

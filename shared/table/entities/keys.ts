@@ -39,7 +39,7 @@ export function ulidOf(id: string): string {
   return id.slice(id.indexOf("_") + 1);
 }
 
-/** A moment as the first ten characters of a ULID: it sorts beside identifiers. */
+/** A moment as the first ten characters of a ULID: it sorts among identifiers. */
 function timeKey(moment: string): string {
   return inBase32(Math.max(0, Date.parse(moment)), 10);
 }

@@ -143,7 +143,7 @@ describe("an endpoint", () => {
     expect((await stored(delivery)).delivery).toMatchObject({ status: "cancelled", wake_at: null, version: 2 });
   });
 
-  it("that answers 410 is off at once, by a note beside it, and gets nothing more", async () => {
+  it("that answers 410 is off at once, by a note in its health, and gets nothing more", async () => {
     const { delivery, all, endpoint } = await situation(2);
     receiver.answer = answerWith(410);
     await deliver([messageOf(delivery)]);

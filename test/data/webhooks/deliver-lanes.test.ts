@@ -106,7 +106,7 @@ describe("the unproven lane", () => {
     return bodies();
   }
 
-  it("lets rest what comes beside the probe of a closed endpoint: no message, a wake after the closing", async () => {
+  it("lets rest what comes next to the probe of a closed endpoint: no message, a wake after the closing", async () => {
     const closed_until = seconds(nowMs, 60);
     const { all, delivery } = await situation(3, {}, { ...fresh, consecutive_failures: 2, closed_until });
     const [probe, ...others] = all.map((each) => each.delivery);

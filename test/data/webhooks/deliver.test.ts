@@ -74,7 +74,7 @@ describe("an attempt that is accepted", () => {
   });
 });
 
-describe("an attempt beside transactions on the same items", () => {
+describe("an attempt concurrent with transactions on the same items", () => {
   it("is made once and recorded, though each of its updates meets one first", async () => {
     const { delivery } = await situation();
     const met = new Set<string>();

@@ -252,7 +252,7 @@ describe("a publisher that dies", () => {
   });
 });
 
-/** One sweep; undefined, so that whoever waits looks again. */
+/** One sweep; undefined, so that its caller looks again. */
 async function sweep(): Promise<undefined> {
   await sweepEvents();
 }

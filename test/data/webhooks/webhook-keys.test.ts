@@ -32,7 +32,7 @@ describe("the identifier of a delivery", () => {
 });
 
 describe("the items of the webhooks", () => {
-  it("stand in partitions of their tenant, and the attempts of a delivery beside it", () => {
+  it("stand in partitions of their tenant, and the attempts of a delivery next to it", () => {
     const id = deliveryId(event, endpoint, 0);
     const attempt = { tenant_id: tenant, delivery_id: id, number: 2, claim: 1 };
     const keys = [

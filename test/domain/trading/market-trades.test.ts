@@ -11,7 +11,7 @@ import { someMarket, someQuote, someSymbol, tradingAccount, usd } from "../../su
 import { TradingDesk } from "../../support/builders/trading-desk.ts";
 import { buyEuro, desk, refusalOf } from "./trades-cases.ts";
 
-describe("a hold and an opening trade that were decided beside each other", () => {
+describe("a hold and an opening trade that were decided concurrently", () => {
   const request = { symbol: "EURUSD", side: "buy", lots: "1.00" } as const;
   const decided = () => {
     const account = desk("1500.00");

@@ -216,7 +216,7 @@ describe("a close", () => {
     expect(() => account.apply(twice)).toThrow(/no longer as it was decided on/);
   });
 
-  it("books the platform's money and keeps our own beside it", () => {
+  it("books the platform's money and keeps our own in addition to it", () => {
     const account = desk();
     account.apply(executeTrade(account.state, charged, buyEuro, decisionContext()));
     const platform = { gross_minor: usd("135.97"), commission_minor: usd("-1.39"), swap_minor: usd("-2.50") };

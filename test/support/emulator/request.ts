@@ -31,7 +31,7 @@ export function withScopes(caller: TestCaller, ...granted: Scope[]): TestCaller 
   return { ...caller, scopes: granted };
 }
 
-/** What a request carries beside method and path. */
+/** What a request carries in addition to method and path. */
 export interface RequestParts {
   /** An object is sent as JSON; a string is sent as it is. */
   readonly body?: unknown;

@@ -15,7 +15,7 @@ export const eventSourceFunctions: readonly string[] = readdirSync(backgroundRow
   .flatMap((name) => [...readFileSync(new URL(name, backgroundRows), "utf8").matchAll(/^ {4}file: "(.+)",$/gm)])
   .map(([, file = ""]) => file);
 
-/** What may stand at the root beside files whose names start with a dot. */
+/** What may stand at the root in addition to files whose names start with a dot. */
 const rootEntries = [
   "infra",
   "functions",
@@ -214,7 +214,7 @@ function closingBrace(code: string, open: number): number {
   return code.length - 1;
 }
 
-/** Lines fit beside each other on a screen. */
+/** Lines fit next to each other on a screen. */
 export const lineLength: Rule = ({ path, text }) =>
   /(?:\.(?:ts|mjs|sh)|\/run)$/.test(path)
     ? text

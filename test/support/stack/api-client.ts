@@ -8,7 +8,7 @@ export interface ApiReply<T = Record<string, unknown>> {
   readonly text: string;
 }
 
-/** Headers and body of a call beside its method and path. */
+/** Headers and body of a call in addition to its method and path. */
 export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
