@@ -47,7 +47,7 @@ const outcomes: Reporter = {
   },
 };
 
-/** Runs the test of each mutation on sources with the bug, each in a project of its own; the long form all of them without too. */
+/** Runs the test of each mutation on sources with the bug, each in its own project; the long form all without too. */
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,

@@ -97,8 +97,8 @@ let shared: Promise<Running> | undefined;
 
 /**
  * The stack that the test files of one worker share, started for the first of them; each gets a first tenant of its
- * own. It fits a file that needs no options, breaks nothing and looks at its own tenants only. `stop` judges the answers
- * and leaves the stack to the next file.
+ * own. It fits a file that needs no options, breaks nothing and looks at its own tenants only. `stop` judges the
+ * answers and leaves the stack to the next file.
  */
 export async function sharedStack(): Promise<Stack> {
   shared ??= runUntilTheWorkerEnds();
