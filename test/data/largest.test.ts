@@ -15,7 +15,7 @@ import { brokerage } from "../support/builders/brokerage.ts";
 import { someAccount } from "../support/builders/decisions.ts";
 import { largestBody, largestMetadata, mostEscaped, widest } from "../support/builders/largest.ts";
 import { someSymbol } from "../support/builders/trading.ts";
-import { putItem, putMarket, putQuote } from "../support/builders/trading-data.ts";
+import { putItems, putMarket, putQuote, putQuotes, writeOf } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { itemBytes, quotas, type SizeWatch, watchSizes } from "../support/emulator/item-size.ts";
 import { newCaller, type TestCaller } from "../support/emulator/request.ts";
@@ -210,14 +210,15 @@ describe("an answer that is no page", () => {
     const letters = [..."ABCDEFGHIJ"];
     const names = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => `${a}${b}${c}USD`)));
     expect(names).toHaveLength(limits.trading.max_symbols);
-    for (let at = 0; at < names.length; at += 50) {
-      await Promise.all(
-        names.slice(at, at + 50).map(async (name) => {
-          await putItem(api, symbols, { ...someSymbol(name), tenant_id: caller.tenant_id });
-          await putQuote(api, caller.tenant_id, name, ["1.123456789012", "1.123456789013"]);
-        }),
-      );
-    }
+    await putItems(
+      api,
+      names.map((name) => writeOf(api, symbols, { ...someSymbol(name), tenant_id: caller.tenant_id })),
+    );
+    await putQuotes(
+      api,
+      caller.tenant_id,
+      Object.fromEntries(names.map((name) => [name, ["1.123456789012", "1.123456789013"]])),
+    );
     const rates = await api.call(caller, "GET", "/conversion_rates");
     expect([rates.status, rates.body.data.length > 900]).toEqual([200, true]);
     const many = names.slice(0, limits.trading.max_quotes);

@@ -15,7 +15,7 @@ import {
   transactions,
 } from "../../shared/table/entities.ts";
 import { brokerage } from "../support/builders/brokerage.ts";
-import { putItem } from "../support/builders/trading-data.ts";
+import { putItems, writeOf } from "../support/builders/trading-data.ts";
 import { startApi, type TestAnswer } from "../support/emulator/api.ts";
 import { answerBytes, quotas } from "../support/emulator/item-size.ts";
 import { newCaller } from "../support/emulator/request.ts";
@@ -67,15 +67,16 @@ beforeAll(async () => {
   }
   // Identifiers of one millisecond are in no order.
   for (const kind of ["clients", "accounts", "transactions"] as const) made[kind].sort();
-  const put = async (place: number) => {
+  const writes: Parameters<typeof putItems>[1][number][] = [];
+  for (let place = 0; place < count; place += 1) {
     const metadata = metadataOf(place);
     const [cli = "", acc = "", txn = ""] = (["clients", "accounts", "transactions"] as const).map(
       (kind) => made[kind][place + 2],
     );
-    await putItem(api, clients, { ...client, id: cli, metadata } as never);
-    await putItem(api, accounts, { ...template, id: acc, metadata } as never);
-    await putItem(api, balances, { ...balance, account_id: acc } as never);
-    await putItem(api, transactions, { ...transaction, id: txn, metadata } as never);
+    writes.push(writeOf(api, clients, { ...client, id: cli, metadata } as never));
+    writes.push(writeOf(api, accounts, { ...template, id: acc, metadata } as never));
+    writes.push(writeOf(api, balances, { ...balance, account_id: acc } as never));
+    writes.push(writeOf(api, transactions, { ...transaction, id: txn, metadata } as never));
     const sequence = place + 1;
     const id = made.events[place] ?? "";
     const resource = { type: "account", id: account.id, version: sequence };
@@ -85,19 +86,21 @@ beforeAll(async () => {
       ...{ environment: "sandbox", resource, actor: { type: "system", id: "test" }, request_id: null },
       ...{ data: { object: { id: account.id, metadata } }, sequence: String(sequence), _links: {} },
     };
-    await putItem(api, events, {
+    const event: PublishedEvent = {
       ...{ id, tenant_id: tenant, sequence, type: "account.updated", resource_id: account.id, account_id: account.id },
       ...{ client_id: account.client_id, created_at: now, published_at: now, payload: JSON.stringify(body) },
       expires_at: 4_000_000_000,
-    } satisfies PublishedEvent);
+    };
+    writes.push(writeOf(api, events, event));
     const errors = [...Array(100)].map((_, at) => ({ pointer: `#/${'"'.repeat(99)}${at}`, code: "c", detail: "d" }));
-    await putItem(api, feedRejects, {
+    const reject = {
       ...{ tenant_id: tenant, source_id: source, seq: String(place + 1), status: "open", code: "item_failed" },
       ...{ item: JSON.stringify({ a: '"'.repeat(8000) }), detail: "", errors, tries: 1 },
       ...{ created_at: now, updated_at: now, version: 1 },
-    } as unknown as FeedReject);
-  };
-  await Promise.all([...Array(count).keys()].map(put));
+    } as unknown as FeedReject;
+    writes.push(writeOf(api, feedRejects, reject));
+  }
+  await putItems(api, writes);
   const counter = { ...sequences.key(tenant), et: sequences.et, n: count };
   await api.emulator.client.send(new PutItemCommand({ TableName: api.emulator.tableName, Item: marshall(counter) }));
 });

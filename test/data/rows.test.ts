@@ -37,8 +37,9 @@ describe.each(withId.map((row) => [`${row.method} ${row.path}`, row] as const))(
   }
 
   it("answers for what is another tenant's exactly as for what does not exist", async () => {
-    const foreign = await api.call(stranger, row.method, addressOf(row, await own()), bodyFor(row));
-    const prefix = (await own()).slice(0, 3);
+    const id = await own();
+    const foreign = await api.call(stranger, row.method, addressOf(row, id), bodyFor(row));
+    const prefix = id.slice(0, 3);
     const unknown = await api.call(stranger, row.method, addressOf(row, newId(prefix)), bodyFor(row));
     const shape = ({ status, headers, body }: TestAnswer) => ({
       status,
