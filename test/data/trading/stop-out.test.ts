@@ -2,9 +2,9 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { symbols } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { examplePrices, someSymbol } from "../../support/builders/trading.ts";
-import { putItem, putMarket, putQuote } from "../../support/builders/trading-data.ts";
+import { putItem, putMarket, putQuote, putQuotes } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { type RawItem, scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOfAccount, type RawItem, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
@@ -32,7 +32,7 @@ async function groundOf() {
   const caller = newCaller();
   const tenant = caller.tenant_id;
   await putMarket(api, tenant);
-  for (const [name, pair] of Object.entries(examplePrices)) await putQuote(api, tenant, name, pair, { held: true });
+  await putQuotes(api, tenant, examplePrices, { held: true });
   const ground: CauseGround = {
     price: (symbol, pair) => putQuote(api, tenant, symbol, pair, { held: true }),
     floor: tradingFloor(tenant),
@@ -49,14 +49,12 @@ async function groundOf() {
 }
 
 async function itemOf(accountId: string, type: string): Promise<RawItem | undefined> {
-  return (await scanTable(api.emulator)).find((item) => item["et"] === type && item["account_id"] === accountId);
+  return (await itemsOfAccount(api.emulator, accountId)).find((item) => item["et"] === type);
 }
 
 async function closeReasons(accountId: string): Promise<unknown[]> {
-  const items = await scanTable(api.emulator);
-  const trades = items.filter(
-    ({ et, account_id, status }) => et === "TRADE" && account_id === accountId && status === "closed",
-  );
+  const items = await itemsOfAccount(api.emulator, accountId);
+  const trades = items.filter(({ et, status }) => et === "TRADE" && status === "closed");
   return trades.map(({ close_reason }) => close_reason);
 }
 

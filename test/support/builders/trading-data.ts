@@ -76,11 +76,12 @@ export async function putQuotes(
   api: TestApi,
   tenant: string,
   prices: Readonly<Record<string, readonly [string, string]>>,
+  fields: Partial<Quote> = {},
 ): Promise<void> {
   const priced = Object.entries(prices);
   await putItems(
     api,
-    priced.map(([name, price]) => writeOf(api, quotes, quoteOf(tenant, name, price))),
+    priced.map(([name, price]) => writeOf(api, quotes, quoteOf(tenant, name, price, fields))),
   );
 }
 

@@ -1,4 +1,4 @@
-import { type AttributeValue, ScanCommand } from "@aws-sdk/client-dynamodb";
+import { type AttributeValue, ScanCommand, type ScanCommandInput } from "@aws-sdk/client-dynamodb";
 import type { Emulator } from "./emulator.ts";
 
 /** A stored item as plain values. Numbers stay text, so that no digit of an amount can be lost on the way. */
@@ -21,16 +21,30 @@ export interface RawChange {
 }
 
 /** Every item of a table, page by page. Tests alone may scan. */
-export async function scanTable(
+export function scanTable(
   emulator: Pick<Emulator, "client" | "tableName">,
   tableName = emulator.tableName,
 ): Promise<RawItem[]> {
+  return scan(emulator, { TableName: tableName });
+}
+
+/** Every item of the main table that names an account. */
+export function itemsOfAccount(
+  emulator: Pick<Emulator, "client" | "tableName">,
+  accountId: string,
+): Promise<RawItem[]> {
+  return scan(emulator, {
+    TableName: emulator.tableName,
+    FilterExpression: "account_id = :account",
+    ExpressionAttributeValues: { ":account": { S: accountId } },
+  });
+}
+
+async function scan({ client }: Pick<Emulator, "client">, input: ScanCommandInput): Promise<RawItem[]> {
   const items: RawItem[] = [];
   let start: Record<string, AttributeValue> | undefined;
   do {
-    const page = await emulator.client.send(
-      new ScanCommand({ TableName: tableName, ConsistentRead: true, ExclusiveStartKey: start }),
-    );
+    const page = await client.send(new ScanCommand({ ...input, ConsistentRead: true, ExclusiveStartKey: start }));
     items.push(...(page.Items ?? []).map(plainItem));
     start = page.LastEvaluatedKey;
   } while (start !== undefined);
