@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { helpAsked, readArguments, runCommand, UsageError } from "../shared/runtime/command-line.ts";
 
-/** A long form: a test file with settings of its own, or a script of package.json. */
+/** A long form: test files, by the end of their names, with settings of their own, or a script of package.json. */
 type LongForm = { readonly env: Readonly<Record<string, string>>; readonly file: string } | { readonly script: string };
 
 const random = { SIMULATION_SEED: "random" };
@@ -15,6 +15,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   lists: { env: { WALK_TRANSACTIONS: "1000" }, file: "test/e2e/lists.test.ts" },
   races: { env: { RACE_RUNS: "60", RACE_SEED: "random" }, file: "test/simulation/trading-races.test.ts" },
   "margin-walk": { env: { WALK_RUNS: "40", WALK_SEED: "random" }, file: "test/simulation/margin-walk.test.ts" },
+  states: { env: { STATE_RACES: "60" }, file: "states.test.ts" },
   programs: { env: { ...random, SIMULATION_RUNS: "300" }, file: "test/simulation/programs.test.ts" },
   mutants: { env: { MUTANTS_HEALTHY: "1" }, file: "test/simulation/mutants.test.ts" },
   feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },

@@ -11,6 +11,9 @@ afterAll(api.stop);
 // Whatever the tests did, the books, the markers and the events of all of them must agree at the end.
 afterAll(async () => expect(await findings(api.emulator)).toEqual([]));
 
+/** How often each race of two changes is run; `npm run check:long -- --only states` runs more. */
+export const raceTurns = Number(process.env["STATE_RACES"] ?? "6");
+
 export const caller = newCaller();
 
 export const broker = brokerage(api, caller);

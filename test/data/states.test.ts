@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { atOnce, statusCounts } from "../support/builders/brokerage.ts";
-import { broker, call, patch, post } from "./states-cases.ts";
+import { broker, call, patch, post, raceTurns } from "./states-cases.ts";
 
 describe("an account that is disabled", () => {
   it("is shown disabled, and the same bytes with the same tag the second time", async () => {
@@ -60,7 +60,7 @@ describe("an account that is disabled", () => {
   });
 
   it("never gets a transaction afterwards, however many come at the same time", async () => {
-    for (let turn = 0; turn < 10; turn += 1) {
+    for (let turn = 0; turn < raceTurns; turn += 1) {
       const account = await broker.account("50.00");
       const [disabled, ...answers] = await Promise.all([
         call("DELETE", `/accounts/${account.id}`),
@@ -125,7 +125,7 @@ describe("an account that is closed", () => {
   });
 
   it("is never closed with the money that comes back at the same time", async () => {
-    for (let turn = 0; turn < 20; turn += 1) {
+    for (let turn = 0; turn < raceTurns; turn += 1) {
       const account = await broker.account("10.00");
       const withdrawal = await broker.withdrawal(account, "10.00", { status: "completed" });
       await call("DELETE", `/accounts/${account.id}`);
@@ -162,7 +162,7 @@ describe("an account that is changed", () => {
   });
 
   it("by two at once that name its version is changed by one; without, by both", async () => {
-    for (let turn = 0; turn < 10; turn += 1) {
+    for (let turn = 0; turn < raceTurns; turn += 1) {
       const account = await broker.account();
       const address = `/accounts/${account.id}`;
       const bold = await atOnce(2, (index) => patch(address, { metadata: { [`a${index}`]: "1" } }));
@@ -215,7 +215,7 @@ describe("a client", () => {
   });
 
   it("that is closed while an account is opened is either closed or has it, never both", async () => {
-    for (let turn = 0; turn < 20; turn += 1) {
+    for (let turn = 0; turn < raceTurns; turn += 1) {
       const client = await broker.client();
       const [open, close] = await Promise.all([
         call("POST", "/accounts", { body: { client_id: client.id } }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
 import { newCaller } from "../support/emulator/request.ts";
-import { api, broker, caller, post } from "./states-cases.ts";
+import { api, broker, caller, post, raceTurns } from "./states-cases.ts";
 
 describe("a transaction", () => {
   it("goes out in steps: approved, in processing, paid; what fails on the way is credited back", async () => {
@@ -45,7 +45,7 @@ describe("a transaction", () => {
   });
 
   it("that is returned never takes what a withdrawal holds at the same time, unless it is forced", async () => {
-    for (let turn = 0; turn < 15; turn += 1) {
+    for (let turn = 0; turn < raceTurns; turn += 1) {
       const account = await broker.account();
       const deposit = await broker.deposit(account, "10.00", { status: "completed" });
       const [back, out] = await Promise.all([broker.move(deposit, "returned"), post("withdrawal", account, "10.00")]);
@@ -72,7 +72,7 @@ describe("a transaction", () => {
   });
 
   it("moved to two ends at once has one of them", async () => {
-    for (let turn = 0; turn < 10; turn += 1) {
+    for (let turn = 0; turn < raceTurns; turn += 1) {
       const account = await broker.account("10.00");
       const withdrawal = await broker.withdrawal(account, "10.00");
       const ends = ["completed", "cancelled", "rejected", "processing", "approved"];
