@@ -66,7 +66,7 @@ export async function synthesizeStage(options: BuildOptions): Promise<Synthesize
 export type KeptOptions = Pick<BuildOptions, "config" | "context"> & { readonly stage: Stage };
 
 const root = new URL("../../", import.meta.url);
-/** Files beside the sources of a stage that its templates here are made from. */
+/** Files of the tests that the templates here are made from, in addition to the sources of a stage. */
 const ownSources = [fixture, fileURLToPath(import.meta.url)].map((file) => readFileSync(file, "utf8"));
 
 /**
