@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
 import { apiClient, getToken } from "../support/stack/api-client.ts";
 import { eventually } from "../support/wait.ts";
@@ -73,20 +73,28 @@ function descendants(pid: number): number[] {
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
+/** Ends every process that a test has started and waits for it. */
+async function stopAll(): Promise<void> {
+  const children = running.splice(0);
+  for (const child of children) child.kill("SIGTERM");
+  await Promise.all(children.map(ended));
+}
+
 beforeAll(() => {
   seed(folder.path);
 });
-afterEach(async () => {
-  for (const child of running.splice(0)) child.kill("SIGTERM");
-});
 afterAll(async () => {
-  await Promise.all(running.map(ended));
+  await stopAll();
   folder.remove();
 });
 
 describe("npm start", { timeout: 90_000 }, () => {
-  it("tells how to call it, keeps what was acknowledged through a kill -9, and leaves no process", async () => {
-    const first = await started();
+  let first: Run & { ready: Ready };
+  beforeAll(async () => {
+    first = await started();
+  });
+
+  it("tells how to call it", () => {
     expect(statSync(readyFile).mode & 0o777).toBe(0o600);
     expect(statSync(join(local, "data", "demo.sandbox.json")).mode & 0o777).toBe(0o600);
     expect(first.ready).toEqual({
@@ -97,42 +105,9 @@ describe("npm start", { timeout: 90_000 }, () => {
       pid: first.child.pid,
       reference_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
     });
-    const api = apiClient(first.ready.base_url, await getToken(first.ready.base_url, first.ready));
-    const emails = Array.from({ length: 10 }, (_, at) => `kept-${at}@example.com`);
-    const made = await Promise.all(
-      emails.map((email) =>
-        api.call<{ id: string }>("POST", "/clients", { body: { email, first_name: "A", last_name: "B" } }),
-      ),
-    );
-    expect(made.map(({ status }) => status)).toEqual(emails.map(() => 201));
-    const pids = descendants(first.ready.pid);
-    expect(pids.length).toBeGreaterThanOrEqual(4);
-    first.child.kill("SIGKILL");
-    await eventually(() => (pids.some(alive) ? undefined : true), 5_000);
-
-    const second = await started();
-    expect(second.ready).toMatchObject({ client_id: first.ready.client_id, tenant_id: first.ready.tenant_id });
-    const again = apiClient(second.ready.base_url, await getToken(second.ready.base_url, second.ready));
-    const kept = await Promise.all(made.map(({ body }) => again.call<{ email: string }>("GET", `/clients/${body.id}`)));
-    expect(kept.map(({ body }) => body.email)).toEqual(emails);
-    // What was not told before the runner died is told after it.
-    const told = await eventually(async () => {
-      const { body } = await again.call<{ data: { type: string }[] }>("GET", "/events");
-      return body.data.length >= emails.length ? body.data.map(({ type }) => type) : undefined;
-    });
-    expect(told).toEqual(emails.map(() => "client.created"));
-
-    const others = descendants(second.ready.pid);
-    const asked = Date.now();
-    second.child.kill("SIGTERM");
-    expect(await ended(second.child)).toBe(0);
-    expect(Date.now() - asked).toBeLessThan(5_000);
-    expect(others.filter(alive)).toEqual([]);
-    expect([readyFile, join(local, "pids")].filter((file) => existsSync(file))).toEqual([]);
   });
 
   it("refuses a second runner on the same data, and the operator's command works on the first", async () => {
-    const first = await started();
     const second = run(startArgs);
     expect(await ended(second.child)).toBe(1);
     expect(second.text()).toContain(`Another runner (process ${first.ready.pid}) uses .local/data`);
@@ -167,26 +142,55 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(unknown.text()).toMatch(/^The function \S+ failed: There is no tenant brk_01JD0000000000000000000009\.\n$/);
   });
 
-  it("forgets everything with --fresh", async () => {
-    const before = await started();
-    before.child.kill("SIGTERM");
-    await ended(before.child);
-    const after = await started(["--fresh"]);
-    expect(after.ready.tenant_id).not.toBe(before.ready.tenant_id);
+  it("keeps what was acknowledged through a kill -9, and leaves no process", async () => {
+    const api = apiClient(first.ready.base_url, await getToken(first.ready.base_url, first.ready));
+    const emails = Array.from({ length: 10 }, (_, at) => `kept-${at}@example.com`);
+    const made = await Promise.all(
+      emails.map((email) =>
+        api.call<{ id: string }>("POST", "/clients", { body: { email, first_name: "A", last_name: "B" } }),
+      ),
+    );
+    expect(made.map(({ status }) => status)).toEqual(emails.map(() => 201));
+    const pids = descendants(first.ready.pid);
+    expect(pids.length).toBeGreaterThanOrEqual(4);
+    first.child.kill("SIGKILL");
+    await eventually(() => (pids.some(alive) ? undefined : true), 5_000);
+
+    const second = await started();
+    expect(second.ready).toMatchObject({ client_id: first.ready.client_id, tenant_id: first.ready.tenant_id });
+    const again = apiClient(second.ready.base_url, await getToken(second.ready.base_url, second.ready));
+    const kept = await Promise.all(made.map(({ body }) => again.call<{ email: string }>("GET", `/clients/${body.id}`)));
+    expect(kept.map(({ body }) => body.email)).toEqual(emails);
+    // What was not told before the runner died is told after it.
+    const told = await eventually(async () => {
+      const { body } = await again.call<{ data: { type: string }[] }>("GET", "/events");
+      return body.data.length >= emails.length ? body.data.map(({ type }) => type) : undefined;
+    });
+    expect(told).toEqual(emails.map(() => "client.created"));
+
+    const others = descendants(second.ready.pid);
+    const asked = Date.now();
+    second.child.kill("SIGTERM");
+    expect(await ended(second.child)).toBe(0);
+    expect(Date.now() - asked).toBeLessThan(5_000);
+    expect(others.filter(alive)).toEqual([]);
+    expect([readyFile, join(local, "pids")].filter((file) => existsSync(file))).toEqual([]);
   });
 
-  it("stops when the npm that started it is killed", async () => {
+  it("forgets everything with --fresh, and stops when the npm that started it is killed", async () => {
+    await stopAll();
     const npm = join(folder.path, "npm.mjs");
     writeFileSync(
       npm,
       `import { spawn } from "node:child_process";
-       spawn(process.execPath, ${JSON.stringify(startArgs)}, { stdio: "inherit" });
+       spawn(process.execPath, ${JSON.stringify([...startArgs, "--fresh"])}, { stdio: "inherit" });
        setInterval(() => {}, 1e6);`,
     );
     const launcher = run([npm], folder.path, { npm_lifecycle_event: "start" });
     const ready: Ready = await eventually(() => {
       return launcher.text().includes("Ready.") ? JSON.parse(readFileSync(readyFile, "utf8")) : undefined;
     }, startLimitMs);
+    expect(ready.tenant_id).not.toBe(first.ready.tenant_id);
     const pids = [ready.pid, ...descendants(ready.pid)];
     launcher.child.kill("SIGKILL");
     await eventually(() => (pids.some(alive) ? undefined : true), 6_000);
