@@ -245,5 +245,5 @@ describe("the Postman collection", () => {
     expect(faults).toEqual([]);
     const requests = tour.flatMap(({ steps }) => steps);
     expect(run.executions.length).toBeGreaterThanOrEqual(requests.length);
-  });
+  }, 180_000);
 });
