@@ -29,14 +29,17 @@ const fast = [
   "test/webhooks/!(post|post-security|receivers).test.ts",
 ];
 
-/** Files that share the running stack of their worker (`sharedStack`), those first that take longest. */
+/** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
+const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts"];
+
+/** Files that share the running stack of their worker (`sharedStack`): the last ones of it, those first that are long. */
 const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
   ...["sandbox", "oauth"],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 /** Stories of half a minute and more; begun last, each would run on beside an idle processor. */
-const longest = ["e2e/grants", "simulation/soak", "e2e/ladder", "data/filters", "simulation/programs"].map(
+const longest = ["e2e/grants", "simulation/soak", "data/filters", "simulation/programs", "e2e/ladder"].map(
   (name) => `test/${name}.test.ts`,
 );
 
@@ -46,11 +49,10 @@ const longest = ["e2e/grants", "simulation/soak", "e2e/ladder", "data/filters", 
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [...longest, ...onSharedStack];
+    const order = [longest, ["running"], onSharedStack, ["suite"], ["fast"]].flat();
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = order.findIndex((name) => moduleId.endsWith(name));
-      if (place !== -1) return place;
-      return order.length + Number(project.name === "fast");
+      return place === -1 ? order.indexOf(project.name) : place;
     };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
@@ -58,9 +60,8 @@ class LongestFirst extends BaseSequencer {
 
 /**
  * The whole suite: files run on two workers; those that start the stack bring their own time bounds. `fast` needs no
- * synthesis and ends within seconds (`npm test -- --project fast`). The files of `shared-stack` keep one running stack
- * between them in each worker. What all files saw answered is judged after the last of them, so it is a project of its
- * own.
+ * synthesis and ends within seconds (`npm test -- --project fast`). What all files saw answered is judged after the
+ * last of them, so it is a project of its own.
  */
 export default defineConfig({
   test: {
@@ -80,7 +81,7 @@ export default defineConfig({
         test: {
           name: "suite",
           include: ["test/**/*.test.ts"],
-          exclude: [judgedLast, ...fast, ...onSharedStack],
+          exclude: [judgedLast, ...fast, ...running],
           globalSetup: ["test/support/global-setup.ts"],
           sequence: { groupOrder: 0 },
         },
@@ -88,9 +89,9 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "shared-stack",
+          name: "running",
           isolate: false,
-          include: onSharedStack,
+          include: running,
           globalSetup: ["test/support/global-setup.ts"],
           sequence: { groupOrder: 0 },
         },
