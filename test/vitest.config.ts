@@ -32,13 +32,13 @@ const fast = [
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
 const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts"];
 
-/** Files that share the running stack of their worker (`sharedStack`): the last ones of it, those first that are long. */
+/** Files that share the running stack of their worker (`sharedStack`), in the order in which they run. */
 const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
   ...["sandbox", "oauth"],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
-/** Stories of half a minute and more; begun last, each would run on beside an idle processor. */
+/** Stories of half a minute and more; started last, each would leave the other processor idle. */
 const longest = ["e2e/grants", "simulation/soak", "data/filters", "simulation/programs", "e2e/ladder"].map(
   (name) => `test/${name}.test.ts`,
 );
