@@ -208,6 +208,8 @@ async function tellOfMargin(stack: Stack): Promise<void> {
   const written = { created_at: "2026-11-21T06:00:00.000Z", updated_at: "2026-11-21T06:00:00.000Z" };
   const risk = { ...draftRisk(account, context), ...written, triggers: [], positions_sum: 1, wake_at: context.now };
   await put(stack, "main", itemOf(positions, position), itemOf(risks, risk), itemOf(balances, { ...balance, ...own }));
+  // Every change below evaluates the account and moves its wake, so the sweep has to find it first.
+  await eventually(() => !unused(stack).includes("brokerage-sandbox-margin-sweep SendAccounts") || undefined);
   const move = (path: string, fields: object) => api.call("PATCH", path, { body: fields });
   const post = (kind: string, status?: string) =>
     api.call<{ id: string }>("POST", `/transactions/${kind}`, {

@@ -104,8 +104,8 @@ describe("what is not understood stops the runner and is named", () => {
     ["a resource type", { resources: { Files: bucket } }, /test\/Files.*AWS::S3::Bucket/],
     [
       "a property",
-      { resources: { Q: { Type: "AWS::SQS::Queue", Properties: { FifoQueue: true } } } },
-      /test\/Q.*FifoQueue.*AWS::SQS::Queue/,
+      { resources: { Q: { Type: "AWS::SQS::Queue", Properties: { KmsMasterKeyId: "k" } } } },
+      /test\/Q.*KmsMasterKeyId.*AWS::SQS::Queue/,
     ],
     [
       "an intrinsic function",
