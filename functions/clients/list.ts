@@ -5,10 +5,20 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listClients } from "../../shared/routes/clients.ts";
 import { clients } from "../../shared/table/entities.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
+import { pageOfOwners } from "../../shared/table/owners.ts";
 
-/** `GET /clients` */
-export const handler = await list(listClients, async ({ caller, place }) => {
+/** `GET /clients`: by an external id or an email address reads the claim of the value, not the list. */
+export const handler = await list(listClients, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const request = resourcePage(place, clientFilters);
-  const page = await pageOfIndex<Client>("list", [clients.all(caller.tenant_id)], request);
-  return pageReply(place, page, clientBody);
+  const { external_id, email } = query;
+  const page =
+    external_id !== undefined
+      ? pageOfOwners(clients, tenant, { kind: "client_external_id", values: [external_id] }, request)
+      : email !== undefined
+        ? pageOfOwners(clients, tenant, { kind: "client_email", values: [email] }, request, {
+            index: "owner",
+            partitions: [clients.closedWith(tenant, email)],
+          })
+        : pageOfIndex<Client>("list", [clients.all(tenant)], request);
+  return pageReply(place, await page, clientBody);
 });

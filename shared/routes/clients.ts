@@ -15,7 +15,7 @@ export const listClients = route({
   description: "Newest first. Filter by status, country, tag, email or your own `external_id`.",
   file: "clients/list",
   scope: "clients:read",
-  grants: ["query:list", "read"],
+  grants: ["query:list", "query:owner", "read"],
   query: ListClientsQuery,
   reply: page(BrokerageClient),
   refusals: ["invalid_cursor"],

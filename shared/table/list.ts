@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Cursor } from "./cursor.ts";
-import { events, type Key } from "./entities.ts";
+import { type Entity, events, type Key } from "./entities.ts";
 import { keyIn, type PartitionQuery, readPage } from "./partition.ts";
 import { lastSequence } from "./sequences.ts";
 import { readKeys } from "./store.ts";
@@ -59,12 +59,15 @@ export interface Entry {
 export type ListIndex = Exclude<IndexName, "due">;
 
 /** One partition of an index, or of the table itself. */
-interface Source {
+interface Partition {
   readonly index?: (typeof indexes)[ListIndex];
   readonly partition: string;
   /** What is read of an entry in addition to its keys; all of it without this. */
   readonly attributes?: readonly SlimAttribute[] | undefined;
 }
+
+/** What a list is merged from: partitions, and entries that are read by their keys. */
+type Source = Partition | { readonly found: Promise<readonly Entry[]> };
 
 /**
  * A page over partitions of an index, merged into one order. The index tells which items; the items themselves are read
@@ -81,6 +84,34 @@ export async function pageOfIndex<T>(
     page.items.map(({ key }) => key),
     false,
   );
+  return pageWith(page, items as (T | undefined)[]);
+}
+
+/**
+ * A page of items that are read by their keys, merged with partitions of an index. Bounds, filter and cursor apply to
+ * both, so it equals a page of an index that holds all of them. The items are not read again: they are as recent as
+ * `found`, and only those of the index may lag behind a write.
+ */
+export async function pageOfFound<T extends object>(
+  kind: Entity<T>,
+  found: Promise<readonly T[]>,
+  request: PageRequest,
+  more: { readonly index: ListIndex; readonly partitions: readonly string[] } = { index: "list", partitions: [] },
+): Promise<Page<T>> {
+  const entries = found.then((items) =>
+    items.map((item): Entry => {
+      const sort = kind.indexesOf?.(item).list_sk ?? "";
+      return { key: kind.keyOf(item), sort, item: item as Entry["item"] };
+    }),
+  );
+  const page = await walk([{ found: entries }, ...indexSources(more.index, more.partitions, undefined)], request);
+  const known = new Set(await entries);
+  const unread = page.items.filter((entry) => !known.has(entry));
+  const read = await readKeys(
+    unread.map(({ key }) => key),
+    false,
+  );
+  const items = page.items.map((entry) => (known.has(entry) ? entry.item : read[unread.indexOf(entry)]));
   return pageWith(page, items as (T | undefined)[]);
 }
 
@@ -136,8 +167,8 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
 function indexSources(
   index: ListIndex,
   partitions: readonly string[],
-  attributes: Source["attributes"],
-): readonly Source[] {
+  attributes: Partition["attributes"],
+): readonly Partition[] {
   return partitions.map((partition) => ({ index: indexes[index], partition, attributes }));
 }
 
@@ -179,9 +210,13 @@ function shownOf(
   before: (a: string, b: string) => boolean,
   keep: PageRequest["keep"],
 ): readonly Entry[] {
-  return read
-    .filter(({ sort, item }) => (frontier === undefined || !before(frontier, sort)) && (keep?.(item) ?? true))
-    .toSorted((a, b) => (before(a.sort, b.sort) ? -1 : 1));
+  return (
+    read
+      .filter(({ sort, item }) => (frontier === undefined || !before(frontier, sort)) && (keep?.(item) ?? true))
+      .toSorted((a, b) => (before(a.sort, b.sort) ? -1 : 1))
+      // An item that changes between two reads may be found by its key and in an index.
+      .filter(({ sort }, place, all) => sort !== all[place - 1]?.sort)
+  );
 }
 
 /** Cuts the page out of what may be shown, and tells where its neighbours begin. */
@@ -206,14 +241,17 @@ function cut(shown: readonly Entry[], frontier: string | undefined, { limit, cur
 }
 
 async function advance(state: Progress, request: PageRequest, down: boolean, size: number): Promise<Entry[]> {
-  const { index, partition, attributes } = state.source;
   const start = state.last ?? request.cursor?.position;
   const inclusive = state.last === undefined && (request.cursor?.inclusive ?? false);
   const bounds = boundsOf(request, down, start);
-  if (bounds === undefined) {
+  const isWanted = ({ sort }: Entry) =>
+    (inclusive || sort !== start) && (request.ceiling === undefined || sort < request.ceiling);
+  if (bounds === undefined || "found" in state.source) {
     state.ended = true;
-    return [];
+    const entries = "found" in state.source ? await state.source.found : [];
+    return entries.filter((entry) => isWithin(bounds, entry.sort) && isWanted(entry));
   }
+  const { index, partition, attributes } = state.source;
   const sk = (index ?? keyAttributes).sort;
   const { items, next } = await readPage(partition, {
     index,
@@ -230,8 +268,13 @@ async function advance(state: Progress, request: PageRequest, down: boolean, siz
   }));
   state.ended = next === undefined;
   state.last = found.at(-1)?.sort ?? state.last;
-  const wanted = found.filter(({ sort }) => inclusive || sort !== start);
-  return wanted.filter(({ sort }) => request.ceiling === undefined || sort < request.ceiling);
+  return found.filter(isWanted);
+}
+
+function isWithin(bounds: SortBounds | undefined, sort: string): boolean {
+  if (bounds === undefined) return false;
+  const { from, to } = bounds;
+  return (from === undefined || sort >= from) && (to === undefined || sort <= to);
 }
 
 /**

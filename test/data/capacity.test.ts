@@ -139,6 +139,15 @@ describe("a request costs one call and one unit of the rate counter, and beside 
     expect(await costOf("GET", "/accounts?limit=25")).toEqual(most("Query BatchGetItem", 27, 0));
   });
 
+  it("to look up by a unique value, the claim and its owner, whatever number of resources there are", async () => {
+    const client = await broker.client({ external_id: "crm-1" });
+    // In addition to these items, the partition of the closed clients that had the address is seen to be empty.
+    const byEmail = await costOf("GET", `/clients?email=${client.email}`);
+    expect(sorted(byEmail)).toEqual(most("BatchGetItem BatchGetItem Query", 2.5, 0));
+    const byExternalId = await costOf("GET", "/clients?external_id=crm-1&status=active");
+    expect(byExternalId).toEqual(most("BatchGetItem BatchGetItem", 2, 0));
+  });
+
   it("for a page of 25 ledger entries, one query and one read", async () => {
     const account = await broker.account();
     for (let index = 0; index < 30; index += 1) await broker.deposit(account, "1.00", { status: "completed" });

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { Client } from "../../shared/domain/client.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { clients } from "../../shared/table/entities.ts";
+import { clients, uniques } from "../../shared/table/entities.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
 import { putItem } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
@@ -34,7 +34,10 @@ describe("two spellings of one text", () => {
   it("find what was stored before text was normalised, by its value and by its tags", async () => {
     const known = await broker.client();
     const old = { ...known, id: newId("cli"), external_id: `old ${decomposed}`, tags: [decomposed] };
-    await putItem(api, clients, { ...old, tenant_id: caller.tenant_id } as unknown as Client);
+    const { tenant_id } = caller;
+    await putItem(api, clients, { ...old, tenant_id } as unknown as Client);
+    const keyOf = () => uniques.key(tenant_id, "client_external_id", old.external_id);
+    await putItem(api, { et: uniques.et, keyOf }, { owner_id: old.id });
     for (const [query, value] of [
       ["external_id", `old ${composed}`],
       ["external_id", `old ${decomposed}`],

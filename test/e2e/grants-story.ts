@@ -359,6 +359,7 @@ export async function tellStory(stack: Stack, receiver: Receiver): Promise<void>
     const named = path.replace("{symbol}", "EURUSD");
     await api.call("GET", named.replace("{id}", ids[noun] ?? "evt_01JD0000000000000000000001"));
   }
+  await api.call("GET", "/clients?email=moved@example.com");
   await api.call("GET", "/quotes?symbols=EURUSD");
   await api.call("GET", `/symbols/EURUSD/margin?account_id=${account_id}`);
   await api.call("GET", `/accounts/metrics?account_ids=${account_id}`);

@@ -1,18 +1,26 @@
 import type { Account, Balance, Contra, Ledger } from "../../domain/account.ts";
 import type { Client } from "../../domain/client.ts";
+import { sha256 } from "../../runtime/digest.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
-/** Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`). */
+/**
+ * Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`); closed ones by their
+ * email address (`owner`), which is not theirs alone any more. Who has an address now is found by its claim.
+ */
 export const clients = {
   et: "CLIENT",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "CLIENT" }),
   keyOf: (item: Client): Key => clients.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|CLI`,
+  closedWith: (tenant: string, email: string) => `${tenant}|CLI|${sha256(email.normalize("NFC"))}`,
   indexesOf: (item: Client): IndexKeys => ({
     list_pk: clients.all(item.tenant_id),
     list_sk: ulidOf(item.id),
     state_pk: `${item.tenant_id}|CLI|${item.verification_status}|${item.status}`,
     state_sk: ulidOf(item.id),
+    ...(item.status === "closed"
+      ? { owner_pk: clients.closedWith(item.tenant_id, item.email), owner_sk: ulidOf(item.id) }
+      : {}),
   }),
 } satisfies Entity<Client> & Record<string, unknown>;
 

@@ -1,0 +1,41 @@
+import type { UniqueKind } from "../domain/decision.ts";
+import { type Entity, type Key, uniques } from "./entities.ts";
+import { type ListIndex, type Page, type PageRequest, pageOfFound } from "./list.ts";
+import { findAll, readKeys } from "./store.ts";
+
+/** Values of one kind, each of which at most one resource of a tenant has. */
+export interface UniqueValues {
+  readonly kind: UniqueKind;
+  readonly values: readonly string[];
+}
+
+/**
+ * Identifiers of the resources that have these values, by their claims: one call, strongly consistent. Values are
+ * normalised (NFC); one that was claimed before that rule is found if it is decomposed as a whole (NFD).
+ */
+export async function ownersOf(tenant: string, { kind, values }: UniqueValues): Promise<readonly string[]> {
+  const spellings = new Set(values.flatMap((value) => [value, value.normalize("NFD")]));
+  const claims = await readKeys([...spellings].map((value) => uniques.key(tenant, kind, value)));
+  return claims.flatMap((claim) => (claim === undefined ? [] : [(claim as { readonly owner_id: string }).owner_id]));
+}
+
+/**
+ * A page of the resources that have these values: the claims, then the resources, strongly consistent, whatever number
+ * of them the tenant has. `request` filters by the values as well, since a resource may have changed in between. `more`
+ * are partitions of an index that belong to the list too.
+ */
+export function pageOfOwners<T extends object>(
+  kind: Entity<T> & { readonly key: (tenant: string, id: string) => Key },
+  tenant: string,
+  values: UniqueValues,
+  request: PageRequest,
+  more?: { readonly index: ListIndex; readonly partitions: readonly string[] },
+): Promise<Page<T>> {
+  const found = ownersOf(tenant, values).then((ids) =>
+    findAll(
+      kind,
+      ids.map((id) => kind.key(tenant, id)),
+    ),
+  );
+  return pageOfFound(kind, found, request, more);
+}
