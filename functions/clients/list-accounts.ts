@@ -9,7 +9,7 @@ import { pageOfAccounts } from "../../shared/trading/account-pages.ts";
 /** `GET /clients/{id}/accounts` */
 export const handler = await list(listClientAccounts, async ({ path, caller: { tenant_id: tenant }, place, load }) => {
   const { id } = path;
-  const own = { index: "owner", partition: accounts.ofClient(tenant, id) } as const;
+  const own = { index: "owner", partition: accounts.ofClient(tenant, id), client_id: id } as const;
   const [{ client }, { page, ...moment }] = await Promise.all([
     load({ client: ref.client(id) }),
     pageOfAccounts(tenant, place, own),

@@ -1,11 +1,11 @@
-import { type Transaction, transactionBody } from "../../shared/domain/transaction.ts";
-import { listParameter, resourcePage, transactionFilters } from "../../shared/http/filters.ts";
+import { transactionBody } from "../../shared/domain/transaction.ts";
+import { listParameter } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listTransactions } from "../../shared/routes/transactions.ts";
 import { TransactionKind } from "../../shared/schema/transaction.ts";
 import { transactions } from "../../shared/table/entities.ts";
-import { pageOfIndex } from "../../shared/table/list.ts";
+import { pageOfTransactions } from "../../shared/trading/transaction-pages.ts";
 
 /** `GET /transactions`: reads the narrowest partitions that contain the result. */
 export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
@@ -14,14 +14,13 @@ export const handler = await list(listTransactions, async ({ caller: { tenant_id
   const states = listParameter(query, "status")?.flatMap((status) => [
     ...new Set(kinds.map((kind) => transactions.inState(tenant, status, kind))),
   ]);
-  const request = resourcePage(place, transactionFilters);
-  const page =
+  const source =
     account !== undefined
-      ? pageOfIndex<Transaction>("owner", [transactions.ofAccount(tenant, account)], request)
+      ? ({ index: "owner", partitions: [transactions.ofAccount(tenant, account)] } as const)
       : client !== undefined
-        ? pageOfIndex<Transaction>("client", [transactions.ofClient(tenant, client)], request)
+        ? ({ index: "client", partitions: [transactions.ofClient(tenant, client)] } as const)
         : states !== undefined
-          ? pageOfIndex<Transaction>("state", states, request)
-          : pageOfIndex<Transaction>("list", [transactions.all(tenant)], request);
-  return pageReply(place, await page, transactionBody);
+          ? ({ index: "state", partitions: states } as const)
+          : ({ index: "list", partitions: [transactions.all(tenant)] } as const);
+  return pageReply(place, await pageOfTransactions(tenant, place, source), transactionBody);
 });

@@ -169,6 +169,13 @@ export function loginMarker(account: Account): string {
   return JSON.stringify([account.platform, account.platform_login]);
 }
 
+const platforms = { internal: 1, mt4: 1, mt5: 1, ctrader: 1, other: 1 } satisfies Record<Account["platform"], 1>;
+
+/** The markers that a login may have: one for each platform. */
+export function loginMarkers(login: string): string[] {
+  return Object.keys(platforms).map((platform) => JSON.stringify([platform, login]));
+}
+
 /** Claims platform and login of an account. */
 export function claimLogin(account: Account): Change {
   const detail = "belongs to another account";

@@ -47,7 +47,8 @@ Metadata has at most ${limits.metadata.max_bytes / 1024} KiB, counted as UTF-8 b
 Lists are paginated, with at most ${limits.page.max_items} resources per page. A page may hold fewer than
 requested if it would exceed ${limits.page.max_bytes / 1024 / 1024} MB or if a filter has to examine many items. Follow
 \`_links.next\`, or the \`Link\` header, until it is absent; the links include your filters. An unknown parameter
-answers 400. Lists may lag briefly behind a write; reads by identifier do not.
+answers 400. Lists may lag briefly behind a write; reads by identifier do not, nor do lists that are filtered by a
+unique value: \`email\` (clients that are not closed), \`external_id\`, \`number\` or \`platform_login\`.
 
 ## Idempotency
 Send an \`Idempotency-Key\` with every request that changes something, above all with money. For ${keptHours} hours the

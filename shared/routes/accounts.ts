@@ -25,7 +25,9 @@ export const listAccounts = route({
   path: "/accounts",
   tag: "Accounts",
   summary: "List accounts",
-  description: "Newest first. Amounts are current; filters are eventually consistent.",
+  description:
+    "Newest first. Amounts are current; filters other than `number` and `platform_login` are " +
+    "eventually consistent.",
   file: "accounts/list",
   scope: "accounts:read",
   grants: ["query:list", "query:state", "read", "query", "read:quotes"],

@@ -12,7 +12,9 @@ export const listClients = route({
   path: "/clients",
   tag: "Clients",
   summary: "List clients",
-  description: "Newest first. Filter by status, country, tag, email or your own `external_id`.",
+  description:
+    "Newest first. Filter by status, country, tag, email or your own `external_id`; a client is found by the latter " +
+    "two as soon as it is created.",
   file: "clients/list",
   scope: "clients:read",
   grants: ["query:list", "query:owner", "read"],

@@ -1,20 +1,23 @@
 import type { Account, Balance } from "../domain/account.ts";
+import { loginMarkers } from "../domain/open-account.ts";
 import type { Moment } from "../domain/trading/live.ts";
 import { type Holdings, metricsAt } from "../domain/trading/margin.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
-import { accountFilters, listParameter, matching, resourcePage } from "../http/filters.ts";
+import { accountFilters, and, listParameter, matching, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { accounts, balances, risks } from "../table/entities.ts";
-import { type Page, type PageRequest, pageOfEntries, pageWith } from "../table/list.ts";
+import { type Page, type PageRequest, pageOfEntries, pageOfFound, pageWith } from "../table/list.ts";
+import { ownersOf, type UniqueValues } from "../table/owners.ts";
 import { readKeys } from "../table/store.ts";
 import { type Held, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
-/** Where accounts are listed by their creation. */
+/** Where accounts are listed by their creation: all of them, or those of a client. */
 interface AccountSource {
   readonly index: "list" | "owner";
   readonly partition: string;
+  readonly client_id?: string;
 }
 
 /** A page of accounts with their open positions, and the prices that all of them are valued at. */
@@ -24,19 +27,45 @@ interface AccountPage extends Moment {
 
 /**
  * A page of accounts. The state of a margin follows from prices, so an account is shown only when it is in a wanted one
- * now; those that are not normal are looked for among the accounts that were not at their last evaluation.
+ * now; those that are not normal are looked for among the accounts that were not at their last evaluation. An account
+ * that is named by its number or its login is found by the claim of it.
  */
 export async function pageOfAccounts(tenant: string, place: ListPlace, source: AccountSource): Promise<AccountPage> {
   const wanted = listParameter(place.query, "margin_status");
   const byProfile = resourcePage(place, accountFilters);
   const rare = source.index === "list" && wanted !== undefined && !wanted.includes("normal");
-  const page = rare ? await notNormal(tenant, wanted, byProfile) : await profiles(tenant, source, byProfile);
+  const named = uniqueValues(place.query);
+  const ofClient = matching({ client_id: source.client_id }, ["client_id"]);
+  const page =
+    named !== undefined
+      ? await claimed(tenant, named, { ...byProfile, ...and(byProfile, ofClient) })
+      : rare
+        ? await notNormal(tenant, wanted, byProfile)
+        : await profiles(tenant, source, byProfile);
   const holdings = await withPositions(tenant, page.items);
   const moment = await momentOf(tenant, holdings);
   const isWanted = (each: Holdings) =>
     wanted?.includes(metricsAt(moment.market, each, moment.now).margin_status) ?? true;
   const found = holdings.map((each) => (isWanted(each) ? each : undefined));
   return { page: pageWith(page, found), ...moment };
+}
+
+/** The claims that a query names an account by; undefined when it names none. A login is unique on its platform. */
+function uniqueValues({ number, platform_login: login }: ListPlace["query"]): UniqueValues | undefined {
+  if (number !== undefined) return { kind: "account_number", values: [number] };
+  if (login === undefined) return undefined;
+  return { kind: "platform_login", values: loginMarkers(login) };
+}
+
+async function claimed(tenant: string, named: UniqueValues, request: PageRequest) {
+  const reading = ownersOf(tenant, named).then((ids) => readHeld(tenant, ids, true));
+  const found = reading.then((held) => held.flatMap((each) => (each === undefined ? [] : [each[0]])));
+  const page = await pageOfFound(accounts, found, request);
+  const held = await reading;
+  return pageWith(
+    page,
+    page.items.map((account) => held.find((each) => each?.[0] === account)),
+  );
 }
 
 async function profiles(tenant: string, { index, partition }: AccountSource, request: PageRequest) {
@@ -58,9 +87,9 @@ async function notNormal(tenant: string, states: readonly string[], { keep, ...r
   );
 }
 
-async function readHeld(tenant: string, ids: readonly string[]): Promise<readonly (Held | undefined)[]> {
+async function readHeld(tenant: string, ids: readonly string[], consistent = false) {
   const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
-  return whole<[Account, Balance]>(await readKeys(keys, false), 2);
+  return whole<[Account, Balance]>(await readKeys(keys, consistent), 2);
 }
 
 /** What was read in groups of so many items; a group that lacks one is undefined. */

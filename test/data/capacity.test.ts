@@ -141,11 +141,30 @@ describe("a request costs one call and one unit of the rate counter, and beside 
 
   it("to look up by a unique value, the claim and its owner, whatever number of resources there are", async () => {
     const client = await broker.client({ external_id: "crm-1" });
+    const login = { platform: "mt5", platform_login: "7001" };
+    const { body: account } = await api.call(caller, "POST", "/accounts", { body: { client_id: client.id, ...login } });
+    const { id } = await broker.deposit(account, "1.00", { external_id: "order-1" });
     // In addition to these items, the partition of the closed clients that had the address is seen to be empty.
     const byEmail = await costOf("GET", `/clients?email=${client.email}`);
     expect(sorted(byEmail)).toEqual(most("BatchGetItem BatchGetItem Query", 2.5, 0));
-    const byExternalId = await costOf("GET", "/clients?external_id=crm-1&status=active");
-    expect(byExternalId).toEqual(most("BatchGetItem BatchGetItem", 2, 0));
+    for (const [address, units] of [
+      [`/clients?external_id=crm-1&status=active`, 2],
+      [`/transactions?external_id=order-1&status=pending`, 2],
+      [`/accounts?number=${account.number}`, 3],
+      // One unit for each platform that the login may belong to.
+      [`/accounts?platform_login=7001`, 7],
+    ] as const) {
+      expect([address, await costOf("GET", address)]).toEqual([address, most("BatchGetItem BatchGetItem", units, 0)]);
+    }
+    for (const [address, units] of [
+      [`/clients/${client.id}/accounts?number=${account.number}`, 4],
+      [`/clients/${client.id}/transactions?external_id=order-1`, 3],
+      [`/accounts/${account.id}/transactions?external_id=order-1`, 3],
+    ] as const) {
+      const cost = await costOf("GET", address);
+      expect([address, cost]).toEqual([address, most("BatchGetItem BatchGetItem BatchGetItem", units, 0)]);
+    }
+    expect((await broker.get("/transactions?external_id=order-1")).data[0].id).toBe(id);
   });
 
   it("for a page of 25 ledger entries, one query and one read", async () => {
