@@ -162,8 +162,18 @@ export const limits = {
     kept_seconds: 90 * 24 * 3600,
     /** An outbox item that is still there after this time is found by the sweep. */
     unpublished_after_seconds: 60,
-    /** Shards of each kind in the due index: DynamoDB writes 1,000 units a second to one of them. */
+    /**
+     * Shards of a kind in the due index: DynamoDB writes 1,000 units a second to one of them, and an entry is put and
+     * removed. A number may rise, never fall: what is in a shard that no sweep reads is lost.
+     */
     due_shards: 8,
+    /**
+     * The same of the kinds that each commit, event or delivery has an entry of: 32,000 a second in production. The
+     * sandbox has no use for that, and an empty shard costs each sweep a query.
+     */
+    busy_due_shards: { sandbox: 8, production: 64 },
+    /** Shards of one kind that a sweep reads at the same time. */
+    due_parallel: 16,
     /** Due items that one read of one shard takes. */
     due_page: 100,
     /** A sweep begins nothing new so long before its function's timeout. */

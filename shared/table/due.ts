@@ -2,7 +2,7 @@ import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { type DueKind, duePartition, type Entity, type Key } from "./entities.ts";
+import { type DueKind, duePartition, dueShards, type Entity, type Key } from "./entities.ts";
 import type { ItemChange } from "./expression.ts";
 import { keyIn, type PartitionPosition, readPage } from "./partition.ts";
 import { findAll } from "./store.ts";
@@ -51,13 +51,16 @@ interface Shard {
  */
 async function* overdue(kind: DueKind, hasTime: () => boolean): AsyncGenerator<readonly Key[]> {
   const now = nowIso();
-  let open: readonly Shard[] = Array.from({ length: limits.events.due_shards }, (_, shard) => ({
+  let open: readonly Shard[] = Array.from({ length: dueShards(kind) }, (_, shard) => ({
     partition: duePartition(kind, shard),
     from: undefined,
   }));
   let read: readonly DueKey[] = [];
   while (open.length > 0 && hasTime()) {
-    const pages = await Promise.all(open.map((shard) => pageOf(shard, now)));
+    const pages: Awaited<ReturnType<typeof pageOf>>[] = [];
+    await inParallel(limits.events.due_parallel, open, async (shard) => {
+      pages.push(await pageOf(shard, now));
+    });
     read = [...read, ...pages.flatMap(({ keys }) => keys)].toSorted((a, b) => (a.due < b.due ? -1 : 1));
     // What lies behind the last key of a shard with more pages might come after one that is still to be read.
     const frontier = pages

@@ -2,7 +2,7 @@
 export * from "./entities/accounts.ts";
 export * from "./entities/events.ts";
 export * from "./entities/feed.ts";
-export { type DueKind, duePartition, type Entity, type Key } from "./entities/keys.ts";
+export { type DueKind, duePartition, dueShards, type Entity, type Key } from "./entities/keys.ts";
 export * from "./entities/oauth.ts";
 export * from "./entities/requests.ts";
 export * from "./entities/sandbox.ts";

@@ -1,5 +1,6 @@
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
+import { env } from "../../runtime/env.ts";
 
 /** Primary key of an item. `T` is the tenant id; `#` joins tenant and id, `|` joins facets, and ids hold neither. */
 export interface Key {
@@ -69,7 +70,15 @@ export type DueKind =
 
 /** Partition of the due index that an item is found in, and its place there: the time, then the id. */
 export function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {
-  return { due_pk: duePartition(kind, shardOf(id)), due_sk: `${wakeAt}|${id}` };
+  return { due_pk: duePartition(kind, shardOf(kind, id)), due_sk: `${wakeAt}|${id}` };
+}
+
+/** The kinds of which each commit, event or delivery has an entry. */
+const busyKinds: ReadonlySet<DueKind> = new Set(["OUTBOX", "EVENT", "DLV"]);
+
+/** Shards of a kind in the due index. There were fewer once: what was put into those is in the first of these. */
+export function dueShards(kind: DueKind): number {
+  return busyKinds.has(kind) ? limits.events.busy_due_shards[env.stage] : limits.events.due_shards;
 }
 
 /** Name of one shard of a kind in the due index. */
@@ -77,8 +86,8 @@ export function duePartition(kind: DueKind, shard: number): string {
   return `DUE|${kind}|${String(shard).padStart(2, "0")}`;
 }
 
-function shardOf(id: string): number {
-  return Number.parseInt(sha256(id).slice(0, 4), 16) % limits.events.due_shards;
+function shardOf(kind: DueKind, id: string): number {
+  return Number.parseInt(sha256(id).slice(0, 4), 16) % dueShards(kind);
 }
 
 /** The digits of Crockford's base 32, which sort as their values do. */

@@ -6,7 +6,8 @@ const tenantKey = /^(brk_[0-9A-HJKMNP-TV-Z]{26})(?:$|[#|])/;
 
 const globalKeys = [/^GLOBAL\|CLIENTID$/, /^GLOBAL\|KEYS$/];
 
-const dueKey = /^DUE\|[A-Z]+\|0[0-7]$/;
+/** Eight shards of a kind; 64 of those that every commit, event or delivery is in. */
+const dueKey = /^DUE\|(?:[A-Z]+\|0[0-7]|(?:OUTBOX|EVENT|DLV)\|(?:[0-5][0-9]|6[0-3]))$/;
 
 /** No key outside its tenant (but the few that belong to nobody), and no item that names two tenants. */
 export function judgeKeys(items: readonly RawItem[]): string[] {
