@@ -162,6 +162,10 @@ export const limits = {
     kept_seconds: 90 * 24 * 3600,
     /** An outbox item that is still there after this time is found by the sweep. */
     unpublished_after_seconds: 60,
+    /** Numbers of events whose partitions are named alike; a list looks at one after the other. */
+    per_partition: 1_000_000,
+    /** Partitions that the numbers of each million events are spread over: 2,000 events of 2 units a second. */
+    lanes: 4,
     /**
      * Shards of a kind in the due index: DynamoDB writes 1,000 units a second to one of them, and an entry is put and
      * removed. A number may rise, never fall: what is in a shard that no sweep reads is lost.

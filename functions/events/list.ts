@@ -3,7 +3,9 @@ import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listEvents } from "../../shared/routes/events.ts";
 import { events, type PublishedEvent } from "../../shared/table/entities.ts";
-import { pageOfEvents, pageOfIndex } from "../../shared/table/list.ts";
+import { pageOfEvents } from "../../shared/table/event-pages.ts";
+import { payloadText } from "../../shared/table/event-payload.ts";
+import { pageOfIndex } from "../../shared/table/list.ts";
 
 /** `GET /events`: reads an index for a resource or an account, otherwise the events themselves. */
 export const handler = await list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
@@ -17,5 +19,5 @@ export const handler = await list(listEvents, async ({ caller: { tenant_id: tena
       : account !== undefined
         ? await pageOfIndex<PublishedEvent>("owner", [events.ofAccount(tenant, account)], above)
         : await pageOfEvents<PublishedEvent>(tenant, Number(after), request);
-  return pageReply(place, page, ({ payload }) => JSON.parse(payload));
+  return pageReply(place, page, (event) => JSON.parse(payloadText(event)));
 });

@@ -5,7 +5,7 @@ import type { Ref } from "../table/store.ts";
 
 /** References to events; apart from the others, because few functions ask for one. */
 export const eventRef = {
-  bySequence: (sequence: number): Ref<PublishedEvent> => ({ keyIn: (tenant) => events.key(tenant, sequence) }),
+  byId: (id: string): Ref<PublishedEvent> => ({ keyIn: (tenant) => events.keyById(tenant, id) }),
   /** The event of a delivery, a sample or a published one. */
   ofDelivery: (delivery: Delivery): Ref<PublishedEvent | SampleEvent> => ({
     keyIn: (tenant) => eventKeyOf({ ...delivery, tenant_id: tenant }),

@@ -6,21 +6,14 @@ import { absolute, linked } from "../runtime/links.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { isThrottle, isUnavailable, Unavailable } from "../runtime/unavailable.ts";
 import { type SweepResult, sweepKeys } from "../table/due.ts";
-import {
-  eventId,
-  events,
-  type Outbox,
-  type OutboxPart,
-  outboxes,
-  type PublishedEvent,
-  sequences,
-} from "../table/entities.ts";
-import { type Condition, isNew, isStored } from "../table/expression.ts";
+import { eventId, events, type Outbox, type OutboxPart, outboxes, type PublishedEvent } from "../table/entities.ts";
+import { packPayload } from "../table/event-payload.ts";
+import { isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
-import { lastSequence } from "../table/sequences.ts";
+import { advanceCounter, type EventCounter, eventCounter } from "../table/sequences.ts";
 import { findAll, readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
-import { changeMember, deleteMember, putNew, type TransactItem } from "../table/write.ts";
+import { deleteMember, putNew } from "../table/write.ts";
 import { endpointsOf } from "./endpoint-reads.ts";
 import { fanOut, fanOutAgain, subscriberHealths, subscribersOf } from "./fan-out.ts";
 
@@ -80,17 +73,17 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
   let waiting: readonly Outbox[] = await Promise.all(batch.map(inFull));
   const gone: Outbox[] = [];
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
-    const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);
+    const [counter, endpoints] = await Promise.all([eventCounter(tenant), endpointsOf(tenant)]);
     const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
     const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
     const subscribersTo = await subscribersOf(tenant, endpoints, announced);
     const numbered = texts.map((text, index) => {
       const { body, account_id } = text;
-      return publishedEvent(tenant, text, last + index + 1, subscribersTo({ type: body.type, account_id }));
+      return publishedEvent(tenant, text, counter.last + index + 1, subscribersTo({ type: body.type, account_id }));
     });
     // How the endpoints do is read meanwhile: it decides only which deliveries need a message.
     const [result, healths] = await Promise.all([
-      tryPublish(tenant, waiting, last, numbered),
+      tryPublish(tenant, waiting, counter, numbered),
       subscriberHealths(numbered),
     ]);
     if (result === "published") {
@@ -111,11 +104,11 @@ async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<v
 async function tryPublish(
   tenant: string,
   batch: readonly Outbox[],
-  last: number,
+  counter: EventCounter,
   published: readonly PublishedEvent[],
 ): Promise<"published" | "again" | ReadonlySet<number>> {
   const outcome = await transactOnce([
-    advance(tenant, last, last + published.length),
+    advanceCounter(tenant, counter, counter.last + published.length),
     ...batch.map((item) => deleteMember(outboxes.keyOf(item), [isStored])),
     ...published.map((event) => putNew(events, event)),
     ...batch.flatMap(partKeys).map((key) => deleteMember(key)),
@@ -129,12 +122,6 @@ async function tryPublish(
 }
 
 const retried = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
-
-function advance(tenant: string, from: number, to: number): TransactItem {
-  const isLast: Condition = { attribute: "n", is: "equal", value: from };
-  const set = { n: to, et: sequences.et };
-  return changeMember(sequences.key(tenant), { set, when: [from === 0 ? { any: [isNew, isLast] } : isLast] });
-}
 
 function publishedEvent(
   tenant: string,
@@ -156,17 +143,14 @@ function publishedEvent(
       resource: { href: absolute(`/v2/${body.resource.type}s/${body.resource.id}`) },
     },
   };
+  const identity = { id, created_at: body.created_at, resource_id: body.resource.id, account_id, client_id };
   return {
-    id,
+    ...identity,
     tenant_id: tenant,
     sequence,
     type: body.type,
-    resource_id: body.resource.id,
-    account_id,
-    client_id,
-    created_at: body.created_at,
     published_at: new Date(moment).toISOString(),
-    payload: JSON.stringify(shown),
+    payload: packPayload(identity, JSON.stringify(shown)),
     ...(subscribers.length === 0 ? {} : dueTo(subscribers, moment)),
     expires_at: Math.floor(moment / 1000) + limits.events.kept_seconds,
   };

@@ -6,6 +6,7 @@ import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import type { SandboxDriveBody } from "../schema/sandbox.ts";
 import type { PublishedEvent } from "../table/entities.ts";
+import { payloadText } from "../table/event-payload.ts";
 import { lastSequence } from "../table/sequences.ts";
 import { loadItems } from "../table/store.ts";
 import { type AccountState, type Attempted, readHolder } from "../trading/commit.ts";
@@ -100,8 +101,10 @@ function isWhole(found: readonly PublishedEvent[], effects: PriceEffects, before
   return ended && expected.every((name) => names.has(name));
 }
 
-function isStopOut({ type, payload }: PublishedEvent): boolean {
-  if (type !== "trade.closed") return false;
-  const { data } = JSON.parse(payload) as { readonly data: { readonly object: { readonly close_reason?: string } } };
+function isStopOut(event: PublishedEvent): boolean {
+  if (event.type !== "trade.closed") return false;
+  const { data } = JSON.parse(payloadText(event)) as {
+    readonly data: { readonly object: { readonly close_reason?: string } };
+  };
   return data.object.close_reason === "stop_out";
 }

@@ -1,8 +1,7 @@
 import { limits } from "../limits.ts";
 import type { Cursor } from "./cursor.ts";
-import { type Entity, events, type Key } from "./entities.ts";
+import type { Entity, Key } from "./entities.ts";
 import { keyIn, type PartitionQuery, readPage } from "./partition.ts";
-import { lastSequence } from "./sequences.ts";
 import { readKeys } from "./store.ts";
 import { readItem } from "./table.ts";
 import { facetsAttribute, type IndexName, indexes, keyAttributes, type SlimAttribute } from "./table-shape.ts";
@@ -134,36 +133,6 @@ export async function pageOfPartition<T>(partition: string, request: PageRequest
   return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
 }
 
-/**
- * A page of a tenant's events by sequence, strongly consistent, over partitions of a million each. The last number is
- * read first: it says where the list ends. A page looks at the partition of its position and the neighbour it runs
- * into.
- */
-export async function pageOfEvents<T>(tenant: string, afterSequence: number, request: PageRequest): Promise<Page<T>> {
-  const last = await lastSequence(tenant);
-  const start = afterSequence + 1;
-  const { cursor, descending } = request;
-  const down = descending === (cursor?.direction !== "prev");
-  const from = cursor === undefined ? (down ? last : start) : Number(cursor.position);
-  const position = Math.max(0, Math.min(Number.isSafeInteger(from) ? from : last, last));
-  const partitionOf = (sequence: number) => Math.floor(sequence / events.per_partition);
-  const near = partitionOf(position);
-  const far = near + (down ? -1 : 1);
-  const inside = far >= partitionOf(start) && far <= partitionOf(last);
-  const sources = (inside ? [near, far] : [near]).map((number) => ({
-    partition: events.partition(tenant, number * events.per_partition),
-  }));
-  const page = await walk(sources, { ...request, floor: events.sortOf(start) });
-  const items = page.items.map(({ item }) => readItem<T>(item));
-  const way = cursor?.direction ?? "next";
-  const beyond = far + (down ? -1 : 1);
-  const ended = beyond < partitionOf(start) || beyond > partitionOf(last);
-  if (page[way] !== undefined || ended) return { ...page, items };
-  // Old events are gone after their time, so both partitions may be empty while there are others behind them.
-  const edge = down ? (beyond + 1) * events.per_partition - 1 : beyond * events.per_partition;
-  return { ...page, items, [way]: { direction: way, position: events.sortOf(edge), inclusive: true } };
-}
-
 function indexSources(
   index: ListIndex,
   partitions: readonly string[],
@@ -220,7 +189,11 @@ function shownOf(
 }
 
 /** Cuts the page out of what may be shown, and tells where its neighbours begin. */
-function cut(shown: readonly Entry[], frontier: string | undefined, { limit, cursor }: PageRequest): Page<Entry> {
+export function cut(
+  shown: readonly Entry[],
+  frontier: string | undefined,
+  { limit, cursor }: PageRequest,
+): Page<Entry> {
   const direction = cursor?.direction ?? "next";
   const backward = direction === "prev";
   const kept = shown.slice(0, limit);

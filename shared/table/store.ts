@@ -151,8 +151,13 @@ export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>
  * side, whichever table they are in.
  */
 export async function readKeys(keys: readonly Key[], consistent = true): Promise<(unknown | undefined)[]> {
+  return (await readStored(keys, consistent)).map((item) => item && readItem(item));
+}
+
+/** Items as they are stored, see {@link readKeys}. */
+async function readStored(keys: readonly Key[], consistent: boolean): Promise<(Stored | undefined)[]> {
   const distinct = [...new Map(keys.map((key) => [identityOf(key), key])).values()];
-  const found = new Map<string, unknown>();
+  const found = new Map<string, Stored>();
   const calls: Promise<void>[] = [];
   for (let start = 0; start < distinct.length; start += limits.commit.keys_per_read) {
     calls.push(readInto(found, distinct.slice(start, start + limits.commit.keys_per_read), consistent));
@@ -162,8 +167,11 @@ export async function readKeys(keys: readonly Key[], consistent = true): Promise
 }
 
 /** As {@link readKeys}, items of one kind. */
-export function readAll<T>(_kind: Entity<T>, keys: readonly Key[], consistent = true): Promise<(T | undefined)[]> {
-  return readKeys(keys, consistent) as Promise<(T | undefined)[]>;
+export async function readAll<T>(kind: Entity<T>, keys: readonly Key[], consistent = true): Promise<(T | undefined)[]> {
+  return (await readStored(keys, consistent)).map((stored) => {
+    const item = stored && readItem<T>(stored);
+    return stored && item && kind.fromStored ? { ...item, ...kind.fromStored(stored) } : item;
+  });
 }
 
 /** As {@link readAll}, those alone that are there. */
@@ -171,7 +179,9 @@ export async function findAll<T>(kind: Entity<T>, keys: readonly Key[]): Promise
   return (await readAll(kind, keys)).filter((item) => item !== undefined);
 }
 
-async function readInto(found: Map<string, unknown>, keys: readonly Key[], consistent: boolean): Promise<void> {
+type Stored = Record<string, unknown>;
+
+async function readInto(found: Map<string, Stored>, keys: readonly Key[], consistent: boolean): Promise<void> {
   let wanted = keys;
   let inVain = 0;
   while (wanted.length > 0) {
@@ -185,7 +195,7 @@ async function readInto(found: Map<string, unknown>, keys: readonly Key[], consi
     const answer = await table.send(new BatchGetCommand({ RequestItems: Object.fromEntries(requests) }));
     const left = sides.flatMap(({ name, volatile }) => {
       for (const item of answer.Responses?.[name] ?? []) {
-        found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]), volatile }), readItem(item));
+        found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]), volatile }), item);
       }
       const unprocessed = answer.UnprocessedKeys?.[name]?.Keys ?? [];
       return unprocessed.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk), volatile }));

@@ -60,6 +60,23 @@ export type SlimAttribute = (typeof slimAttributes)[number];
 /** Attribute for what only one kind is filtered by, as a map: an index takes no more attributes than it has. */
 export const facetsAttribute = "facets";
 
+/** Attribute of the schema version of an item. The rate counters alone, which are gone within hours, have none. */
+export const versionAttribute = "v";
+
+/** Item type of a published event. */
+export const eventType = "EVENT";
+
+/**
+ * Schema version of the items of a type, as this code writes them: 1 unless it is named here. An item that says none is
+ * of version 1 too: it was written before items said theirs. What an older version looked like is told where the type
+ * is read.
+ */
+export function schemaVersion(type: string): number {
+  return schemaVersions[type] ?? 1;
+}
+
+const schemaVersions: Readonly<Record<string, number>> = { [eventType]: 2 };
+
 /** Item type of an outbox item, which the publisher's stream filter matches. */
 export const outboxType = "OUTBOX";
 

@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import type { Key } from "./entities.ts";
-import { facetsAttribute } from "./table-shape.ts";
+import { facetsAttribute, schemaVersion, versionAttribute } from "./table-shape.ts";
 
 /**
  * The one connection of a function to its tables. A number that a double cannot hold exactly becomes a bigint; money is
@@ -36,12 +36,20 @@ const keyNames = new Set([
   "pk",
   "sk",
   "et",
+  versionAttribute,
   facetsAttribute,
   ...["list", "state", "owner", "client", "due"].flatMap((index) => [`${index}_pk`, `${index}_sk`]),
 ]);
 
-/** An item as its kind knows it: no key attributes, and every `_minor` amount a bigint, however small it is. */
+/**
+ * An item as its kind knows it: no key attributes, and every `_minor` amount a bigint, however small it is.
+ * @throws Error when the item has a newer schema version than this code knows: a wrong reading must not be answered
+ */
 export function readItem<T>(item: Record<string, unknown>): T {
+  const { et: type, [versionAttribute]: version } = item;
+  if (typeof version === "number" && version > schemaVersion(String(type))) {
+    throw new Error(`An item of type ${String(type)} has schema version ${version}, which this code does not know.`);
+  }
   const fields: Record<string, unknown> = {};
   // The first list of an environment reads hundreds of members before anything is compiled: no list of pairs is made.
   for (const name of Object.keys(item)) {

@@ -27,6 +27,7 @@ import {
 } from "./entities.ts";
 import { type Condition, expressionOf, type ItemChange, isNew, isStored } from "./expression.ts";
 import { tableOf } from "./table.ts";
+import { schemaVersion, versionAttribute } from "./table-shape.ts";
 
 /** One member of a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
@@ -52,7 +53,12 @@ const entities: Readonly<Record<EntityName, Entity<never>>> = {
 /** The full item of a stored kind: its keys, its type tag, its index keys and its own fields. */
 export function itemOf<T extends object>(entity: Entity<T>, item: T): Record<string, unknown> {
   const { pk, sk } = entity.keyOf(item);
-  return { pk, sk, et: entity.et, ...entity.indexesOf?.(item), ...item };
+  return { pk, sk, ...typeTag(entity.et), ...entity.indexesOf?.(item), ...(entity.toStored?.(item) ?? item) };
+}
+
+/** What every item says of itself: its type, and the schema version that it is written in. */
+export function typeTag(type: string): Readonly<Record<string, string | number>> {
+  return { et: type, [versionAttribute]: schemaVersion(type) };
 }
 
 function placeOf(key: Key) {
@@ -111,7 +117,7 @@ export function writeOf(change: Change, tenant: string): TransactItem {
       return {
         Put: {
           TableName: env.tableName,
-          Item: { ...uniques.key(tenant, change.kind, change.value), et: uniques.et, owner_id: change.owner },
+          Item: { ...uniques.key(tenant, change.kind, change.value), ...typeTag(uniques.et), owner_id: change.owner },
           ...expressionOf({ when: [change.instead_of === undefined ? isNew : ownedBy(change.instead_of)] }),
         },
       };

@@ -2,13 +2,15 @@ import type { SQSRecord } from "aws-lambda";
 import { cancelled, type Delivery } from "../domain/delivery.ts";
 import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
 import { isProven, isSilence, type Place, placeOf, restUntil } from "../domain/delivery-lane.ts";
-import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { SampleEvent, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
 import { chance } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../runtime/queues.ts";
+import type { PublishedEvent } from "../table/entities.ts";
+import { payloadBytes } from "../table/event-payload.ts";
 import {
   type DeliveryState,
   entryOf,
@@ -245,7 +247,7 @@ async function attempt(
     await releaseSlot(slot, "nothing", at);
     return;
   }
-  const { retry_after, ...result } = await post(item.sender, delivery, endpoint, event?.payload);
+  const { retry_after, ...result } = await post(item.sender, delivery, endpoint, event);
   const entry = entryOf(delivery, { number: delivery.attempt, claim: delivery.claims, at, ...result });
   await putAttempt(entry);
   await settle(item, { delivery, endpoint, slot }, entry, retry_after);
@@ -256,12 +258,12 @@ async function post(
   sender: WebhookSender,
   delivery: Delivery,
   endpoint: WebhookEndpoint,
-  payload: string | undefined,
+  event: PublishedEvent | SampleEvent | undefined,
 ): Promise<PostResult> {
   const startMs = nowMs();
   try {
-    if (payload === undefined) throw new Error("The event is gone.");
-    const body = Buffer.from(payload);
+    if (event === undefined) throw new Error("The event is gone.");
+    const body = payloadBytes(event);
     const headers = await headersOf(delivery, endpoint, body);
     return await sender.send({ url: endpoint.url, headers, body });
   } catch (error) {

@@ -8,11 +8,10 @@ import { inParallel } from "../runtime/parallel.ts";
 import type { OutgoingDelivery } from "../runtime/queues.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { deliveries, deliveryId, events, type PublishedEvent, replays } from "../table/entities.ts";
+import { eventsAfter } from "../table/event-pages.ts";
 import { deleteItem } from "../table/items.ts";
-import { readPartition } from "../table/partition.ts";
-import { lastSequence } from "../table/sequences.ts";
+import { type EventCounter, eventCounter, eventKeyAt } from "../table/sequences.ts";
 import { findAll, readAll } from "../table/store.ts";
-import { readItem } from "../table/table.ts";
 
 /** What of an event is looked at before it is sent again. */
 type Glance = Pick<PublishedEvent, "sequence" | "type" | "account_id" | "created_at">;
@@ -33,13 +32,15 @@ export async function eventsToReplay(
   { after_sequence, from, to }: EventRange,
 ): Promise<{ readonly sequences: readonly number[]; readonly next: number | null }> {
   const tenant = endpoint.tenant_id;
-  const last = await lastSequence(tenant);
-  const after = after_sequence === undefined ? await lastBefore(tenant, from ?? "", last) : Number(after_sequence);
-  const seen = await glances(tenant, after, last);
+  const counter = await eventCounter(tenant);
+  const { last } = counter;
+  const after = after_sequence === undefined ? await lastBefore(tenant, from ?? "", counter) : Number(after_sequence);
+  const most = limits.webhooks.replay_max_events;
+  const seen = await eventsAfter<Glance>(tenant, after, counter, { most, attributes: glanced });
   const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
   const within = seen.filter(({ created_at }) => Date.parse(created_at) >= low && Date.parse(created_at) < high);
   const subscribersTo = await subscribersOf(tenant, [endpoint], within);
-  const reached = seen.length < limits.webhooks.replay_max_events ? last : (seen.at(-1)?.sequence ?? last);
+  const reached = seen.length < most ? last : (seen.at(-1)?.sequence ?? last);
   return {
     sequences: within.filter((event) => subscribersTo(event).length > 0).map(({ sequence }) => sequence),
     next: reached < last ? reached : null,
@@ -48,29 +49,16 @@ export async function eventsToReplay(
 
 const glanced = ["sequence", "type", "account_id", "created_at"] as const satisfies readonly (keyof Glance)[];
 
-async function glances(tenant: string, after: number, last: number): Promise<readonly Glance[]> {
-  const found: Glance[] = [];
-  const partitionOf = (sequence: number) => Math.floor(sequence / events.per_partition);
-  for (let number = partitionOf(after + 1); number <= partitionOf(last); number += 1) {
-    const max_items = limits.webhooks.replay_max_events - found.length;
-    if (max_items === 0) break;
-    const query = { from: events.sortOf(after + 1), attributes: glanced, max_items };
-    const items = await readPartition(events.partition(tenant, number * events.per_partition), query);
-    found.push(...items.map((item) => readItem<Glance>(item)));
-  }
-  return found;
-}
-
 /**
  * The last number below which nothing can have happened at the moment or later: what was published before it had
  * happened before it. Found by halving, since the moment of publication rises with the number.
  */
-async function lastBefore(tenant: string, moment: string, last: number): Promise<number> {
+async function lastBefore(tenant: string, moment: string, counter: EventCounter): Promise<number> {
   const wanted = Date.parse(moment) - limits.webhooks.publisher_skew_ms;
-  let [low, high] = [1, last + 1];
+  let [low, high] = [1, counter.last + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [found] = await readAll(events, [events.key(tenant, middle)]);
+    const [found] = await readAll(events, [eventKeyAt(tenant, middle, counter)]);
     // An event that is gone was published long ago.
     if (found === undefined || Date.parse(found.published_at) < wanted) low = middle + 1;
     else high = middle;
@@ -85,10 +73,11 @@ async function lastBefore(tenant: string, moment: string, last: number): Promise
 export async function runReplay(replay: Replay, hasTime: () => boolean): Promise<boolean> {
   const { tenant_id, endpoint_id, redelivery } = replay;
   const endpoint = { id: endpoint_id, tenant_id, epoch: replay.endpoint_epoch };
+  const counter = await eventCounter(tenant_id);
   for (let start = 0; start < replay.sequences.length; start += limits.events.due_page) {
     if (!hasTime()) return false;
     const numbers = replay.sequences.slice(start, start + limits.events.due_page);
-    const keys = numbers.map((sequence) => events.key(tenant_id, sequence));
+    const keys = numbers.map((sequence) => eventKeyAt(tenant_id, sequence, counter));
     const again = await findAll(events, keys);
     const firsts = again.map((event) => deliveries.key(tenant_id, deliveryId(event.id, endpoint_id, 0)));
     const known = await readAll(deliveries, firsts);

@@ -4,6 +4,7 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { clients, deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/table/entities.ts";
+import { packPayload } from "../../shared/table/event-payload.ts";
 import { itemOf } from "../../shared/table/write.ts";
 import { bridge, opening } from "../support/builders/bridge.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
@@ -270,11 +271,11 @@ async function publishedEvent(api: TestApi, tenant_id: string): Promise<Publishe
   const event = {
     ...{ id, tenant_id, sequence: 1, type: "client.created", resource_id: "cli_01JD0000000000000000000001" },
     ...{ account_id: null, client_id: null, created_at, published_at: created_at },
-    payload: JSON.stringify(payload),
     expires_at: Math.floor(Date.now() / 1000) + 86_400,
   } as PublishedEvent;
-  await putRaw(api, itemOf(events, event));
-  return event;
+  const stored = { ...event, payload: packPayload(event, JSON.stringify(payload)) };
+  await putRaw(api, itemOf(events, stored));
+  return stored;
 }
 
 /** A delivery that has been tried to the end, each time another one. */

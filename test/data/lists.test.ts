@@ -1,9 +1,6 @@
-import { PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { marshall } from "@aws-sdk/util-dynamodb";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
-import { replyExamples } from "../../shared/openapi/examples.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Cursor } from "../../shared/table/cursor.ts";
 import type { Page, PageRequest } from "../../shared/table/list.ts";
@@ -264,82 +261,6 @@ describe("the ledger of an account", () => {
     expect((await page(caller, `/accounts/${account.id}/ledger`)).body.data).toEqual([]);
     const foreign = await api.call(newCaller(), "GET", `/accounts/${account.id}/ledger`);
     expect(foreign).toMatchObject({ status: 404, body: { code: "not_found" } });
-  });
-});
-
-const eventExample = replyExamples["BrokerageEvent"] as object;
-
-/** Writes published events straight into the table, each with so many bytes of payload, as a publisher would have. */
-async function plantEvents(caller: TestCaller, sequences: readonly number[], last: number, bytes: number) {
-  const { emulator } = api;
-  const put = (item: Record<string, unknown>) =>
-    emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(item) }));
-  await put({ pk: `${caller.tenant_id}|SEQ`, sk: "SEQ", et: "SEQ", n: last });
-  for (const sequence of sequences) {
-    const data = { object: { filling: "x".repeat(bytes) } };
-    const payload = { ...eventExample, id: `evt_${sequence}`, sequence: String(sequence), data };
-    await put({
-      pk: `${caller.tenant_id}|EVT|${Math.floor(sequence / 1_000_000)}`,
-      sk: String(sequence).padStart(16, "0"),
-      et: "EVENT",
-      id: payload.id,
-      tenant_id: caller.tenant_id,
-      sequence,
-      payload: JSON.stringify(payload),
-    });
-  }
-}
-
-async function sequencesOf(caller: TestCaller, address: string): Promise<number[]> {
-  const pages = await walk(caller, address, "next");
-  return pages.flatMap(({ body }) => body.data.map((event: { sequence: string }) => Number(event.sequence)));
-}
-
-describe("the list of events", () => {
-  it("goes on behind the megabyte at which one answer of the table ends", async () => {
-    const caller = newCaller();
-    const all = Array.from({ length: 60 }, (_, index) => index + 1);
-    await plantEvents(caller, all, 60, 30_000);
-    expect(await sequencesOf(caller, "/events?limit=100")).toEqual(all);
-    expect(await sequencesOf(caller, "/events?limit=100&sort=-sequence")).toEqual(all.toReversed());
-    expect(await sequencesOf(caller, "/events?limit=100&after_sequence=20")).toEqual(all.slice(20));
-  });
-
-  it("is found wherever it is: over partitions of a million, and behind those whose events have ended", async () => {
-    const caller = newCaller();
-    const kept = [2_999_998, 2_999_999, 3_000_000, 3_000_001, 5_000_007, 5_000_008];
-    await plantEvents(caller, kept, 5_000_008, 10);
-    for (const limit of [1, 2, 25]) {
-      expect(await sequencesOf(caller, `/events?limit=${limit}`)).toEqual(kept);
-      expect(await sequencesOf(caller, `/events?limit=${limit}&sort=-sequence`)).toEqual(kept.toReversed());
-      expect(await sequencesOf(caller, `/events?limit=${limit}&after_sequence=3000000`)).toEqual(kept.slice(3));
-    }
-  });
-
-  it("is empty for a tenant without an event, and behind the last one", async () => {
-    const caller = newCaller();
-    expect(await sequencesOf(caller, "/events")).toEqual([]);
-    await plantEvents(caller, [1, 2], 2, 10);
-    expect(await sequencesOf(caller, "/events?after_sequence=2")).toEqual([]);
-    expect(await sequencesOf(caller, "/events?after_sequence=999999999")).toEqual([]);
-    expect(await sequencesOf(caller, "/events?after_sequence=999999999&sort=-sequence")).toEqual([]);
-  });
-
-  it("answers every forged position within its filter, and never with an error", async () => {
-    const caller = newCaller();
-    await plantEvents(caller, [1, 2, 3, 4, 5], 5, 10);
-    for (const sort of ["sequence", "-sequence"]) {
-      const address = `/events?limit=1&sort=${sort}&after_sequence=3`;
-      const cursor = new URLSearchParams((addressOf(await page(caller, address), "next") ?? "").split("?")[1]);
-      const parts = JSON.parse(Buffer.from(cursor.get("cursor") ?? "", "base64url").toString()) as unknown[];
-      for (const position of ["0000000000000001", "0", "9", "ZZZ", "9999999999999999999999", "|", "0000000000000004"]) {
-        for (const way of ["n", "p", "N", "P"]) {
-          const forged = Buffer.from(JSON.stringify([parts[0], way, position, parts[3]])).toString("base64url");
-          const { body } = await page(caller, `${address}&cursor=${forged}`);
-          for (const event of body.data) expect(Number(event.sequence)).toBeGreaterThan(3);
-        }
-      }
-    }
   });
 });
 

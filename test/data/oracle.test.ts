@@ -349,7 +349,7 @@ function published(sequence: number): RawItem {
 }
 
 function counter(n: number): RawItem {
-  return { pk: `${tenant}|SEQ`, sk: "SEQ", et: "SEQ", n: number(n) };
+  return { pk: `${tenant}|SEQ`, sk: "SEQ", et: "SEQ", last: number(n) };
 }
 
 describe("the oracle of the events", () => {

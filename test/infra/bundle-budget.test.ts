@@ -29,7 +29,8 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/return-transaction": 158,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 184,
-  "sandbox/drive-account": 184,
+  // It reads the events that it causes, whose payloads need their dictionary.
+  "sandbox/drive-account": 194,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 205,

@@ -7,7 +7,7 @@ const number = (value: number) => ({ number: String(value) });
 
 /** Two events to one endpoint: the first accepted at the second attempt, the second given up. */
 const items: readonly RawItem[] = [
-  { et: "SEQ", pk: "brk_01|SEQ", n: number(2) },
+  { et: "SEQ", pk: "brk_01|SEQ", last: number(2) },
   { et: "WEBHOOK", pk: "brk_01|WHE", id: "whe_1", status: "enabled" },
   ...[1, 2].map((n) => ({
     et: "EVENT",
@@ -86,7 +86,7 @@ describe("the oracle of deliveries", () => {
   it.each<readonly [string, Partial<Evidence>, RegExp]>([
     ["an event that is missing", itemsWhere({ id: "evt_1" }, undefined), /client.created of cli_1 is told 0 times/],
     ["a gap in the numbers", itemsWhere({ id: "evt_2" }, { sequence: number(3) }), /event 3 stands at place 2/],
-    ["a number that nothing has", itemsWhere({ et: "SEQ" }, { n: number(3) }), /counter stands at 3 after 2/],
+    ["a number that nothing has", itemsWhere({ et: "SEQ" }, { last: number(3) }), /counter stands at 3 after 2/],
     ["what was not published", { items: [...items, { et: "OUTBOX", pk: "brk_01#cli_3", sk: "x" }] }, /never published/],
     ["a delivery that is missing", itemsWhere({ id: "dlv_1" }, undefined), /evt_1 to whe_1 has no delivery/],
     ["a delivery that waits", itemsWhere({ id: "dlv_1" }, { status: "retrying" }), /is still retrying/],

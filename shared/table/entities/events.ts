@@ -1,4 +1,5 @@
-import { outboxPartType, outboxType } from "../table-shape.ts";
+import { limits } from "../../limits.ts";
+import { eventType, outboxPartType, outboxType } from "../table-shape.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, inBase32, type Key, ulidOf } from "./keys.ts";
 
 /** The events of one commit, in order, until they are published. Inserted and deleted, never updated. */
@@ -44,6 +45,12 @@ export const outboxParts = {
   }),
 } satisfies Entity<OutboxPart> & Record<string, unknown>;
 
+/** An endpoint that an event is owed to, and how often it had been switched on again by then. */
+export interface OwedEndpoint {
+  readonly id: string;
+  readonly epoch: number;
+}
+
 /** A published event: its number and the bytes that everyone is shown. */
 export interface PublishedEvent {
   readonly id: string;
@@ -56,60 +63,132 @@ export interface PublishedEvent {
   readonly created_at: string;
   /** When it got its number. It rises with the sequence, which `created_at` need not. */
   readonly published_at: string;
-  /** The event as JSON, made once at publication. */
-  readonly payload: string;
+  /** The event as JSON, made once at publication: deflated, or text where it was stored in schema version 1. */
+  readonly payload: Uint8Array | string;
   /** Endpoints that subscribed to it when it was published, each as often as it had been switched on again by then. */
-  readonly endpoints?: readonly { readonly id: string; readonly epoch: number }[];
+  readonly endpoints?: readonly OwedEndpoint[];
   /** When the sweep looks for it, RFC 3339; absent without subscribers, or when all its deliveries exist. */
   readonly wake_at?: string;
   readonly expires_at: number;
 }
 
+/** Partition of the million that a number belongs to. */
+const million = (tenant: string, sequence: number) =>
+  `${tenant}|EVT|${Math.floor(sequence / limits.events.per_partition)}`;
+
 /**
- * Events of a tenant by sequence, a million to a partition. Lists: by type, by resource, by account or client; those
- * whose deliveries are not made yet are in `due`.
+ * Events of a tenant by sequence: each million in lanes, so that consecutive numbers are written to different
+ * partitions. Lists: by resource, by account; those whose deliveries are not made yet are in `due`. An item is to
+ * fit one write unit, so what its keys say is not said again, and endpoints are stored as bytes.
  */
 export const events = {
-  et: "EVENT",
-  per_partition: 1_000_000,
-  partition: (tenant: string, sequence: number) => `${tenant}|EVT|${Math.floor(sequence / events.per_partition)}`,
+  et: eventType,
+  partition: (tenant: string, sequence: number) => `${million(tenant, sequence)}|${sequence % limits.events.lanes}`,
   sortOf: (sequence: number) => String(sequence).padStart(16, "0"),
   key: (tenant: string, sequence: number): Key => ({
     pk: events.partition(tenant, sequence),
     sk: events.sortOf(sequence),
   }),
-  keyOf: (item: PublishedEvent): Key => events.key(item.tenant_id, item.sequence),
-  ofType: (tenant: string, type: string) => `${tenant}|EVT|type|${type}`,
+  /** Where the events of schema version 1 are: in one partition for each million. */
+  formerPartition: million,
+  /** The event of an identifier, which says where it is, or of any number once the layout is known. */
+  keyById: (tenant: string, id: string): Key => events.keyAt(tenant, sequenceOfEvent(id), !isInLanes(id)),
+  keyAt: (tenant: string, sequence: number, former: boolean): Key => ({
+    pk: former ? events.formerPartition(tenant, sequence) : events.partition(tenant, sequence),
+    sk: events.sortOf(sequence),
+  }),
+  keyOf: (item: PublishedEvent): Key => events.keyAt(item.tenant_id, item.sequence, !isInLanes(item.id)),
   ofResource: (tenant: string, id: string) => `${tenant}|EVT|resource|${id}`,
   ofAccount: (tenant: string, id: string) => `${tenant}|EVT|owner|${id}`,
   indexesOf: (item: PublishedEvent): IndexKeys => ({
-    list_pk: events.ofType(item.tenant_id, item.type),
-    list_sk: events.sortOf(item.sequence),
     state_pk: events.ofResource(item.tenant_id, item.resource_id),
     state_sk: events.sortOf(item.sequence),
-    owner_pk: events.ofAccount(item.tenant_id, item.account_id ?? item.client_id ?? item.resource_id),
-    owner_sk: events.sortOf(item.sequence),
-    ...(item.wake_at === undefined ? {} : dueKeys("EVENT", item.id, item.wake_at)),
+    ...(item.account_id === null
+      ? {}
+      : { owner_pk: events.ofAccount(item.tenant_id, item.account_id), owner_sk: events.sortOf(item.sequence) }),
+    ...(item.wake_at === undefined
+      ? {}
+      : { due_pk: dueKeys("EVENT", item.id, item.wake_at).due_pk ?? "", due_sk: item.wake_at }),
+  }),
+  toStored: ({ tenant_id: _tenant, wake_at: _wake, endpoints, ...item }: PublishedEvent) => ({
+    ...item,
+    ...(endpoints === undefined ? {} : { endpoints: packEndpoints(endpoints) }),
+  }),
+  fromStored: ({ pk, due_sk, endpoints }: Readonly<Record<string, unknown>>) => ({
+    tenant_id: String(pk).split("|")[0],
+    ...(due_sk === undefined ? {} : { wake_at: String(due_sk).split("|")[0] }),
+    ...(endpoints instanceof Uint8Array ? { endpoints: unpackEndpoints(endpoints) } : {}),
   }),
 } satisfies Entity<PublishedEvent> & Record<string, unknown>;
 
-/** The number of the last published event of a tenant; taken by the publisher only. */
+/** Bytes of an endpoint as it is stored: its ULID, then its epoch. */
+const endpointBytes = { id: 16, epoch: 3 } as const;
+
+/**
+ * Endpoints as bytes, 19 each: a list of maps would make the item of an event with some of them larger than one write
+ * unit.
+ * @throws Error for an identifier that is no ULID
+ */
+function packEndpoints(endpoints: readonly OwedEndpoint[]): Uint8Array {
+  const { id: idBytes, epoch: epochBytes } = endpointBytes;
+  const bytes = Buffer.alloc(endpoints.length * (idBytes + epochBytes));
+  for (const [place, { id, epoch }] of endpoints.entries()) {
+    const at = place * (idBytes + epochBytes);
+    let value = 0n;
+    for (const character of ulidOf(id)) value = value * 32n + BigInt(crockford.indexOf(character));
+    const digits = value.toString(16).padStart(idBytes * 2, "0");
+    if (`whe_${ulidIn(value)}` !== id || digits.length > idBytes * 2) throw new Error(`${id} is no id of an endpoint.`);
+    bytes.write(digits, at, "hex");
+    bytes.writeUIntBE(epoch, at + idBytes, epochBytes);
+  }
+  return bytes;
+}
+
+function unpackEndpoints(stored: Uint8Array): readonly OwedEndpoint[] {
+  const { id: idBytes, epoch: epochBytes } = endpointBytes;
+  const bytes = Buffer.from(stored);
+  return Array.from({ length: bytes.length / (idBytes + epochBytes) }, (_, place) => {
+    const at = place * (idBytes + epochBytes);
+    const value = BigInt(`0x${bytes.toString("hex", at, at + idBytes)}`);
+    return { id: `whe_${ulidIn(value)}`, epoch: bytes.readUIntBE(at + idBytes, epochBytes) };
+  });
+}
+
+function ulidIn(value: bigint): string {
+  let rest = value;
+  let text = "";
+  while (text.length < 26) {
+    text = crockford.charAt(Number(rest % 32n)) + text;
+    rest /= 32n;
+  }
+  return text;
+}
+
+/** How far the events of a tenant are numbered; moved on by the publisher only. */
 export const sequences = {
   et: "SEQ",
   key: (tenant: string): Key => ({ pk: `${tenant}|SEQ`, sk: "SEQ" }),
 };
 
+/** What stands before the nine digits of the sequence in the identifier of an event that is in lanes. */
+const inLanes = "1";
+
 /**
- * Identifier of an event: a ULID whose random part carries six random characters and the sequence in ten, so that a
- * read by id needs no index. It stays opaque to callers.
+ * Identifier of an event: a ULID whose random part carries six random characters, the layout that the event is stored
+ * in, and the sequence in nine, so that a read by id needs no index. It stays opaque to callers.
  */
 export function eventId(timeMs: number, randomPart: string, sequence: number): string {
-  return `evt_${inBase32(timeMs, 10)}${randomPart.slice(-6)}${inBase32(sequence, 10)}`;
+  return `evt_${inBase32(timeMs, 10)}${randomPart.slice(-6)}${inLanes}${inBase32(sequence, 9)}`;
 }
 
 /** The sequence that an event identifier carries. */
-export function sequenceOfEvent(id: string): number {
+function sequenceOfEvent(id: string): number {
   let value = 0;
-  for (const character of id.slice(-10)) value = value * 32 + crockford.indexOf(character);
+  for (const character of id.slice(-9)) value = value * 32 + crockford.indexOf(character);
   return value;
+}
+
+/** Whether the event of an identifier is in lanes. In schema version 1 the sequence had a tenth digit, always 0. */
+function isInLanes(id: string): boolean {
+  return id.charAt(id.length - 10) === inLanes;
 }

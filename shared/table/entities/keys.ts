@@ -33,6 +33,10 @@ export interface Entity<T> {
   readonly et: string;
   readonly keyOf: (item: T) => Key;
   readonly indexesOf?: (item: T) => IndexKeys;
+  /** The attributes that are stored of an item, where they are not its own members. */
+  readonly toStored?: (item: T) => Readonly<Record<string, unknown>>;
+  /** The members that `toStored` left out or changed, from an item as it is stored in this or a former version. */
+  readonly fromStored?: (stored: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }
 
 /** The ULID of an identifier: the part that sorts by time. */

@@ -81,7 +81,7 @@ export const replays = {
 export function eventKeyOf(delivery: Pick<Delivery, "tenant_id" | "event_id" | "event_sequence">): Key {
   return delivery.event_sequence === null
     ? sampleEvents.key(delivery.tenant_id, delivery.event_id)
-    : events.key(delivery.tenant_id, delivery.event_sequence);
+    : events.keyById(delivery.tenant_id, delivery.event_id);
 }
 
 /**

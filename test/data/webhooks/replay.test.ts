@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { newId } from "../../../shared/runtime/ids.ts";
-import { events, sequences } from "../../../shared/table/entities.ts";
+import { eventId, events, sequences } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
@@ -26,7 +26,7 @@ async function history(caller: TestCaller, count: number, first = 1): Promise<st
     await atOnce(Math.min(50, count - from + 1), async (index) => {
       const sequence = from + index;
       const event = {
-        id: newId("evt"),
+        id: eventId(start, newId("evt"), sequence),
         tenant_id: caller.tenant_id,
         sequence,
         type: sequence % 10 === 0 ? "transaction.created" : "client.created",
@@ -42,7 +42,7 @@ async function history(caller: TestCaller, count: number, first = 1): Promise<st
       await putRaw(api, itemOf(events, event));
     });
   }
-  await putRaw(api, { ...sequences.key(caller.tenant_id), et: "SEQ", n: count });
+  await putRaw(api, { ...sequences.key(caller.tenant_id), et: "SEQ", last: count, first_in_lanes: 1 });
   return ids;
 }
 

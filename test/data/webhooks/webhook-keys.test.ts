@@ -3,6 +3,7 @@ import {
   attempts,
   deliveries,
   deliveryId,
+  eventId,
   eventKeyOf,
   events,
   sampleEvents,
@@ -49,8 +50,8 @@ describe("the items of the webhooks", () => {
   });
 
   it("name the event of a delivery by its number, and a sample by its identifier", () => {
-    const delivery = { tenant_id: tenant, event_id: event };
+    const delivery = { tenant_id: tenant, event_id: eventId(0, event, 7) };
     expect(eventKeyOf({ ...delivery, event_sequence: 7 })).toEqual(events.key(tenant, 7));
-    expect(eventKeyOf({ ...delivery, event_sequence: null })).toEqual(sampleEvents.key(tenant, event));
+    expect(eventKeyOf({ ...delivery, event_sequence: null })).toEqual(sampleEvents.key(tenant, delivery.event_id));
   });
 });

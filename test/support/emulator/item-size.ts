@@ -26,11 +26,17 @@ export function itemBytes(item: WireItem): number {
 
 function valueBytes(value: AttributeValue): number {
   if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.B !== undefined) return bytesIn(value.B);
   if (value.N !== undefined) return Math.ceil(value.N.replace(/[-.]|e.*/gi, "").length / 2) + 2;
   if (value.L !== undefined) return value.L.reduce((sum, each) => sum + 1 + valueBytes(each), 3);
   if (value.M !== undefined) return itemBytes(value.M) + 3 + Object.keys(value.M).length;
   if (value.SS !== undefined) return value.SS.reduce((sum, each) => sum + Buffer.byteLength(each), 3);
   return 1;
+}
+
+/** On its way to the table it is base64. */
+function bytesIn(bytes: Uint8Array | string): number {
+  return typeof bytes === "string" ? Buffer.from(bytes, "base64").length : bytes.length;
 }
 
 /** The largest of what was written since the watch began, and every bound that was broken. */

@@ -4,12 +4,13 @@ import type { Emulator } from "./emulator.ts";
 /** A stored item as plain values. Numbers stay text, so that no digit of an amount can be lost on the way. */
 export type RawItem = Readonly<Record<string, RawValue>>;
 
-/** A stored value; a number is `{ number: "12" }`, so it cannot be taken for text. */
+/** A stored value; a number is `{ number: "12" }` and bytes are in base64, so neither can be taken for text. */
 export type RawValue =
   | string
   | boolean
   | null
   | { readonly number: string }
+  | { readonly bytes: string }
   | readonly RawValue[]
   | { readonly map: RawItem };
 
@@ -142,5 +143,11 @@ function plainValue(value: AttributeValue): RawValue {
   if (value.NULL !== undefined) return null;
   if (value.L !== undefined) return value.L.map(plainValue);
   if (value.M !== undefined) return { map: plainItem(value.M) };
+  // Records of the stream have not gone through a client: there it is base64 already.
+  if (value.B !== undefined) return { bytes: base64Of(value.B) };
   throw new Error(`A value of another kind is stored: ${Object.keys(value).join()}.`);
+}
+
+function base64Of(bytes: Uint8Array | string): string {
+  return typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("base64");
 }

@@ -1,4 +1,5 @@
 import type { RawItem, RawValue } from "../emulator/raw-table.ts";
+import { payloadOf } from "./event-items.ts";
 
 /** A call that a receiver got, and what it answered: null for never. */
 export interface LoggedCall {
@@ -74,7 +75,7 @@ class Run {
   judgeEvents(): string[] {
     const numbers = [...this.events.values()].map((event) => number(event["sequence"])).toSorted((a, b) => a - b);
     const [counter] = this.of("SEQ");
-    const count = counter === undefined ? 0 : number(counter["n"]);
+    const count = counter === undefined ? 0 : number(counter["last"]);
     return [
       ...numbers.flatMap((each, index) => (each === index + 1 ? [] : [`event ${each} stands at place ${index + 1}`])),
       ...(count === numbers.length ? [] : [`the counter stands at ${count} after ${numbers.length} events`]),
@@ -149,7 +150,7 @@ class Run {
       const event = this.events.get(text(delivery["event_id"]));
       const wrong = calls.filter(
         (call) =>
-          call.body !== text(event?.["payload"]) ||
+          call.body !== (event === undefined ? "" : payloadOf(event)) ||
           call.event_id !== text(event?.["id"]) ||
           call.endpoint_id !== text(delivery["endpoint_id"]),
       );

@@ -1,5 +1,6 @@
 import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
+import { endpointIdsOf, payloadOf } from "./event-items.ts";
 import type { Announced } from "./oracle-changes.ts";
 import { tenantOf } from "./oracle-terms.ts";
 import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-oracle.ts";
@@ -13,7 +14,7 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
     ...ofType(items, "OUTBOX").flatMap((item) =>
       (item["events"] as readonly string[]).map((each) => (JSON.parse(each) as { body: Announced }).body),
     ),
-    ...ofType(items, "EVENT").map((item) => JSON.parse(text(item, "payload")) as Announced),
+    ...ofType(items, "EVENT").map((item) => JSON.parse(payloadOf(item)) as Announced),
   ];
   const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
   const told = countOf(announced.filter(({ type }) => !marginKinds.has(type)).map(nameOf));
@@ -39,8 +40,8 @@ export function judgeDeliveries(items: readonly RawItem[]): string[] {
   const made = countOf(first.map((item) => `${tenantOf(item)} ${text(item, "event_id")} ${text(item, "endpoint_id")}`));
   const due = new Set<string>();
   const missing = ofType(items, "EVENT").flatMap((item) =>
-    ((item["endpoints"] ?? []) as readonly { map: RawItem }[]).flatMap(({ map }) => {
-      const name = `${tenantOf(item)} ${text(item, "id")} ${text(map, "id")}`;
+    endpointIdsOf(item).flatMap((endpoint) => {
+      const name = `${tenantOf(item)} ${text(item, "id")} ${endpoint}`;
       due.add(name);
       return made.has(name) || item["due_pk"] !== undefined ? [] : [`${name} is due and has no delivery`];
     }),
@@ -85,7 +86,7 @@ function expectedEvents({ before, after }: RawChange): string[] {
 
 /** The published events of a tenant are numbered from 1 without a gap, up to where the counter stands. */
 function judgeSequences(items: readonly RawItem[]): string[] {
-  const counters = new Map(ofType(items, "SEQ").map((item) => [tenantOf(item), whole(item, "n")]));
+  const counters = new Map(ofType(items, "SEQ").map((item) => [tenantOf(item), whole(item, "last")]));
   const published = groupBy(ofType(items, "EVENT"), tenantOf);
   return [...new Set([...counters.keys(), ...published.keys()])].flatMap((tenant) => {
     const numbers = (published.get(tenant) ?? []).map((item) => whole(item, "sequence"));

@@ -81,20 +81,25 @@ export const mutations: readonly Mutation[] = [
     file: "shared/events/publish.ts",
     edits: [
       ["import { partKeys,", 'import { changeAndRead } from "../table/items.ts";\nimport { partKeys,'],
+      ["import { eventId,", "import { sequences, eventId,"],
       [
-        "const [last, endpoints] = await Promise.all([lastSequence(tenant), endpointsOf(tenant)]);",
+        "const [counter, endpoints] = await Promise.all([eventCounter(tenant), endpointsOf(tenant)]);",
         "const endpoints = await endpointsOf(tenant);",
       ],
       [
         "    const subscribersTo = await subscribersOf(",
-        `    const taken = await changeAndRead<{ readonly n: number }>(sequences.key(tenant), {
-      set: { et: sequences.et },
-      add: { n: texts.length },
+        `    const taken = await changeAndRead<{ readonly last: number }>(sequences.key(tenant), {
+      set: { et: sequences.et, first_in_lanes: 1 },
+      add: { last: texts.length },
     });
-    const last = Number(taken.item?.n) - texts.length;
+    const counter = { last: Number(taken.item?.last) - texts.length, first_in_lanes: 1, form: "present" } as const;
     const subscribersTo = await subscribersOf(`,
       ],
-      ["{ set, when: [from === 0 ? { any: [isNew, isLast] } : isLast] }", "{ set: { et: set.et } }"],
+      [
+        "advanceCounter(tenant, counter, counter.last + published.length),",
+        "changeMember(sequences.key(tenant), { set: { et: sequences.et } }),",
+      ],
+      ["import { deleteMember,", "import { changeMember, deleteMember,"],
     ],
     test: { file: "test/data/webhooks/events.test.ts", name: "a batch that comes to five publishers at once" },
   },

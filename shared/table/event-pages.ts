@@ -1,0 +1,150 @@
+import { limits } from "../limits.ts";
+import { events } from "./entities.ts";
+import { cut, type Entry, type Page, type PageRequest } from "./list.ts";
+import { keyIn, readPage, type StoredAttributes } from "./partition.ts";
+import { type EventCounter, eventCounter } from "./sequences.ts";
+import { readItem } from "./table.ts";
+
+/** Numbers of events that are read one after the other, both ends inclusive; downward where the end is below. */
+interface NumberRange {
+  readonly from: number;
+  readonly to: number;
+  readonly down: boolean;
+}
+
+/** Consecutive numbers whose events are laid out alike: each lane has every so manieth of them. */
+interface Stretch extends NumberRange {
+  readonly former: boolean;
+  readonly lanes: number;
+}
+
+/** What one round of reads found, in the order of the walk, and the first number that was not looked at. */
+interface Round {
+  readonly items: readonly StoredAttributes[];
+  readonly next: number;
+}
+
+/**
+ * A page of a tenant's events by sequence, strongly consistent. The counter is read first: it says where the list ends
+ * and which numbers are in lanes. Numbers have no gaps, so a page reads of each lane just those that belong to it; old
+ * events are gone after their time, so a page may be short while there is a next one, as it may be with a filter.
+ */
+export async function pageOfEvents<T>(tenant: string, afterSequence: number, request: PageRequest): Promise<Page<T>> {
+  const counter = await eventCounter(tenant);
+  const { limit, keep } = request;
+  const range = rangeOf(request, afterSequence + 1, counter.last);
+  const shown: Entry[] = [];
+  let next = range.from;
+  for (let round = 0; round < limits.page.max_reads && isWithin(next, range) && shown.length <= limit; round += 1) {
+    const window = keep === undefined ? limit + 1 - shown.length : limits.page.entries_per_read;
+    const found = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane: round > 0 });
+    shown.push(...found.items.map(entryOf).filter(({ item }) => keep?.(item) ?? true));
+    next = found.next;
+  }
+  const frontier = isWithin(next, range) ? events.sortOf(range.down ? next + 1 : next - 1) : undefined;
+  const page = cut(shown, frontier, request);
+  return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
+}
+
+/**
+ * The events of a tenant after a number, so many at the most, by their numbers; strongly consistent. With `attributes`
+ * those alone are read.
+ */
+export async function eventsAfter<T>(
+  tenant: string,
+  after: number,
+  counter: EventCounter,
+  { most, attributes }: { readonly most: number; readonly attributes?: readonly string[] },
+): Promise<readonly T[]> {
+  const range = { from: after + 1, to: counter.last, down: false };
+  const found: StoredAttributes[] = [];
+  let next = range.from;
+  while (isWithin(next, range) && found.length < most) {
+    const window = most - found.length;
+    const everyLane = next > range.from;
+    const round = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane, attributes });
+    found.push(...round.items);
+    next = round.next;
+  }
+  return found.map((item) => readItem<T>(item));
+}
+
+/** The numbers that a page may show, from where its cursor stands; a position that is none of them is the nearest. */
+function rangeOf({ cursor, descending }: PageRequest, start: number, last: number): NumberRange {
+  const down = descending === (cursor?.direction !== "prev");
+  const position = Number(cursor?.position ?? Number.NaN);
+  const [from, to] = down ? [last, start] : [start, last];
+  if (cursor === undefined) return { from, to, down };
+  const at = Number.isSafeInteger(position) ? position : last;
+  const first = cursor.inclusive ? at : at + (down ? -1 : 1);
+  return { from: down ? Math.min(first, last) : Math.max(first, start), to, down };
+}
+
+function isWithin(number: number, { to, down }: NumberRange): boolean {
+  return down ? number >= to : number <= to;
+}
+
+/** The numbers from this one on that are laid out as it is, as far as the range goes. */
+function stretchAt(from: number, { to, down }: NumberRange, { first_in_lanes: first }: EventCounter): Stretch {
+  const { per_partition, lanes } = limits.events;
+  const former = from < first;
+  const lowest = Math.floor(from / per_partition) * per_partition;
+  const edge = down
+    ? Math.max(to, lowest, former ? 0 : first)
+    : Math.min(to, lowest + per_partition - 1, former ? first - 1 : to);
+  return { from, to: edge, down, former, lanes: former ? 1 : lanes };
+}
+
+/** How much one round reads. */
+interface RoundSize {
+  /** So many numbers on from the beginning of the stretch. */
+  readonly window: number;
+  /** Whether lanes without a number in the window are read too, to find what lies behind numbers that have ended. */
+  readonly everyLane: boolean;
+  readonly attributes?: readonly string[] | undefined;
+}
+
+/**
+ * Reads the next events of a stretch, one query for each lane. Returned are those up to which every lane is read.
+ */
+async function readRound(
+  tenant: string,
+  stretch: Stretch,
+  { window, everyLane, attributes }: RoundSize,
+): Promise<Round> {
+  const { down, former, lanes, from, to } = stretch;
+  const step = down ? -1 : 1;
+  const distance = (number: number) => (number - from) * step;
+  const reads = Array.from({ length: Math.min(lanes, distance(to) + 1) }, async (_, lane) => {
+    const first = from + lane * step;
+    const wanted = Math.max(Math.ceil((window - lane) / lanes), everyLane ? 1 : 0);
+    if (wanted < 1) return { items: [], next: first };
+    const key = events.keyAt(tenant, first, former);
+    const [low, high] = [events.sortOf(to), key.sk].toSorted();
+    const query = { from: low, to: high, descending: down, page_size: wanted };
+    const page = await readPage(key.pk, attributes === undefined ? query : { ...query, attributes: named(attributes) });
+    const last = page.items.at(-1);
+    if (page.next === undefined || last === undefined) return { items: page.items, next: to + step };
+    return { items: page.items, next: numberOf(last) + lanes * step };
+  });
+  const found = await Promise.all(reads);
+  const next = from + step * Math.min(distance(to) + 1, ...found.map((lane) => distance(lane.next)));
+  const items = found
+    .flatMap((lane) => lane.items)
+    .filter((item) => distance(numberOf(item)) < distance(next))
+    .toSorted((a, b) => distance(numberOf(a)) - distance(numberOf(b)));
+  return { items, next };
+}
+
+/** With the attributes that tell the number of an event, and whether this code can read it. */
+function named(attributes: readonly string[]): readonly string[] {
+  return ["sk", "et", "v", ...attributes];
+}
+
+function numberOf(item: StoredAttributes): number {
+  return Number(item["sk"]);
+}
+
+function entryOf(item: StoredAttributes): Entry {
+  return { key: keyIn(item), sort: String(item["sk"]), item };
+}

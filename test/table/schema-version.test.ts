@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { newId } from "../../shared/runtime/ids.ts";
+import { eventId, events, type OwedEndpoint, outboxes, type PublishedEvent } from "../../shared/table/entities.ts";
+import { readItem } from "../../shared/table/table.ts";
+import { itemOf } from "../../shared/table/write.ts";
+
+process.env["STAGE"] = "sandbox";
+
+describe("the schema version of an item", () => {
+  const outbox = {
+    ...{ id: newId("obx"), tenant_id: newId("brk"), root_id: newId("cli"), root_version: 1, events: ["{}"] },
+    ...{ created_at: "2026-11-22T18:00:00.000Z", wake_at: "2026-11-22T18:01:00.000Z" },
+  };
+
+  it("is written with every item, 1 unless its kind has another, and is no member of what is read", () => {
+    const item = itemOf(outboxes, outbox);
+    expect(item).toMatchObject({ et: "OUTBOX", v: 1 });
+    expect(readItem(item)).toEqual(outbox);
+    expect(itemOf(events, someEvent([]))).toMatchObject({ et: "EVENT", v: 2 });
+  });
+
+  it("may be missing, as in items from before there were versions", () => {
+    const { v: _version, ...former } = itemOf(outboxes, outbox);
+    expect(readItem(former)).toEqual(outbox);
+  });
+
+  it.each([
+    ["OUTBOX", 2],
+    ["EVENT", 3],
+    ["ANYTHING", 2],
+  ])("of %s that is newer than this code is refused: %i", (et, v) => {
+    expect(() => readItem({ et, v })).toThrow(`An item of type ${et} has schema version ${v}`);
+  });
+});
+
+describe("the endpoints of a stored event", () => {
+  it("are read as they were written, in their order, with their epochs", () => {
+    const endpoints = [0, 1, 255, 16_777_215].map((epoch) => ({ id: newId("whe"), epoch }));
+    const stored = itemOf(events, someEvent(endpoints));
+    expect((stored["endpoints"] as Uint8Array).length).toBe(4 * 19);
+    expect({ ...readItem<PublishedEvent>(stored), ...events.fromStored(stored) }).toEqual(someEvent(endpoints));
+  });
+
+  it.each(["whe_1", `whe_8${"0".repeat(25)}`, `app_${"0".repeat(26)}`, `whe_${"o".repeat(26)}`])(
+    "are refused where one is no identifier of an endpoint: %s",
+    (id) => {
+      expect(() => itemOf(events, someEvent([{ id, epoch: 1 }]))).toThrow(id);
+    },
+  );
+});
+
+/** An event that is due to these endpoints. */
+function someEvent(endpoints: readonly OwedEndpoint[]): PublishedEvent {
+  const tenant_id = "brk_01KAP0000000000000000000G1";
+  return {
+    ...{ id: eventId(0, "000000", 7), tenant_id, sequence: 7, type: "client.created", resource_id: "cli_1" },
+    ...{ account_id: null, client_id: "cli_1", created_at: "2026-11-22T18:00:00.000Z" },
+    ...{ published_at: "2026-11-22T18:00:00.000Z", payload: "{}", expires_at: 1, endpoints },
+    wake_at: "2026-11-22T18:01:00.000Z",
+  };
+}
