@@ -42,7 +42,7 @@ export interface StageConfig {
   readonly methodThrottle: Throttle;
   /**
    * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, as those of the
-   * evaluator are, so an account needs a concurrency of 100 more than both together (README: Deploy).
+   * evaluator and the publisher are, so an account needs a concurrency of 100 more than all of them (README: Deploy).
    */
   readonly deliveries: {
     /** From the queue of first attempts. */
@@ -51,6 +51,16 @@ export interface StageConfig {
     readonly unprovenConcurrency: number;
     /** From each queue of retries; Lambda takes no less than 2. */
     readonly retryConcurrency: number;
+  };
+  /**
+   * Invocations of the publisher at the same time, each with one or more brokerages of which no other has any, and of
+   * the function that creates many deliveries. `streamShards`: shards of the stream of the main table, by which the
+   * router waits (ADR 0037); up to 16 count as 16.
+   */
+  readonly publishing: {
+    readonly concurrency: number;
+    readonly fanOutConcurrency: number;
+    readonly streamShards: number;
   };
   /** Invocations of the evaluator at the same time, each with up to ten accounts. */
   readonly evaluations: { readonly concurrency: number };
@@ -95,6 +105,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
+    publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16 },
     evaluations: { concurrency: 4 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     monthlyBudgetUsd: 100,
@@ -116,6 +127,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
+    publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16 },
     evaluations: { concurrency: 20 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     monthlyBudgetUsd: 1000,

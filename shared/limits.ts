@@ -150,7 +150,7 @@ export const limits = {
     retry_after_seconds: 1,
   },
   events: {
-    /** Events that one publishing transaction numbers (DynamoDB: 100 items in one transaction). */
+    /** Events of one commit: with their outbox item and its parts they are one publishing transaction. */
     max_per_commit: 40,
     /** Bytes of events in one outbox item; an item of DynamoDB has 400 KiB, and the rest is its keys. */
     max_item_bytes: 384 * 1024,
@@ -158,7 +158,28 @@ export const limits = {
      * Bytes of events that one publishing transaction takes out of outbox items and puts as events: twice as much and
      * their keys are below the 4 MB of a transaction (DynamoDB).
      */
-    max_published_bytes: 1536 * 1024,
+    max_published_bytes: 1792 * 1024,
+    /** Outbox items that one message names: about 10 KB. */
+    keys_per_message: 100,
+    /** Overdue outbox items of one tenant that a sweep sends to the publisher: the messages of one batch. */
+    swept_per_tenant: 1000,
+    /**
+     * How long the router waits after it has sent, so that the next batch of its shard fills: 80 messages a second from
+     * so many shards, and longer in proportion for more.
+     */
+    router_pause_ms: 200,
+    router_shards: 16,
+    /** Deliveries of one publishing transaction that the publisher creates itself; the others have a queue. */
+    fan_out_in_place: 50,
+    /** Events before the last number that a message received again looks at: those of two transactions. */
+    fan_out_again: 200,
+    /** Transactions of its own that an outbox item gets before it is parked. */
+    publish_tries: 3,
+    /** The count of these tries is kept for a week. */
+    tries_kept_seconds: 7 * 24 * 3600,
+    /** The publisher begins no transaction so long before its timeout, and its calls end before the last part of it. */
+    publish_reserve_ms: 1500,
+    publish_budget_reserve_ms: 300,
     kept_seconds: 90 * 24 * 3600,
     /** An outbox item that is still there after this time is found by the sweep. */
     unpublished_after_seconds: 60,
@@ -283,6 +304,8 @@ export const limits = {
     dead_letter_days: 14,
     /** A delivery that waits as long as this beyond its own delay is late. */
     late_delivery_seconds: 300,
+    /** A commit is published within a second; the oldest of a killed publisher's batch after 30 s. */
+    late_publishing_seconds: 60,
     /** An account that a price has put below its level must not wait for long. */
     late_evaluation_seconds: 60,
     /** Longest DelaySeconds (SQS). */

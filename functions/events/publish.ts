@@ -1,22 +1,24 @@
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
-import { publishOutbox } from "../../shared/events/publish.ts";
-import { type Outbox, outboxes } from "../../shared/table/entities.ts";
-import { readRawItem } from "../../shared/table/table.ts";
-import { handOverDue } from "../../shared/trading/hand-over.ts";
+import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { publishGroups } from "../../shared/events/publish-groups.ts";
+import { wakeOf } from "../../shared/events/publishing-queue.ts";
+import { limits } from "../../shared/limits.ts";
+import { withinBudget } from "../../shared/runtime/budget.ts";
+import { countMetric, log } from "../../shared/runtime/log.ts";
 
 /**
- * Consumes the work that commits leave in the stream of the main table: numbers and publishes the events of outbox
- * items, and enqueues accounts that are due for evaluation. Both run concurrently.
+ * Consumes the FIFO queue of outbox items: numbers and publishes their events, each tenant in its order. An
+ * unrecognised message is dropped and reported: it would hold the messages after it, and what it was for is swept.
  */
-export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
-  const records = Records.filter(({ eventName }) => eventName !== "REMOVE");
-  const waiting = records.flatMap(({ dynamodb: { NewImage: image, SequenceNumber: sequence = "" } = {} }) =>
-    image?.["et"]?.S === outboxes.et ? [{ sequence, item: readRawItem<Outbox>(image) }] : [],
+export async function handler({ Records: records }: SQSEvent, context: Context): Promise<SQSBatchResponse> {
+  const { publish_budget_reserve_ms, publish_reserve_ms } = limits.events;
+  const remainingMs = () => context.getRemainingTimeInMillis();
+  const wakes = records.flatMap((record) => wakeOf(record) ?? []);
+  if (wakes.length < records.length) {
+    countMetric("EventPublishFailed", records.length - wakes.length);
+    log.error("Messages of the publisher were not recognised.", { messages: records.length - wakes.length });
+  }
+  const failed = await withinBudget(remainingMs() - publish_budget_reserve_ms, () =>
+    publishGroups(wakes, () => remainingMs() > publish_reserve_ms),
   );
-  const [unsent, unpublished] = await Promise.all([
-    handOverDue(records),
-    publishOutbox(waiting.map(({ item }) => item)),
-  ]);
-  const failed = [...unsent, ...waiting.filter(({ item }) => unpublished.has(item.id)).map(({ sequence }) => sequence)];
-  return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
+  return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
 }

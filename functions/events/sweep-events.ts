@@ -1,6 +1,7 @@
 import type { Context } from "aws-lambda";
 import { fanOutOverdue } from "../../shared/events/fan-out.ts";
-import { publishOverdue } from "../../shared/events/publish.ts";
+import { releaseParked } from "../../shared/events/parking.ts";
+import { wakePublisher } from "../../shared/events/publish-groups.ts";
 import { limits } from "../../shared/limits.ts";
 import { runSweeps } from "../../shared/table/due.ts";
 import { expireOverdue } from "../../shared/trading/expiry.ts";
@@ -10,13 +11,15 @@ import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
 
 /**
  * Runs on a schedule: sends deliveries that are due, and completes work that was started and not finished. The sweeps
- * run concurrently, so that neither a backlog nor a failure of one delays the others.
+ * run concurrently, so that neither a backlog nor a failure of one delays the others. With the action `release_parked`
+ * it puts back what an operator wants to have published again, and does nothing else.
  */
-export async function handler(_event: unknown, context: Context): Promise<Record<string, number>> {
+export async function handler(event: { action?: string }, context: Context): Promise<Record<string, number>> {
+  if (event.action === "release_parked") return { released: await releaseParked() };
   const remainingMs = () => context.getRemainingTimeInMillis();
   const hasTime = () => remainingMs() > limits.events.sweep_reserve_ms;
   return runSweeps({
-    published: publishOverdue(hasTime),
+    unpublished: wakePublisher(hasTime),
     fanned_out: fanOutOverdue(hasTime),
     woken: wakeDeliveries(hasTime),
     replayed: replayOverdue(hasTime),

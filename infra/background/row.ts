@@ -10,16 +10,23 @@ export interface BackgroundContext {
   /** The table of volatile items. */
   readonly volatile: string;
   readonly usagePlanId: string;
+  /** Shards of the main table's stream, see `StageConfig`. */
+  readonly streamShards: number;
 }
 
-/** The queues that a function can work on: those of the webhook ladder, or that of accounts to evaluate. */
-export type WorkName = "deliveries" | "evaluations";
+/** Queues with one reader: of outbox items to publish, and of events with many deliveries. */
+export type EventQueue = "publishing" | "fan_out";
+
+/** The queues that a function can work on: those of the webhook ladder, of accounts to evaluate, and of events. */
+export type WorkName = "deliveries" | "evaluations" | EventQueue;
 
 /** Invokes a function with records of a table's stream. AWS lets two functions read one stream. */
 export interface StreamTrigger {
   readonly table: "main" | "volatile";
-  /** Filters on the new image of an item; one that matches is enough. */
+  /** Filters on the new image of an item, whether it is inserted or changed; one that matches is enough. */
   readonly images: readonly object[];
+  /** The same of an item that is inserted. */
+  readonly inserted?: readonly object[];
   /** Most records of an invocation. */
   readonly batchSize: number;
   /** How long Lambda waits for more records, in seconds; not at all without it. */
@@ -82,6 +89,8 @@ export interface BackgroundRow {
   readonly queues?: readonly DeliveryQueue[];
   /** Whether it asks for evaluations of margin. */
   readonly sendsAccounts?: true;
+  /** Queues of events that it sends to. */
+  readonly sendsEvents?: readonly EventQueue[];
   /** Variables in addition to those of every function, of its secrets and of its queues. */
   readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
   /** What it may do in addition to what its trigger, its secrets and its queues need. */

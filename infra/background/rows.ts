@@ -110,37 +110,60 @@ export const backgroundRows: readonly BackgroundRow[] = [
       ];
     },
   },
-  /** Numbers events, from the stream of the table back into the table, and sends due accounts to the evaluator. */
+  /** Tells the publisher of new outbox items, and the evaluator of due accounts. */
   {
-    id: "publish",
-    file: "events/publish",
-    description: "Publishes the events of a commit and hands over due accounts",
+    id: "route",
+    file: "events/route",
+    description: "Sends new outbox items to the publisher and due accounts to the evaluator",
     // Wakes for new outbox items, and for the risk of accounts that a commit left to be watched, most of which come in
     // one batch with the events of that commit. It changes neither, so it cannot wake itself, and what an evaluation
     // writes does not wake it.
     trigger: {
       stream: {
         table: "main",
-        images: [{ et: { S: [outboxType] } }, { et: { S: [riskType] }, left_by: { S: ["commit"] } }],
-        batchSize: 25,
+        inserted: [{ et: { S: [outboxType] } }],
+        images: [{ et: { S: [riskType] }, left_by: { S: ["commit"] } }],
+        batchSize: 100,
         maximumRetryAttempts: 5,
-        failureQueue: "publish-failures",
+        failureQueue: "route-failures",
         lateAlarm: {
           id: "iterator-age",
           description: "Commits wait in the table's stream: events are published and stop-outs begin late.",
         },
       },
     },
-    timeoutSeconds: 60,
-    queues: ["deliver"],
+    timeoutSeconds: 30,
     sendsAccounts: true,
-    statements: ({ table, volatile }) => [
-      ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
-        tableArn: table,
-        keys: tenantKeys,
-      }),
-      ...quoteStatements(["read:quotes"], volatile),
-    ],
+    sendsEvents: ["publishing"],
+    environment: ({ streamShards }) => {
+      const { router_pause_ms, router_shards } = limits.events;
+      return { ROUTER_PAUSE_MS: String(Math.ceil(router_pause_ms * Math.max(1, streamShards / router_shards))) };
+    },
+    statements: ({ volatile }) => quoteStatements(["read:quotes"], volatile),
+  },
+  /** Numbers events, one brokerage at a time. A killed one delays the brokerages of its batch by six timeouts. */
+  {
+    id: "publish",
+    file: "events/publish",
+    description: "Publishes the events of commits",
+    trigger: { queue: "publishing" },
+    timeoutSeconds: 5,
+    memoryMb: limits.functions.computing_memory_mb,
+    queues: ["deliver"],
+    sendsEvents: ["fan_out"],
+    statements: ({ table }) =>
+      tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+  },
+  /** Creates the deliveries of events that have many. */
+  {
+    id: "fan-out",
+    file: "events/fan-out",
+    description: "Creates the deliveries of events with many subscribers",
+    trigger: { queue: "fan_out" },
+    timeoutSeconds: 30,
+    memoryMb: limits.functions.computing_memory_mb,
+    queues: ["deliver"],
+    statements: ({ table }) => tableStatements(["read", "put", "update"], { tableArn: table, keys: tenantKeys }),
   },
   /** Completes what the stream or a queue lost. */
   {
@@ -150,6 +173,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
     trigger: everyMinute,
     timeoutSeconds: 60,
     queues: ["deliver", "retry_long"],
+    sendsEvents: ["publishing"],
     statements: ({ table }) => [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
       ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {

@@ -220,6 +220,12 @@ export class Alarms extends Construct {
         datapointsToAlarm: 2,
       },
       {
+        id: "outbox-parked",
+        description: "A commit could not be published three times and was set aside; README says how to release it.",
+        metric: this.ownMetric("OutboxParked"),
+        threshold: 0,
+      },
+      {
         id: "message-failed",
         description: "Deliveries could not be queued; the sweep sends them later than they are due.",
         metric: this.ownMetric("DeliveryMessageFailed"),

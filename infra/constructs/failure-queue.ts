@@ -6,9 +6,10 @@ import { type StageConfig, serviceName } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 
 /** A queue for what could not be done. Nothing reads it by itself: an alarm calls a person. */
-export function failureQueue(scope: Construct, id: string, config: StageConfig, purpose: string): Queue {
+export function failureQueue(scope: Construct, id: string, config: StageConfig, purpose: string, fifo = false): Queue {
   const queue = new Queue(scope, id, {
-    queueName: `${serviceName}-${config.stage}-${purpose}`,
+    queueName: `${serviceName}-${config.stage}-${purpose}${fifo ? ".fifo" : ""}`,
+    ...(fifo && { fifo }),
     encryption: QueueEncryption.SQS_MANAGED,
     enforceSSL: true,
     retentionPeriod: Duration.days(limits.queues.dead_letter_days),

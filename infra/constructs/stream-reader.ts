@@ -34,7 +34,7 @@ export function streamStatements({ stream, failureQueue }: StreamSource): Policy
 
 /** Invokes a function with the records of a stream. */
 export function readStream(reader: ServiceFunction, { trigger, stream, failureQueue }: StreamSource): void {
-  const { images, batchSize, windowSeconds = 0, maximumRetryAttempts } = trigger;
+  const { images, inserted = [], batchSize, windowSeconds = 0, maximumRetryAttempts } = trigger;
   new CfnEventSourceMapping(reader, "Stream", {
     functionName: reader.lambda.functionName,
     eventSourceArn: stream,
@@ -48,7 +48,10 @@ export function readStream(reader: ServiceFunction, { trigger, stream, failureQu
     maximumRecordAgeInSeconds: Duration.hours(23).toSeconds(),
     maximumRetryAttempts,
     filterCriteria: {
-      filters: images.map((image) => ({ pattern: JSON.stringify({ dynamodb: { NewImage: image } }) })),
+      filters: [
+        ...inserted.map((image) => ({ eventName: ["INSERT"], dynamodb: { NewImage: image } })),
+        ...images.map((image) => ({ dynamodb: { NewImage: image } })),
+      ].map((pattern) => ({ pattern: JSON.stringify(pattern) })),
     },
     ...(failureQueue && { destinationConfig: { onFailure: { destination: failureQueue.queueArn } } }),
   });

@@ -1,6 +1,6 @@
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import type { BackgroundContext, BackgroundRow, WorkName } from "../background/row.ts";
+import type { BackgroundContext, BackgroundRow, EventQueue, WorkName } from "../background/row.ts";
 import type { LateStream } from "../constructs/alarms.ts";
 import { failureQueue } from "../constructs/failure-queue.ts";
 import { readSecretStatements } from "../constructs/grants.ts";
@@ -11,6 +11,7 @@ import type { ServiceSecrets } from "../constructs/service-secrets.ts";
 import { readStream, type StreamSource, streamOf, streamStatements } from "../constructs/stream-reader.ts";
 import type { Tables } from "../constructs/table.ts";
 import type { WebhookLadder } from "../constructs/webhook-ladder.ts";
+import type { WorkQueue } from "../constructs/work-queue.ts";
 import type { StageConfig } from "../stages.ts";
 import type { FunctionStacks } from "./functions.ts";
 
@@ -20,7 +21,10 @@ export interface BackgroundFunctionsProps {
   readonly rows: readonly BackgroundRow[];
   readonly tables: Tables;
   readonly secrets: ServiceSecrets;
-  readonly queues: { readonly deliveries: WebhookLadder; readonly evaluations: MarginQueue };
+  readonly queues: {
+    readonly deliveries: WebhookLadder;
+    readonly evaluations: MarginQueue;
+  } & Readonly<Record<EventQueue, WorkQueue>>;
   readonly functions: FunctionStacks;
 }
 
@@ -93,6 +97,7 @@ export class BackgroundFunctions {
         ...readSecretStatements(row.secrets ?? [], secrets.arns),
         ...queues.deliveries.sendStatements(row.queues ?? []),
         ...(row.sendsAccounts ? [queues.evaluations.sendStatement()] : []),
+        ...(row.sendsEvents ?? []).map((name) => queues[name].sendStatement()),
         ...(work === undefined ? [] : [work.receiveStatement()]),
       ],
       environment: {
@@ -100,6 +105,7 @@ export class BackgroundFunctions {
         ...row.environment?.(context),
         ...queues.deliveries.environment(row.queues ?? []),
         ...(row.sendsAccounts && queues.evaluations.environment),
+        ...Object.assign({}, ...(row.sendsEvents ?? []).map((name) => queues[name].environment)),
       },
       ...(work !== undefined && { reservedConcurrency: work.concurrency }),
       ...(memoryMb !== undefined && { memoryMb }),
@@ -112,7 +118,8 @@ export class BackgroundFunctions {
   private context(usagePlanId: string): BackgroundContext {
     const { config, tables } = this.props;
     const { main, volatile } = tables;
-    return { stage: config.stage, table: main.tableArn, volatile: volatile.tableArn, usagePlanId };
+    const { streamShards } = config.publishing;
+    return { stage: config.stage, table: main.tableArn, volatile: volatile.tableArn, usagePlanId, streamShards };
   }
 
   private triggerStatements({ trigger }: BackgroundRow) {
@@ -131,7 +138,7 @@ export class BackgroundFunctions {
     this.work(row)?.connect(made);
   }
 
-  private work({ trigger }: BackgroundRow): WebhookLadder | MarginQueue | undefined {
+  private work({ trigger }: BackgroundRow): WebhookLadder | MarginQueue | WorkQueue | undefined {
     return trigger.queue && this.props.queues[trigger.queue];
   }
 

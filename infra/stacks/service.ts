@@ -4,7 +4,7 @@ import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
 import type { Route } from "../../shared/routes/route.ts";
-import type { BackgroundRow } from "../background/row.ts";
+import type { BackgroundRow, EventQueue } from "../background/row.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { Api } from "../constructs/api.ts";
@@ -15,6 +15,7 @@ import type { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceSecrets } from "../constructs/service-secrets.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
+import { WorkQueue } from "../constructs/work-queue.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
 import { BackgroundFunctions, workTimeout } from "./background-functions.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
@@ -37,6 +38,7 @@ export class ServiceStack extends Stack {
   private readonly secrets: ServiceSecrets;
   private readonly ladder: WebhookLadder;
   private readonly marginQueue: MarginQueue;
+  private readonly eventQueues: Readonly<Record<EventQueue, WorkQueue>>;
   private readonly functions: FunctionStacks;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
@@ -51,6 +53,7 @@ export class ServiceStack extends Stack {
     this.secrets = new ServiceSecrets(this, config);
     this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: workTimeout(rows, "deliveries") });
     this.marginQueue = new MarginQueue(this, "Margin", { config, timeoutSeconds: workTimeout(rows, "evaluations") });
+    this.eventQueues = eventQueues(this, config, rows);
     const api = new Api(this, "Api", config);
     this.functions = new FunctionStacks(this, {
       config,
@@ -63,7 +66,7 @@ export class ServiceStack extends Stack {
       rows,
       tables: this.tables,
       secrets: this.secrets,
-      queues: { deliveries: this.ladder, evaluations: this.marginQueue },
+      queues: { deliveries: this.ladder, evaluations: this.marginQueue, ...this.eventQueues },
       functions: this.functions,
     });
     const authorizer = background.addAuthorizer();
@@ -113,8 +116,11 @@ export class ServiceStack extends Stack {
     const alarms = new Alarms(this, "Alarms", {
       config,
       tables: [tables.main, tables.volatile],
-      failureQueues: [...background.failureQueues, this.ladder.deadLetters, this.marginQueue.deadLetters],
-      workQueues: [...this.ladder.workQueues, ...this.marginQueue.workQueues],
+      failureQueues: [
+        ...background.failureQueues,
+        ...[this.ladder, this.marginQueue, ...Object.values(this.eventQueues)].map(({ deadLetters }) => deadLetters),
+      ],
+      workQueues: [this.ladder, this.marginQueue, ...Object.values(this.eventQueues)].flatMap((one) => one.workQueues),
       backgroundIds: counted.filter(({ stage }) => stage === undefined).map(({ id }) => id),
       stageIds: counted.filter(({ stage }) => stage !== undefined).map(({ id }) => id),
       lateStreams: background.lateStreams,
@@ -130,6 +136,27 @@ export class ServiceStack extends Stack {
       description: "Function that makes applications",
     });
   }
+}
+
+/** The queue of outbox items to publish, in the order of each brokerage, and that of events with many deliveries. */
+function eventQueues(
+  scope: Construct,
+  config: StageConfig,
+  rows: readonly BackgroundRow[],
+): Readonly<Record<EventQueue, WorkQueue>> {
+  const { concurrency, fanOutConcurrency } = config.publishing;
+  const publishing = new WorkQueue(scope, "Publishing", {
+    ...{ config, name: "publish", noun: "Keys", fifo: true, variable: "PUBLISH_QUEUE_URL", concurrency },
+    timeoutSeconds: workTimeout(rows, "publishing"),
+    lateAfterSeconds: limits.queues.late_publishing_seconds,
+  });
+  const fan_out = new WorkQueue(scope, "FanOut", {
+    ...{ config, name: "fan-out", noun: "Events", fifo: false, variable: "FAN_OUT_QUEUE_URL" },
+    concurrency: fanOutConcurrency,
+    timeoutSeconds: workTimeout(rows, "fan_out"),
+    lateAfterSeconds: limits.queues.late_delivery_seconds,
+  });
+  return { publishing, fan_out };
 }
 
 /** The ids of keys are made by API Gateway, so a policy can only name the collections that they are in. */

@@ -9,13 +9,10 @@ import { inParallel } from "../runtime/parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
 import { eventTypes } from "../schema/event-types.ts";
 import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
-import { accounts, deliveries, deliveryId, events, type Outbox, type PublishedEvent } from "../table/entities.ts";
+import { accounts, deliveries, deliveryId, events, type PublishedEvent } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
 import { changeItem, putOnce } from "../table/items.ts";
-import type { WaitingEvent } from "../table/outbox.ts";
-import { keyIn, readPartition } from "../table/partition.ts";
 import { findAll } from "../table/store.ts";
-import { indexes } from "../table/table-shape.ts";
 import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
@@ -128,31 +125,6 @@ async function clearDue(event: PublishedEvent): Promise<void> {
     rescheduled(events, event, { remove: ["wake_at"], when: [isStored] }),
   );
   if (!cleared) throw new Error("A published event is gone.");
-}
-
-/**
- * Fans out again what was published before from these outbox items: a repeated record of the stream may mean that the
- * publisher died before it sent any message. The events are looked up by their resource in an index that may lag; what
- * it does not show yet is due, and the sweep finds it.
- */
-export async function fanOutAgain(items: readonly Outbox[]): Promise<void> {
-  const found = new Map<string, PublishedEvent>();
-  for (const item of items) {
-    const waiting = item.events.map((text) => JSON.parse(text) as WaitingEvent);
-    for (const resource of new Set(waiting.map(({ body }) => body.resource.id))) {
-      for (const event of await latestOf(item.tenant_id, resource)) {
-        const same = waiting.some(({ body }) => body.created_at === event.created_at && body.type === event.type);
-        if (same) found.set(event.id, event);
-      }
-    }
-  }
-  await fanOut([...found.values()]);
-}
-
-async function latestOf(tenant: string, resource: string): Promise<readonly PublishedEvent[]> {
-  const query = { index: indexes.state, descending: true, max_items: limits.events.due_page };
-  const entries = await readPartition(events.ofResource(tenant, resource), query);
-  return findAll(events, entries.map(keyIn));
 }
 
 /** Finds published events that lack deliveries, and creates them. Returns how many events that were. */

@@ -1,60 +1,19 @@
-import type { WebhookEndpoint } from "../domain/webhook.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
 import { absolute, linked } from "../runtime/links.ts";
-import { countMetric, log } from "../runtime/log.ts";
-import { isThrottle, isUnavailable, Unavailable } from "../runtime/unavailable.ts";
-import { type SweepResult, sweepKeys } from "../table/due.ts";
+import { isThrottle, Unavailable } from "../runtime/unavailable.ts";
 import { eventId, events, type Outbox, type OutboxPart, outboxes, type PublishedEvent } from "../table/entities.ts";
 import { packPayload } from "../table/event-payload.ts";
 import { isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
 import { advanceCounter, type EventCounter, eventCounter } from "../table/sequences.ts";
-import { findAll, readKeys } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { deleteMember, putNew } from "../table/write.ts";
 import { endpointsOf } from "./endpoint-reads.ts";
-import { fanOut, fanOutAgain, subscriberHealths, subscribersOf } from "./fan-out.ts";
-
-/**
- * Publishes outbox items: each event gets the tenant's next number and its final bytes. One transaction moves the
- * counter on, puts the events and deletes their outbox items, so numbers become visible in order and without gaps, and
- * what is published already is recognised by its missing outbox item. Returns the ids that could not be published.
- */
-export async function publishOutbox(items: readonly Outbox[]): Promise<ReadonlySet<string>> {
-  const failed = new Set<string>();
-  const ordered = inCommitOrder(items);
-  const tenants = new Set(ordered.map((item) => item.tenant_id));
-  // Each tenant counts for itself, so one does not wait for another.
-  const publishing = [...tenants].map(async (tenant) => {
-    const own = ordered.filter((item) => item.tenant_id === tenant);
-    for (const batch of batches(own)) for (const id of await publishIsolated(tenant, batch)) failed.add(id);
-  });
-  await Promise.all(publishing);
-  return failed;
-}
-
-/**
- * One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone. A
- * table that cannot be asked is no item's fault: halves would only ask it more often, so the batch comes again whole.
- */
-async function publishIsolated(tenant: string, batch: readonly Outbox[]): Promise<readonly string[]> {
-  try {
-    await publishBatch(tenant, batch);
-    return [];
-  } catch (error) {
-    if (batch.length > 1 && !isUnavailable(error)) {
-      const middle = Math.ceil(batch.length / 2);
-      const first = await publishIsolated(tenant, batch.slice(0, middle));
-      return [...first, ...(await publishIsolated(tenant, batch.slice(middle)))];
-    }
-    countMetric("EventPublishFailed", batch.length);
-    const ids = batch.map(({ id }) => id);
-    log.error("Outbox items could not be published.", { outbox_ids: ids, error: (error as Error).name });
-    return ids;
-  }
-}
+import { subscriberHealths, subscribersOf } from "./fan-out.ts";
 
 /**
  * An outbox item with the events of its parts. One that is gone has been published, and is left as it came.
@@ -65,39 +24,44 @@ async function inFull(item: Outbox): Promise<Outbox> {
   const [stored, ...found] = await readKeys([outboxes.keyOf(item), ...partKeys(item)]);
   if (stored === undefined) return item;
   const parts = found.filter((part) => part !== undefined) as OutboxPart[];
-  if (parts.length < item.parts) throw new Error("A part of an outbox item is not there yet.");
+  if (parts.length < item.parts) throw new Unavailable("A part of an outbox item is not there yet.");
   return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };
 }
 
-async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<void> {
+/** The events that a transaction has published, and the health of the endpoints that they are due to. */
+export interface Published {
+  readonly published: readonly PublishedEvent[];
+  readonly healths: ReadonlyMap<string, WebhookHealth>;
+}
+
+/**
+ * Publishes outbox items of one tenant: each event gets the tenant's next number and its final bytes. One transaction
+ * moves the counter on, puts the events and deletes their outbox items, so numbers become visible in order and without
+ * gaps, and what is published already is recognised by its missing outbox item.
+ * @throws Unavailable when the counter is too contended or an item is not seen in full
+ * @throws Error what DynamoDB says of any other failure
+ */
+export async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<Published> {
   let waiting: readonly Outbox[] = await Promise.all(batch.map(inFull));
-  const gone: Outbox[] = [];
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
     const [counter, endpoints] = await Promise.all([eventCounter(tenant), endpointsOf(tenant)]);
     const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
     const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
     const subscribersTo = await subscribersOf(tenant, endpoints, announced);
-    const numbered = texts.map((text, index) => {
-      const { body, account_id } = text;
-      return publishedEvent(tenant, text, counter.last + index + 1, subscribersTo({ type: body.type, account_id }));
-    });
+    const published = texts.map((text, index) =>
+      publishedEvent(tenant, text, counter.last + index + 1, subscribersTo({ ...text, type: text.body.type })),
+    );
     // How the endpoints do is read meanwhile: it decides only which deliveries need a message.
     const [result, healths] = await Promise.all([
-      tryPublish(tenant, waiting, counter, numbered),
-      subscriberHealths(numbered),
+      tryPublish(tenant, waiting, counter, published),
+      subscriberHealths(published),
     ]);
-    if (result === "published") {
-      await fanOut(numbered, healths);
-      break;
-    }
-    if (result !== "again") {
-      gone.push(...waiting.filter((_, index) => result.has(index)));
-      waiting = waiting.filter((_, index) => !result.has(index));
-    }
+    if (result === "published") return { published, healths };
+    if (result !== "again") waiting = waiting.filter((_, index) => !result.has(index));
     if (attempt === limits.commit.conflict_tries) throw new Unavailable("The event counter is too contended.");
     if (waiting.length > 0) await pause(backoffMs(attempt));
   }
-  await fanOutAgain(gone);
+  return { published: [], healths: new Map() };
 }
 
 /** One try; tells which outbox items were gone already, or to try again from a new counter. */
@@ -168,7 +132,7 @@ function dueTo(endpoints: readonly WebhookEndpoint[], moment: number): Pick<Publ
  * The order of the commits: by time, but never against the versions of one resource, whatever the clocks of two
  * machines say and in whatever order the items came.
  */
-function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
+export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
   const latest = new Map<string, string>();
   const byVersion = items.toSorted((a, b) => a.root_version - b.root_version);
   const timed = byVersion.map((item) => {
@@ -180,33 +144,22 @@ function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
   return timed.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)).map(({ item }) => item);
 }
 
-/** Runs of items whose events fit one transaction by number and by size; one that has parts is a run of its own. */
-function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
-  const { max_per_commit, max_published_bytes } = limits.events;
+/** Runs of items that fit one transaction by number and by size; one that has parts is a run of its own. */
+export function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
+  const { max_published_bytes } = limits.events;
   const runs: Outbox[][] = [];
   let [count, bytes] = [Number.POSITIVE_INFINITY, 0];
   for (const item of items) {
     const size = item.events.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    const full = count + item.events.length > max_per_commit || bytes + size > max_published_bytes;
-    if (full || item.parts !== undefined) {
+    const members = 1 + item.events.length;
+    if (count + members > limits.commit.max_items || bytes + size > max_published_bytes || item.parts !== undefined) {
       runs.push([]);
-      [count, bytes] = [0, 0];
+      // The counter is a member too.
+      [count, bytes] = [1, 0];
     }
-    count = item.parts === undefined ? count + item.events.length : Number.POSITIVE_INFINITY;
+    count = item.parts === undefined ? count + members : Number.POSITIVE_INFINITY;
     bytes += size;
     runs.at(-1)?.push(item);
   }
   return runs;
-}
-
-/**
- * Finds outbox items that are past their time, oldest first, and publishes them: whatever the stream lost is found
- * here. Returns how many were published and how many could not be.
- */
-export function publishOverdue(hasTime: () => boolean): Promise<SweepResult> {
-  return sweepKeys("OUTBOX", hasTime, async (keys) => {
-    const items = await findAll(outboxes, keys);
-    const { size: failed } = await publishOutbox(items);
-    return { done: items.length - failed, failed };
-  });
 }

@@ -59,6 +59,18 @@ export const env = {
       return required("RETRY_LONG_QUEUE_URL");
     },
   },
+  /** Address of the FIFO queue of the publisher; only where it is sent to. */
+  get publishQueueUrl(): string {
+    return required("PUBLISH_QUEUE_URL");
+  },
+  /** Address of the queue of events with many deliveries; only where it is sent to. */
+  get fanOutQueueUrl(): string {
+    return required("FAN_OUT_QUEUE_URL");
+  },
+  /** How long the router waits after it has sent, in milliseconds. */
+  get routerPauseMs(): number {
+    return Number(required("ROUTER_PAUSE_MS"));
+  },
   /** Address of the queue that wakes evaluations of margin; only where it is sent to. */
   get marginQueueUrl(): string {
     return required("MARGIN_QUEUE_URL");

@@ -62,7 +62,12 @@ function plain(_name: string, value: unknown): unknown {
 
 /** A metric in CloudWatch's embedded metric format: one log line, no call, no library. */
 export function countMetric(
-  name: "RateCounterFailedOpen" | "EventPublishFailed" | "DeliveryMessageFailed" | "UnexpectedOperation",
+  name:
+    | "RateCounterFailedOpen"
+    | "EventPublishFailed"
+    | "OutboxParked"
+    | "DeliveryMessageFailed"
+    | "UnexpectedOperation",
   value = 1,
 ): void {
   if (silent) return;

@@ -49,6 +49,11 @@ export interface OutgoingMessage {
   readonly group: string;
   /** Whole seconds from 0 to 900 before anybody sees it, not yet shortened by a time scale; default 0. */
   readonly delay_seconds?: number;
+  /**
+   * For a FIFO queue alone, which takes no delay: the same for all tries of one send and of no other, since SQS drops
+   * what has an identifier of the last five minutes.
+   */
+  readonly deduplication_id?: string;
 }
 
 /**
@@ -78,11 +83,14 @@ export async function sendMessages(url: string, messages: readonly OutgoingMessa
   }
 }
 
-function entryOf({ body, group, delay_seconds = 0 }: OutgoingMessage, at: number): SendMessageBatchRequestEntry {
+function entryOf(message: OutgoingMessage, at: number): SendMessageBatchRequestEntry {
+  const { body, group, delay_seconds = 0, deduplication_id } = message;
   if (!Number.isInteger(delay_seconds) || delay_seconds < 0 || delay_seconds > limits.queues.max_delay_seconds) {
     throw new RangeError(`A message cannot be delayed by ${delay_seconds} s.`);
   }
-  return { Id: String(at), MessageBody: JSON.stringify(body), MessageGroupId: group, DelaySeconds: delay_seconds };
+  const entry = { Id: String(at), MessageBody: JSON.stringify(body), MessageGroupId: group };
+  if (deduplication_id !== undefined) return { ...entry, MessageDeduplicationId: deduplication_id };
+  return { ...entry, DelaySeconds: delay_seconds };
 }
 
 async function sendBatch(url: string, entries: readonly SendMessageBatchRequestEntry[]): Promise<void> {

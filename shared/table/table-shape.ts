@@ -77,7 +77,7 @@ export function schemaVersion(type: string): number {
 
 const schemaVersions: Readonly<Record<string, number>> = { [eventType]: 2 };
 
-/** Item type of an outbox item, which the publisher's stream filter matches. */
+/** Item type of an outbox item, which the router's stream filter matches when it is inserted. */
 export const outboxType = "OUTBOX";
 
 /** Item type of the risk of an account; the same filter matches those that a commit left. */
@@ -85,6 +85,12 @@ export const riskType = "RISK";
 
 /** Item type of what does not fit an outbox item; it is found by that item alone. */
 export const outboxPartType = "OUTBOXPART";
+
+/** Item type of an outbox item that could not be published and waits for an operator. */
+export const parkedType = "PARKED";
+
+/** Item type of the count of the tries to publish an outbox item. */
+export const triesType = "PUBLISHTRIES";
 
 /** Item type of an application; those that wait for the gateway carry `wake_at` as text. */
 export const applicationType = "APP";

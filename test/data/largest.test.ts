@@ -1,6 +1,5 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
 import type { StoredRisk } from "../../shared/domain/trading/stored-risk.ts";
@@ -26,7 +25,8 @@ afterAll(api.stop);
 afterEach(() => {
   api.watched.interfere = () => undefined;
 });
-const { handler: publish } = await import("../../functions/events/publish.ts");
+const { publishing } = await import("../support/emulator/publishing.ts");
+const work = publishing(api);
 const { tradingFloor } = await import("../support/builders/trading-floor.ts");
 
 /** Number of the first item of a source that its example makes. */
@@ -38,8 +38,7 @@ async function publishAll(sizes: SizeWatch): Promise<void> {
     eventName: "INSERT",
     dynamodb: { SequenceNumber: String(at), NewImage },
   }));
-  const answer: DynamoDBBatchResponse = await publish({ Records } as unknown as DynamoDBStreamEvent);
-  expect(answer).toEqual({ batchItemFailures: [] });
+  expect(await work.publish(Records)).toEqual({ batchItemFailures: [] });
 }
 
 // What a retry of a delivery writes is the delivery: identifiers and times, and no text of anybody.

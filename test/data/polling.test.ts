@@ -1,4 +1,3 @@
-import type { DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, expect, it } from "vitest";
 import { atOnce, brokerage } from "../support/builders/brokerage.ts";
 import { startApi } from "../support/emulator/api.ts";
@@ -9,7 +8,8 @@ import { findings } from "../support/oracles/oracle.ts";
 const api = await startApi();
 afterAll(api.stop);
 
-const { handler: publish } = await import("../../functions/events/publish.ts");
+const { publishing } = await import("../support/emulator/publishing.ts");
+const work = publishing(api);
 
 const writers = 4;
 const each = 12;
@@ -37,7 +37,7 @@ it("a reader who goes on from the last number misses nothing, sees nothing twice
         ({ dynamodb: { NewImage: image } }) => image?.["et"]?.S === "OUTBOX",
       );
       const batch = part === 0 ? records.slice(done) : records.slice(done).toReversed();
-      await publish({ Records: batch } as unknown as DynamoDBStreamEvent);
+      await work.publish(batch);
       done = records.length;
     }
   };

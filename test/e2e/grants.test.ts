@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { someClient } from "../support/stack/api-client.ts";
-import { startReceiver } from "../support/stack/receiver.ts";
+import { limits } from "../../shared/limits.ts";
+import { fundedAccount, someClient } from "../support/stack/api-client.ts";
+import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 import { quoteSymbol, tellStory, unused } from "./grants-story.ts";
@@ -79,6 +80,18 @@ class Saboteur {
   };
 }
 
+/** Three events of one commit, with more deliveries than the publisher creates itself. */
+async function manyDeliveries(stack: Stack, receiver: Receiver): Promise<void> {
+  const { api } = await stack.newApplication();
+  const event_types = ["transaction.created", "transaction.completed", "transaction.updated"];
+  for (let count = 0; count * event_types.length <= limits.events.fan_out_in_place; count += 1) {
+    await api.call("POST", "/webhook_endpoints", { body: { url: `${receiver.url}/many`, event_types } });
+  }
+  const { account_id } = await fundedAccount(api, "1.00");
+  const body = { account_id, amount: "1.00", status: "completed" };
+  expect((await api.call("POST", "/transactions/deposit", { body })).status).toBe(201);
+}
+
 describe("the grants of every function", () => {
   it("are each needed, by the endpoints, by recovery after a crash, and by the sweeps", async () => {
     const saboteur = new Saboteur();
@@ -89,24 +102,22 @@ describe("the grants of every function", () => {
       // The margin watch dies at every price, until the record is given up and told.
       saboteur.targets.add("brokerage-sandbox-watch Query");
       await quoteSymbol(stack);
-      // The publisher dies before it has made the deliveries: the record comes again, and it looks for the events.
-      saboteur.targets.add("brokerage-sandbox-publish PutItem");
-      await stack.api.call("POST", "/clients", { body: someClient() });
-      await eventually(() => !unused(stack).includes("brokerage-sandbox-publish QueryState") || undefined, 60_000);
-      saboteur.targets.delete("brokerage-sandbox-publish PutItem");
       await eventually(() => !unused(stack).includes("brokerage-sandbox-watch ReportFailure") || undefined, 60_000);
       saboteur.targets.clear();
-      // The publisher dies on every batch and so does the sweep: the failure is reported, and nothing is lost.
+      // The router dies on every batch: the failure is reported, and the sweep tells the publisher.
       const own = await stack.newApplication({ tenant_id: stack.tenant_id });
-      for (const name of ["publish", "sweep-events"])
-        saboteur.targets.add(`brokerage-sandbox-${name} TransactWriteItems`);
+      saboteur.targets.add("brokerage-sandbox-route SendMessageBatch");
       const last = await own.api.call<{ id: string }>("POST", "/clients", { body: someClient() });
-      await eventually(() => !unused(stack).includes("brokerage-sandbox-publish ReportFailure") || undefined, 60_000);
-      saboteur.targets.clear();
+      await eventually(() => !unused(stack).includes("brokerage-sandbox-route ReportFailure") || undefined, 60_000);
       await eventually(async () => {
         const { text } = await own.api.call("GET", "/events?sort=-sequence");
         return text.includes(last.body.id) || undefined;
       });
+      saboteur.targets.clear();
+      await manyDeliveries(stack, receiver);
+      await eventually(
+        () => !unused(stack).some((grant) => grant.startsWith("brokerage-sandbox-fan-out")) || undefined,
+      );
       // The provisioning function dies between the API key and the plan: the next run goes on with the key that is
       // there.
       saboteur.targets.add("brokerage-sandbox-provision POST /usageplans/*/keys");

@@ -154,9 +154,8 @@ function subject(resource: Json): string {
   if (/TablesVolatile/.test(text)) return "volatile";
   if (/SigningKey/.test(text)) return "signing-key";
   if (/ServiceKey/.test(text)) return "service-key";
-  const queue = /(?:Ladder|Margin)((?:deliver|margin)(?:dead)?|deliverunproven|retry(?:1m|5m|long))[0-9A-F]{8}/.exec(
-    text,
-  )?.[1];
+  const purpose = "(?:deliver|margin|publish|fanout)(?:dead)?|deliverunproven|retry(?:1m|5m|long)";
+  const queue = new RegExp(`(?:Ladder|Margin|Publishing|FanOut)(${purpose})[0-9A-F]{8}`).exec(text)?.[1];
   if (queue !== undefined) return `queue ${queue}`;
   return text;
 }

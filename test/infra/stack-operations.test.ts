@@ -240,7 +240,7 @@ describe("what is kept", () => {
       ]),
     );
     expect(Object.fromEntries(retention)).toEqual({
-      "publish-failures": 1_209_600,
+      "route-failures": 1_209_600,
       "watch-failures": 1_209_600,
       "schedule-failures": 1_209_600,
       "deliver-dead": 1_209_600,
@@ -251,6 +251,10 @@ describe("what is kept", () => {
       "retry-long": 86_400,
       "margin-dead": 1_209_600,
       margin: 3600,
+      "publish-dead.fifo": 1_209_600,
+      "publish.fifo": 86_400,
+      "fan-out-dead": 1_209_600,
+      "fan-out": 86_400,
     });
     for (const { properties } of queues) expect(properties["SqsManagedSseEnabled"]).toBe(true);
     const policies = JSON.stringify(ofType(synthesized("sandbox"), "AWS::SQS::QueuePolicy").map((p) => p.properties));
@@ -294,17 +298,22 @@ describe("what runs by itself", () => {
       "deliver-unproven-late",
       "errors-fast-burn",
       "errors-slow-burn",
+      "fan-out-dead",
+      "fan-out-late",
       "function-throttles",
       "iterator-age",
       "latency",
       "margin-dead",
       "margin-late",
       "message-failed",
+      "outbox-parked",
+      "publish-dead",
       "publish-failed",
-      "publish-failures",
+      "publish-late",
       "retry-1m-late",
       "retry-5m-late",
       "retry-long-late",
+      "route-failures",
       "schedule-failures",
       "table-throttles",
       "unexpected-operation",

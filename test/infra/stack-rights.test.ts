@@ -54,6 +54,8 @@ function rightsOf(stage: Stage, id: string): string[] {
   return lines(role).filter((line) => !isOwn(line));
 }
 
+const receive = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"];
+
 describe("rights of the functions", () => {
   test.each(routes.map((route) => [route.id, route] as const))("%s has exactly the grants of its row", (id, route) => {
     const stage = route.stages.includes("production") ? "production" : "sandbox";
@@ -78,21 +80,40 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the publisher reads its stream and quotes, sends to three queues and changes items of tenants", () => {
+  test("the router reads its stream and quotes and sends to two queues, and does nothing in the main table", () => {
     const stream = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
-    const rights = rightsOf("production", "publish");
-    const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*publishfailures/.test(line)));
+    const rights = rightsOf("production", "route");
+    const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*routefailures/.test(line)));
     expect(rights.filter((line) => line !== failure).sort()).toEqual(
+      [
+        ...stream.map((action) => `Allow dynamodb:${action} stream`),
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        "Allow sqs:SendMessage queue margin",
+        "Allow sqs:SendMessage queue publish",
+      ].sort(),
+    );
+  });
+
+  test("the publisher reads its queue, changes items of tenants and sends to two queues", () => {
+    expect(rightsOf("production", "publish").sort()).toEqual(
       [
         ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
           (a) => `Allow dynamodb:${a} main brk_*`,
         ),
-        "Allow dynamodb:Query main/index/state brk_*",
         ...ledgerDenial,
-        ...stream.map((action) => `Allow dynamodb:${action} stream`),
-        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        ...receive.map((action) => `Allow sqs:${action} queue publish`),
+        ...["deliver", "fanout"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
+      ].sort(),
+    );
+  });
+
+  test("the fan-out reads its queue, creates deliveries and sends their messages", () => {
+    expect(rightsOf("production", "fan-out").sort()).toEqual(
+      [
+        ...["BatchGetItem", "PutItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        ...ledgerDenial,
+        ...receive.map((action) => `Allow sqs:${action} queue fanout`),
         "Allow sqs:SendMessage queue deliver",
-        "Allow sqs:SendMessage queue margin",
       ].sort(),
     );
   });
@@ -106,7 +127,7 @@ describe("rights of the functions", () => {
         ),
         "Allow dynamodb:Query main/index/state brk_*",
         ...ledgerDenial,
-        ...["deliver", "retrylong"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
+        ...["deliver", "publish", "retrylong"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
       ].sort(),
     );
     const readers = ofType(synthesized("production"), "AWS::IAM::Role")
@@ -207,15 +228,17 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("only the deliverer and the evaluator receive from queues, and nobody sends to a dead-letter queue", () => {
+  test("four functions receive from queues, and nobody sends to a dead-letter queue", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const roles = ofType(synthesized(stage), "AWS::IAM::Role");
       const receivers = roles.filter((role) => lines(role).some((line) => /sqs:(?!SendMessage )/.test(line)));
       expect(receivers.map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""))).toEqual([
+        "Publish",
+        "FanOut",
         "Deliver",
         "Evaluate",
       ]);
-      expect(roles.flatMap(lines).filter((line) => /(?:deliver|margin)dead/.test(line))).toEqual([]);
+      expect(roles.flatMap(lines).filter((line) => /(?:deliver|margin|publish|fanout)dead/.test(line))).toEqual([]);
     }
   });
 

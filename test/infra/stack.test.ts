@@ -6,7 +6,7 @@ import { at, functionOf, ofType, only } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
 
 /** Functions that compute for seconds. */
-const computing = /-(?:send-feed-batch|evaluate|set-sandbox-prices|drive-sandbox-account)$/;
+const computing = /-(?:send-feed-batch|evaluate|publish|fan-out|set-sandbox-prices|drive-sandbox-account)$/;
 
 describe("functions", () => {
   test("have the settings of the service, a name from their id, and a log with the stage's retention", () => {
@@ -89,19 +89,19 @@ describe("functions", () => {
       MaximumRecordAgeInSeconds: 82_800,
       StartingPosition: "TRIM_HORIZON",
     };
-    const publish = readerOf("OUTBOX");
-    expect(publish.properties).toMatchObject({
+    const route = readerOf("OUTBOX");
+    expect(route.properties).toMatchObject({
       ...common,
-      BatchSize: 25,
+      BatchSize: 100,
       MaximumRetryAttempts: 5,
       FilterCriteria: {
         Filters: [
-          { Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' },
+          { Pattern: '{"eventName":["INSERT"],"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' },
           { Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["RISK"]},"left_by":{"S":["commit"]}}}}' },
         ],
       },
     });
-    expect(at(publish.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
+    expect(at(route.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
     const waiting = '{"et":{"S":["APP"]},"wake_at":{"S":[{"exists":true}]}}';
     expect(readerOf("APP").properties).toMatchObject({
       ...common,

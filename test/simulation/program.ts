@@ -1,6 +1,5 @@
 import { DeleteTableCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import type { DynamoDBStreamEvent } from "aws-lambda";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { TestAnswer, TestApi } from "../support/emulator/api.ts";
 import { type Emulator, startEmulator } from "../support/emulator/emulator.ts";
@@ -134,12 +133,8 @@ class Run {
     const records = (await readStream(this.tables)).filter(
       ({ eventName, dynamodb }) => eventName !== "REMOVE" && dynamodb.NewImage?.["et"]?.S === "OUTBOX",
     );
-    const { handler: publish } = await import("../../functions/events/publish.ts");
-    for (let start = 0; start < records.length; start += 25) {
-      const batch = { Records: records.slice(start, start + 25) } as unknown as DynamoDBStreamEvent;
-      const { batchItemFailures } = await publish(batch);
-      if (batchItemFailures.length > 0) throw new Broken("Events were not published.");
-    }
+    const { publishDirectly } = await import("../support/emulator/publishing.ts");
+    if ((await publishDirectly(records)) > 0) throw new Broken("Events were not published.");
     await this.judge("after the events were published");
     for (const tenant of this.tenants) await this.ask(tenant, "GET", "/events?limit=100");
   }

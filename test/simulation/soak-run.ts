@@ -61,7 +61,10 @@ export interface SoakReport {
 const stage = "brokerage-sandbox";
 const queues = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"].map((name) => `${stage}-${name}`);
 const deadLetters = `${stage}-deliver-dead`;
-const targets = ["publish", "deliver", "sweep-events", "create-client", "create-deposit", "update-transaction"];
+const targets = [
+  ...["route", "publish", "fan-out", "deliver", "sweep-events"],
+  ...["create-client", "create-deposit", "update-transaction"],
+];
 const failureRate = 0.4;
 
 /** Runs writers, receivers and trouble until every delivery has ended, and judges what is left. */

@@ -15,6 +15,8 @@ export interface FifoQueuesOptions {
   /** Folder of what they keep between two runs. */
   readonly dataDir: string;
   readonly clock?: QueueClock;
+  /** How much faster delays pass; default 1. */
+  readonly timeScale?: number;
   /** Called with the name of a queue that has something new to receive. */
   readonly arrived?: ((queue: string) => void) | undefined;
 }
@@ -23,6 +25,7 @@ const realClock: QueueClock = {
   now: () => Date.now(),
   after: (ms, callback) => {
     const timer = setTimeout(callback, ms);
+    timer.unref();
     return () => clearTimeout(timer);
   },
 };
@@ -37,6 +40,9 @@ interface Known {
   /** Ends the waiting of the receives that found nothing. */
   readonly waiting: Set<() => void>;
 }
+
+/** A message stays hidden for so long at least, however fast delays pass: its reader may still be at work. */
+const leastHiddenMs = 6_000;
 
 /** Bounds of SQS (AWS docs: SQS message quotas, ReceiveMessage, ChangeMessageVisibility). */
 const quotas = { entries: 10, receive: 10, body_bytes: 2 ** 20, wait_seconds: 20, visibility_seconds: 43_200 };
@@ -95,7 +101,7 @@ export class FifoQueues {
       case "SendMessageBatch":
         return this.inBatch(body, (entry) => this.sendOne(name, known, entry));
       case "ReceiveMessage":
-        return this.receive(known, body);
+        return this.receive(name, known, body);
       case "DeleteMessage":
         return this.delete(name, known, body);
       case "DeleteMessageBatch":
@@ -152,7 +158,7 @@ export class FifoQueues {
       sent: [],
     });
     const settings = {
-      visibility_ms: visibility_seconds * 1000,
+      visibility_ms: this.hiddenMs(visibility_seconds),
       retention_ms: Number(properties["MessageRetentionPeriod"] ?? 345_600) * 1000,
       deduplication,
       ...(redrive !== undefined && { max_receives: Number(redrive["maxReceiveCount"]) }),
@@ -215,7 +221,7 @@ export class FifoQueues {
     return { MessageId: id, MD5OfMessageBody: md5(body), SequenceNumber: sequence };
   }
 
-  private async receive(known: Known, body: Body): Promise<Body> {
+  private async receive(name: string, known: Known, body: Body): Promise<Body> {
     if (body["ReceiveRequestAttemptId"] !== undefined) {
       throw new AwsError(501, "NotImplemented", "The local runner does not know ReceiveRequestAttemptId.");
     }
@@ -224,8 +230,13 @@ export class FifoQueues {
     const wait = number(body, "WaitTimeSeconds", known.wait_seconds, 0, quotas.wait_seconds);
     const until = this.clock.now() + wait * 1000;
     for (;;) {
-      const found = known.queue.receive(most, seconds * 1000);
-      if (found.length > 0) return { Messages: found.map(shown) };
+      const hiddenMs = this.hiddenMs(seconds);
+      const found = known.queue.receive(most, hiddenMs);
+      if (found.length > 0) {
+        // What is not deleted by then may be received again.
+        this.clock.after(hiddenMs, () => this.changed(name, known));
+        return { Messages: found.map(shown) };
+      }
       const left = Math.min(until, known.queue.nextVisibleMs() ?? until) - this.clock.now();
       if (left <= 0) return {};
       await this.change(known, left);
@@ -243,6 +254,12 @@ export class FifoQueues {
       const cancel = this.clock.after(ms, end);
       waiting.add(end);
     });
+  }
+
+  /** A visibility timeout in milliseconds, shortened by the time scale within its bound. */
+  private hiddenMs(seconds: number): number {
+    const { timeScale = 1 } = this.options;
+    return Math.max(Math.min(seconds * 1000, leastHiddenMs), (seconds * 1000) / timeScale);
   }
 
   private delete(name: string, known: Known, { ReceiptHandle: handle }: Body): Body {

@@ -22,7 +22,10 @@ export interface Outbox {
 /** Outbox items: next to the resource they are about, and in the due index until they are published. */
 export const outboxes = {
   et: outboxType,
-  keyOf: (item: Outbox): Key => ({ pk: `${item.tenant_id}#${item.root_id}`, sk: `OUTBOX#${ulidOf(item.id)}` }),
+  keyOf: (item: Pick<Outbox, "tenant_id" | "root_id" | "id">): Key => ({
+    pk: `${item.tenant_id}#${item.root_id}`,
+    sk: `OUTBOX#${ulidOf(item.id)}`,
+  }),
   indexesOf: (item: Outbox): IndexKeys => dueKeys("OUTBOX", item.id, item.wake_at),
 } satisfies Entity<Outbox> & Record<string, unknown>;
 

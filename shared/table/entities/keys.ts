@@ -64,6 +64,7 @@ export type DueKind =
   | "HEALTH"
   | "ORDER"
   | "OUTBOX"
+  | "PARKED"
   | "PROVIDER"
   | "REPLAY"
   | "RESET"

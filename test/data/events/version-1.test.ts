@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { type AttributeValue, PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import type { DynamoDBStreamEvent } from "aws-lambda";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { payloadBytes } from "../../../shared/table/event-payload.ts";
 import { eventCounter } from "../../../shared/table/sequences.ts";
 import { loadDeliveries } from "../../../shared/webhooks/deliveries.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
+import { publishing } from "../../support/emulator/publishing.ts";
 import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 
@@ -25,7 +25,7 @@ const cursors = {
 
 const api = await startApi();
 afterAll(api.stop);
-const { handler: publish } = await import("../../../functions/events/publish.ts");
+const { publish, publishSent } = publishing(api);
 const { handler: sweepAll } = await import("../../../functions/events/sweep-events.ts");
 const sweep = () => sweepAll({}, lambdaContext(60_000));
 
@@ -64,8 +64,7 @@ async function publishOne({ caller, broker, list }: Former): Promise<Shown[]> {
     ({ eventName, dynamodb: { NewImage: image } }) =>
       eventName === "INSERT" && image?.["et"]?.S === "OUTBOX" && image["root_id"]?.S === client.id,
   );
-  const answer = await publish({ Records: records } as unknown as DynamoDBStreamEvent);
-  expect(answer).toEqual({ batchItemFailures: [] });
+  expect(await publish(records)).toEqual({ batchItemFailures: [] });
   return list(`/events?after_sequence=${last}`);
 }
 
@@ -126,6 +125,7 @@ describe("events that were stored in schema version 1", () => {
   it("are published, fanned out, woken and replayed by the sweep, from the shards that there were", async () => {
     const { caller, events, list } = former;
     expect(await sweep()).toMatchObject({ failed: 0 });
+    expect(await publishSent()).toEqual([]);
     expect(idsOf(await list("/events")).slice(0, 7)).toEqual(idsOf(events));
     expect((await list("/events?after_sequence=7")).map(({ type }) => type)).toEqual(["client.created"]);
     const items = (await scanTable(api.emulator)).filter(({ pk }) => String(pk).startsWith(caller.tenant_id));

@@ -120,38 +120,41 @@ describe("the hand-over", () => {
   it("comes again until its message is taken, and holds no event meanwhile", async () => {
     const { account_id, act } = await readyFor(forced);
     await act();
-    const records = await work.published();
+    const records = await work.routed();
     api.queues.interfere = ({ queue }) => (queue === "margin" ? "unavailable" : undefined);
-    const failed = await work.publish(records);
+    const failed = await work.route(records);
     expect(failed.length).toBe(1);
+    expect(await work.publishSent()).toBe(0);
     expect(market.sentFor()).toEqual([]);
     const left = (await scanTable(api.emulator)).filter(({ et, root_id }) => et === "OUTBOX" && root_id === account_id);
     expect(left).toEqual([]);
     api.queues.interfere = () => undefined;
     const again = records.filter(({ dynamodb }) => failed.includes(dynamodb?.SequenceNumber ?? ""));
-    expect(await work.publish(again)).toEqual([]);
+    expect(await work.route(again)).toEqual([]);
     expect(market.sentFor()).toEqual([[account_id, 0]]);
   });
 
   it("does not wait for events that cannot be published", async () => {
     const { account_id, act } = await readyFor(forced);
     await act();
-    const records = await work.published();
+    const records = await work.routed();
     api.watched.interfere = ({ operation }) =>
       operation === "TransactWriteItems" ? failure("ResourceNotFoundException") : undefined;
-    expect((await work.publish(records)).length).toBe(1);
+    expect(await work.route(records)).toEqual([]);
+    expect(await work.publishSent()).toBe(0);
     expect(market.sentFor()).toEqual([[account_id, 0]]);
     api.watched.interfere = () => undefined;
-    await work.publish(records);
+    await work.route(records);
+    expect(await work.publishSent()).toBe(0);
   });
 
   it("that happens twice, and out of order, liquidates once", async () => {
     const { account_id, act } = await readyFor(forced);
     await act();
-    const records = await work.published();
-    await work.publish(records);
+    const records = await work.routed();
+    await work.route(records);
     await market.evaluateSent();
-    await work.publish(records.toReversed());
+    await work.route(records.toReversed());
     expect(await market.evaluateSent()).toEqual([account_id]);
     expect(await closeReasons(account_id)).toEqual(["stop_out"]);
   });
@@ -201,9 +204,9 @@ describe("the hand-over", () => {
     const account = await broker.account("5000.00", { type: "demo", leverage: 100 });
     await settle();
     for (const side of ["buy", "sell"] as const) await floor.open(account.id, { symbol: "EURGBP", side, lots: "1.00" });
-    const records = await work.published();
+    const records = await work.routed();
     api.watched.takeCalls();
-    expect(await work.publish(records)).toEqual([]);
+    expect(await work.route(records)).toEqual([]);
     const { volatileTableName: name } = api.emulator;
     const reads = api.watched.takeCalls().filter(({ tables }) => tables.includes(name));
     const keys = reads.flatMap(

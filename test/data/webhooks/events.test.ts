@@ -1,5 +1,4 @@
-import { DeleteItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
+import type { DynamoDBBatchResponse } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
 import { routes } from "../../../shared/routes/index.ts";
@@ -17,9 +16,15 @@ afterEach(async () => {
   expect(await findings(api.emulator)).toEqual([]);
 });
 
-const { handler: publish } = await import("../../../functions/events/publish.ts");
+const { publishing } = await import("../../support/emulator/publishing.ts");
+const work = publishing(api);
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
-const sweepEvents = () => sweepHandler({}, lambdaContext());
+/** A sweep, and what the publisher then does with the keys that it sent. */
+async function sweepEvents(event: { action?: string } = {}): Promise<Record<string, number>> {
+  const done = await sweepHandler(event, lambdaContext());
+  expect(await work.publishSent()).toEqual([]);
+  return done;
+}
 
 /** The outbox records of these callers' tenants, in the order of the stream, as the trigger's filter leaves them. */
 async function waiting(...callers: TestCaller[]): Promise<StreamRecord[]> {
@@ -30,7 +35,7 @@ async function waiting(...callers: TestCaller[]): Promise<StreamRecord[]> {
 }
 
 function deliver(records: readonly StreamRecord[]): Promise<DynamoDBBatchResponse> {
-  return publish({ Records: records } as unknown as DynamoDBStreamEvent);
+  return work.publish(records);
 }
 
 interface Shown {
@@ -249,31 +254,36 @@ describe("a batch", () => {
   });
 });
 
-describe("a record that cannot be published", () => {
-  it("is named in the answer and holds none of the others", async () => {
+describe("a commit that cannot be published", () => {
+  it("holds none of the others, is parked on its third try, and is published when it is released", async () => {
     const caller = newCaller();
-    await history(caller);
-    const key = { pk: { S: `${caller.tenant_id}#cli_broken` }, sk: { S: "OUTBOX#0" } };
-    const image = {
-      ...key,
-      et: { S: "OUTBOX" },
-      id: { S: "obx_0" },
-      tenant_id: { S: caller.tenant_id },
-      root_id: { S: "cli_broken" },
-      root_version: { N: "1" },
-      events: { L: [{ S: "{" }] },
-      created_at: { S: "2020-01-01T00:00:00.000Z" },
-      wake_at: { S: "2020-01-01T00:00:00.000Z" },
+    process.env["TIME_SCALE"] = "1000000";
+    const { id } = await brokerage(api, caller).client();
+    delete process.env["TIME_SCALE"];
+    const [poisoned] = await waiting(caller);
+    const { pk = "", sk = "" } = {
+      pk: poisoned?.dynamodb.NewImage?.["pk"]?.S,
+      sk: poisoned?.dynamodb.NewImage?.["sk"]?.S,
     };
-    const { tableName: TableName, client } = api.emulator;
-    await client.send(new PutItemCommand({ TableName, Item: image }));
-    const records = await waiting(caller);
-    const broken = records.at(-1);
-    if (broken === undefined) throw new Error("The stream does not hold the broken item.");
-    const answer = await deliver([...records.slice(0, 2), broken, ...records.slice(2, -1)]);
-    await client.send(new DeleteItemCommand({ TableName, Key: key }));
-    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: broken.dynamodb.SequenceNumber }] });
+    await history(caller);
+    api.watched.interfere = ({ operation, input }) => {
+      const text = operation === "TransactWriteItems" ? JSON.stringify(input) : "";
+      return text.includes(sk) && text.includes("|SEQ") ? failure("ValidationException") : undefined;
+    };
+    expect(await deliver(await waiting(caller))).toEqual({ batchItemFailures: [] });
     expect((await eventsOf(caller)).map(({ type }) => type)).toEqual(kinds);
+    const stored = async () => (await scanTable(api.emulator)).filter((item) => item["pk"] === pk).map(({ et }) => et);
+    expect((await sweepEvents())["unpublished"]).toBe(1);
+    expect(await stored()).toContain("OUTBOX");
+    expect((await sweepEvents())["unpublished"]).toBe(1);
+    expect((await stored()).sort()).toEqual(["CLIENT", "PARKED", "PUBLISHTRIES"]);
+    expect((await sweepEvents())["unpublished"]).toBe(0);
+    api.watched.interfere = () => undefined;
+    expect(await sweepHandler({ action: "release_parked" }, lambdaContext())).toEqual({ released: 1 });
+    expect((await stored()).sort()).toEqual(["CLIENT", "OUTBOX"]);
+    expect(await deliver((await waiting(caller)).slice(-1))).toEqual({ batchItemFailures: [] });
+    const [last] = (await eventsOf(caller)).slice(-1);
+    expect(last).toMatchObject({ type: "client.created", resource: { id }, sequence: String(kinds.length + 1) });
   });
 });
 
@@ -290,7 +300,7 @@ describe("what the stream did not bring", () => {
     await expect
       .poll(() => sweepEvents(), { timeout: 2000 })
       .toEqual({
-        published: 0,
+        unpublished: 0,
         fanned_out: 0,
         woken: 0,
         replayed: 0,

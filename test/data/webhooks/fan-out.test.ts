@@ -1,4 +1,4 @@
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
+import type { DynamoDBBatchResponse } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Delivery } from "../../../shared/domain/delivery.ts";
 import { draftHealth, type WebhookEndpoint } from "../../../shared/domain/webhook.ts";
@@ -9,8 +9,10 @@ import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { someEndpoint } from "../../support/builders/decisions.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { putRaw, waitingDeliveries } from "../../support/emulator/deliveries.ts";
+import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
 import { type RawItem, readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
+import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 import { eventually } from "../../support/wait.ts";
 
@@ -24,9 +26,14 @@ afterEach(async () => {
   api.queues.takeMessages();
 });
 
-const { handler: publish } = await import("../../../functions/events/publish.ts");
+const { publishing } = await import("../../support/emulator/publishing.ts");
+const work = publishing(api);
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
-const sweepEvents = () => sweepHandler({}, lambdaContext(60_000));
+/** A sweep, and what the publisher then does with the keys that it sent. */
+async function sweepEvents(): Promise<void> {
+  await sweepHandler({}, lambdaContext(60_000));
+  expect(await work.publishSent()).toEqual([]);
+}
 
 async function endpointOf(caller: TestCaller, fields: Partial<WebhookEndpoint> = {}): Promise<WebhookEndpoint> {
   const endpoint = someEndpoint({ id: newId("whe"), tenant_id: caller.tenant_id, ...fields });
@@ -42,7 +49,7 @@ async function records(...callers: TestCaller[]): Promise<StreamRecord[]> {
 }
 
 function deliver(some: readonly StreamRecord[]): Promise<DynamoDBBatchResponse> {
-  return publish({ Records: some } as unknown as DynamoDBStreamEvent);
+  return work.publish(some);
 }
 
 async function itemsOf(caller: TestCaller, type: string): Promise<RawItem[]> {
@@ -56,7 +63,16 @@ async function delivered(caller: TestCaller): Promise<string[]> {
   return items.map(({ endpoint_id, event_type }) => `${endpoint_id} ${event_type}`).toSorted();
 }
 
-const sent = () => api.queues.takeMessages();
+const sent = () => api.queues.takeMessages().filter(({ queue }) => queue !== "fan-out");
+
+/** Hands messages to a publisher that dies when it has sent the messages of deliveries; those that come again. */
+async function dyingAfterDeliveries(messages: readonly SentMessage[]): Promise<SentMessage[]> {
+  api.watched.interfere = ({ operation }) =>
+    operation === "UpdateItem" ? failure("ResourceNotFoundException") : undefined;
+  const again = await work.receive(messages);
+  api.watched.interfere = () => undefined;
+  return again;
+}
 const ok = { batchItemFailures: [] };
 
 describe("publishing", () => {
@@ -116,7 +132,8 @@ describe("publishing", () => {
     await putRaw(api, itemOf(webhookHealths, draftHealth(open)));
     await brokerage(api, caller).client();
     const batch = await records(caller);
-    await deliver(batch);
+    const messages = await work.routed(batch);
+    expect(await dyingAfterDeliveries(messages)).toEqual([]);
     const restingAt = async () =>
       (await itemsOf(caller, "DELIVERY")).flatMap((item) => (item["resting"] ? [item["endpoint_id"]] : []));
     expect(await restingAt()).toEqual([silent.id]);
@@ -125,7 +142,7 @@ describe("publishing", () => {
     const resting = (await itemsOf(caller, "DELIVERY")).find((item) => item["resting"]);
     expect(String(resting?.["wake_at"]) >= soon).toBe(true);
     expect(resting?.["due_pk"]).toBeDefined();
-    await deliver(batch);
+    expect(await work.receive(messages, 2)).toEqual([]);
     expect(sent().map(({ group }) => group)).toEqual([open.id]);
   });
 
@@ -175,18 +192,18 @@ describe("publishing", () => {
   });
 });
 
-describe("a batch that comes again", () => {
+describe("a message that comes again", () => {
   it("makes no second delivery, and sends the message of every one that nobody has begun", async () => {
     const caller = newCaller();
     await endpointOf(caller);
     await brokerage(api, caller).account();
-    const batch = await records(caller);
-    await deliver(batch);
+    const messages = await work.routed(await records(caller));
+    expect(await dyingAfterDeliveries(messages)).toEqual([]);
     const before = await itemsOf(caller, "DELIVERY");
     const first = sent().map(({ body }) => body["delivery_id"]);
     const [begun] = before;
     await putRaw(api, itemOf(deliveries, { ...(await readDelivery(begun)), claims: 1 }));
-    expect(await deliver(batch)).toEqual(ok);
+    expect(await work.receive(messages, 2)).toEqual([]);
     expect(await itemsOf(caller, "DELIVERY")).toHaveLength(before.length);
     expect(sent().map(({ body }) => body["delivery_id"])).toEqual(first.filter((id) => id !== begun?.["id"]));
   });
@@ -227,8 +244,10 @@ describe("a publisher that dies", () => {
       puts += 1;
       return puts === 1 ? undefined : { status: 400, body: { __type: "com.amazonaws#AccessDeniedException" } };
     };
-    expect((await deliver(batch)).batchItemFailures).toHaveLength(1);
+    expect(await work.receive(await work.routed(batch))).toEqual([]);
     expect(await itemsOf(caller, "DELIVERY")).toHaveLength(1);
+    // Its message is lost as well.
+    expect(api.queues.takeFrom("fan-out")).toHaveLength(1);
     api.watched.interfere = () => undefined;
     await eventually(async () => ((await itemsOf(caller, "EVENT"))[0]?.["due_pk"] === undefined ? true : sweep()));
     expect(await itemsOf(caller, "DELIVERY")).toHaveLength(2);
@@ -239,7 +258,7 @@ describe("a publisher that dies", () => {
     await endpointOf(caller);
     await brokerage(api, caller).client();
     process.env["TIME_SCALE"] = "1000000";
-    api.queues.interfere = () => "unavailable";
+    api.queues.interfere = ({ queue }) => (queue === "deliver" ? "unavailable" : undefined);
     expect(await deliver(await records(caller))).toEqual(ok);
     expect(sent()).toEqual([]);
     api.queues.interfere = () => undefined;
@@ -255,6 +274,7 @@ describe("a publisher that dies", () => {
 /** One sweep; undefined, so that its caller looks again. */
 async function sweep(): Promise<undefined> {
   await sweepEvents();
+  return undefined;
 }
 
 async function readDelivery(item: RawItem | undefined): Promise<Delivery> {

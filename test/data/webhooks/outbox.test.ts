@@ -1,6 +1,6 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
+import type { DynamoDBBatchResponse } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../../shared/limits.ts";
 import { accounts } from "../../../shared/table/entities.ts";
@@ -26,7 +26,8 @@ afterEach(() => {
 });
 const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
 const { marketWatch } = await import("../../support/builders/market-watch.ts");
-const { handler: publish } = await import("../../../functions/events/publish.ts");
+const { publishing } = await import("../../support/emulator/publishing.ts");
+const work = publishing(api);
 const market = marketWatch(api);
 
 describe("events that are published while the table fails", () => {
@@ -57,7 +58,7 @@ async function waiting(tenant: string): Promise<StreamRecord[]> {
 }
 
 function deliver(records: readonly StreamRecord[]): Promise<DynamoDBBatchResponse> {
-  return publish({ Records: records } as unknown as DynamoDBStreamEvent);
+  return work.publish(records);
 }
 
 /** An account with the oldest metadata that stands at its stop-out, and is evaluated. */
@@ -119,14 +120,14 @@ describe("a stop-out of an account whose metadata is larger than metadata may be
   it("waits for a part that is not visible yet, and is published whole or not at all", async () => {
     const { tenant, broker } = await stoppedOut();
     const [record] = (await waiting(tenant)).slice(-1);
-    const [NewImage, sequence] = [record?.dynamodb.NewImage, record?.dynamodb.SequenceNumber];
+    const NewImage = record?.dynamodb.NewImage;
     expect(NewImage?.["parts"]).toEqual({ N: "1" });
     api.watched.interfere = ({ operation, input }) => {
       const partial = operation === "BatchGetItem" && JSON.stringify(input).includes("#01");
       return partial ? { status: 200, body: { Responses: { [api.emulator.tableName]: [NewImage] } } } : undefined;
     };
     const records = await waiting(tenant);
-    expect(await deliver(records)).toEqual({ batchItemFailures: [{ itemIdentifier: sequence }] });
+    expect((await deliver(records)).batchItemFailures).toHaveLength(1);
     expect(await told(broker)).toEqual([]);
     api.watched.interfere = () => undefined;
     expect(await deliver(records)).toEqual({ batchItemFailures: [] });

@@ -53,12 +53,12 @@ function newFolder(): string {
 }
 
 /** A queue of one test, and its dead letters. */
-function queueOf(properties: Record<string, unknown> = {}, dataDir = newFolder()) {
+function queueOf(properties: Record<string, unknown> = {}, dataDir = newFolder(), timeScale = 1) {
   const clock = new VirtualClock();
   const resources = [resource("q.fifo", { RedrivePolicy: redrive, ...properties }), resource("dead.fifo")];
   const woken: string[] = [];
   const arrived = (name: string) => void woken.push(name);
-  const queues = new FifoQueues({ resources, region: "eu-west-1", dataDir, clock, arrived });
+  const queues = new FifoQueues({ resources, region: "eu-west-1", dataDir, clock, arrived, timeScale });
   let ids = 0;
   const call = (operation: string, body: object) => queues.call(operation, { QueueUrl: "q.fifo", ...body });
   const send = (group: string, body: string, id?: string) => {
@@ -274,6 +274,16 @@ describe("a call that SQS would refuse", () => {
 });
 
 describe("a FIFO queue of a template", () => {
+  it("hides a message for less where delays pass faster, and still for six seconds", async () => {
+    const { clock, send, bodies } = queueOf({ VisibilityTimeout: 30 }, newFolder(), 600);
+    await send("a", "1");
+    expect(await bodies()).toEqual(["1"]);
+    clock.pass(5.999);
+    expect(await bodies()).toEqual([]);
+    clock.pass(0.001);
+    expect(await bodies()).toEqual(["1"]);
+  });
+
   it("is counted and purged", async () => {
     const { call, send, receive } = queueOf();
     for (const [group, body] of ["a1", "a2", "b1"].map((text) => [text.slice(0, 1), text] as const)) {

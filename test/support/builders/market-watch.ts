@@ -57,10 +57,10 @@ export function marketWatch(api: TestApi) {
     },
     /** The accounts that were sent for since the last time, with the seconds that each message is held back. */
     sentFor: (): [accountId: string, delaySeconds: number][] =>
-      api.queues.takeMessages().map(({ body, delaySeconds = 0 }) => [String(body["account_id"]), delaySeconds]),
+      api.queues.takeFrom("margin").map(({ body, delaySeconds = 0 }) => [String(body["account_id"]), delaySeconds]),
     /** Hands the messages sent so far to the evaluator, ten at a time; returns the accounts. */
     evaluateSent: async (timeoutMs = 30_000): Promise<string[]> => {
-      const messages = api.queues.takeMessages().filter(({ queue }) => queue === "margin");
+      const messages = api.queues.takeFrom("margin");
       for (let at = 0; at < messages.length; at += 10) {
         const bodies = messages.slice(at, at + 10).map(({ body }) => JSON.stringify(body));
         const { batchItemFailures: failed } = await evaluate(

@@ -8,6 +8,8 @@ export interface SentMessage {
   readonly body: Readonly<Record<string, unknown>>;
   readonly group: string | undefined;
   readonly delaySeconds: number | undefined;
+  /** What SQS drops repetitions by; of FIFO queues. */
+  readonly deduplication: string | undefined;
 }
 
 /** A SendMessageBatch on its way. */
@@ -29,6 +31,8 @@ export interface QueueEndpoint {
   readonly environment: Readonly<Record<string, string>>;
   /** Messages taken since the last time, in order of arrival. */
   readonly takeMessages: () => SentMessage[];
+  /** The same of one queue; those of the others stay. */
+  readonly takeFrom: (queue: string) => SentMessage[];
   /** Asked about every call. */
   interfere: (call: SendCall) => SendFault;
   readonly stop: () => Promise<void>;
@@ -39,6 +43,7 @@ interface Entry {
   readonly MessageBody: string;
   readonly MessageGroupId?: string;
   readonly DelaySeconds?: number;
+  readonly MessageDeduplicationId?: string;
 }
 
 /** Starts it on a free port of the loopback. */
@@ -47,6 +52,11 @@ export async function startQueueEndpoint(): Promise<QueueEndpoint> {
   const watched = {
     interfere: (_call: SendCall): SendFault => undefined,
     takeMessages: () => taken.splice(0),
+    takeFrom: (queue: string) => {
+      const own = taken.filter((message) => message.queue === queue);
+      taken = taken.filter((message) => message.queue !== queue);
+      return own;
+    },
   };
   const server = createServer((incoming, outgoing) => {
     textOf(incoming)
@@ -94,11 +104,15 @@ function environmentOf(endpoint: string): Record<string, string> {
     RETRY_5M_QUEUE_URL: `${endpoint}/000000000000/retry-5m`,
     RETRY_LONG_QUEUE_URL: `${endpoint}/000000000000/retry-long`,
     MARGIN_QUEUE_URL: `${endpoint}/000000000000/margin`,
+    PUBLISH_QUEUE_URL: `${endpoint}/000000000000/publish.fifo`,
+    FAN_OUT_QUEUE_URL: `${endpoint}/000000000000/fan-out`,
+    ROUTER_PAUSE_MS: "0",
   };
 }
 
 function messageOf(queue: string, entry: Entry): SentMessage {
-  return { queue, body: JSON.parse(entry.MessageBody), group: entry.MessageGroupId, delaySeconds: entry.DelaySeconds };
+  const { MessageBody, MessageGroupId: group, DelaySeconds: delaySeconds, MessageDeduplicationId } = entry;
+  return { queue, body: JSON.parse(MessageBody), group, delaySeconds, deduplication: MessageDeduplicationId };
 }
 
 function successOf({ Id, MessageBody }: Entry) {

@@ -4,9 +4,10 @@ import { inject } from "vitest";
 import { eventPattern, type Pattern } from "../../../infra/local/streams/event-pattern.ts";
 import { readAssembly } from "../../../infra/local/template/assembly.ts";
 import type { TestApi } from "./api.ts";
+import { publishing } from "./publishing.ts";
 import { readStream } from "./raw-table.ts";
 
-const { handler: publish } = await import("../../../functions/events/publish.ts");
+const { handler: route } = await import("../../../functions/events/route.ts");
 const { handler: watch } = await import("../../../functions/margin/watch.ts");
 
 /** The filters of the synthesized template by which a function reads its stream. */
@@ -27,11 +28,11 @@ function filtersOf(functionName: string): readonly Pattern[] {
 /** A function behind a stream, and how far it has been handed what the stream holds. */
 class Reader {
   private readonly stream: { readonly endpoint: string; readonly streamArn: string };
-  private readonly handler: typeof publish;
+  private readonly handler: typeof route;
   private readonly filters: readonly Pattern[];
   private last: string | undefined;
 
-  constructor(stream: Reader["stream"], functionName: string, handler: typeof publish) {
+  constructor(stream: Reader["stream"], functionName: string, handler: typeof route) {
     this.stream = stream;
     this.handler = handler;
     this.filters = filtersOf(functionName);
@@ -52,21 +53,26 @@ class Reader {
 }
 
 /** The functions behind both streams, called with exactly the records that the template's filters let through. */
-export async function streamWork({ emulator }: TestApi) {
+export async function streamWork({ emulator, queues }: TestApi) {
   const { client, endpoint, streamArn, volatileTableName } = emulator;
   const { Table: volatile } = await client.send(new DescribeTableCommand({ TableName: volatileTableName }));
-  const publisher = new Reader({ endpoint, streamArn }, "-publish", publish);
+  const router = new Reader({ endpoint, streamArn }, "-route", route);
   const watcher = new Reader({ endpoint, streamArn: volatile?.LatestStreamArn ?? "" }, "-watch", watch);
+  const { publishSent } = publishing({ queues });
   return {
-    /** Hands over what is new in both streams; throws when a record comes again. */
+    /** Hands over what is new in both streams; throws when a record or a message comes again. */
     deliver: async (): Promise<void> => {
-      for (const reader of [publisher, watcher]) {
+      for (const reader of [router, watcher]) {
         const failed = await reader.handle(await reader.next());
         if (failed.length > 0) throw new Error(`${failed.length} records come again.`);
       }
+      const again = await publishSent();
+      if (again.length > 0) throw new Error(`${again.length} messages come again.`);
     },
-    /** The new records of the main table that the publisher gets, not handed over. */
-    published: () => publisher.next(),
-    publish: (records: readonly DynamoDBRecord[]) => publisher.handle(records),
+    /** The new records of the main table that the router gets, not handed over. */
+    routed: () => router.next(),
+    route: (records: readonly DynamoDBRecord[]) => router.handle(records),
+    /** Publishes what the router has sent; returns how many messages come again. */
+    publishSent: async (): Promise<number> => (await publishSent()).length,
   };
 }

@@ -1,0 +1,13 @@
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
+import { routeOutbox } from "../../shared/events/route.ts";
+import { handOverDue } from "../../shared/trading/hand-over.ts";
+
+/**
+ * Consumes the work that commits leave in the stream of the main table: sends the keys of new outbox items to the
+ * publisher, and accounts that are due to the evaluator. Both run concurrently.
+ */
+export async function handler({ Records: records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
+  const failed = await Promise.all([handOverDue(records), routeOutbox(records)]);
+  const again = failed.flatMap((sequences) => [...sequences]);
+  return { batchItemFailures: again.map((itemIdentifier) => ({ itemIdentifier })) };
+}

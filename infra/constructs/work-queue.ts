@@ -1,0 +1,102 @@
+import { Duration } from "aws-cdk-lib";
+import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
+import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { limits } from "../../shared/limits.ts";
+import { type StageConfig, serviceName } from "../stages.ts";
+import { failureQueue } from "./failure-queue.ts";
+import { allow } from "./grants.ts";
+import type { ServiceFunction } from "./service-function.ts";
+
+/** A message only wakes: what it is about is in the table, where the sweep finds whatever a queue forgot. */
+const retention = Duration.days(1);
+
+/** What a queue is built for. */
+export interface WorkQueueProps {
+  readonly config: StageConfig;
+  /** Its name in the stage, with hyphens. */
+  readonly name: string;
+  /** In the names of the statements: `Keys` becomes `SendKeys` and `ReceiveKeys`. */
+  readonly noun: string;
+  /**
+   * Whether each message group is worked on in order, one batch at a time. Such a queue counts its limits by group
+   * (AWS docs: high throughput for FIFO queues): without that, 300 calls a second are shared by all of them.
+   */
+  readonly fifo: boolean;
+  /** Variable that a sender finds the address in. */
+  readonly variable: string;
+  /** Timeout of the function that reads the queue. */
+  readonly timeoutSeconds: number;
+  /** Invocations that the queue starts at the same time. */
+  readonly concurrency: number;
+  /** Age of a message at which an operator has to look. */
+  readonly lateAfterSeconds: number;
+}
+
+/** A queue that one function works on, and where messages end that crash it. */
+export class WorkQueue extends Construct {
+  readonly deadLetters: Queue;
+  private readonly queue: Queue;
+  private readonly props: WorkQueueProps;
+
+  constructor(scope: Construct, id: string, props: WorkQueueProps) {
+    super(scope, id);
+    this.props = props;
+    const { config, name, fifo, timeoutSeconds } = props;
+    this.deadLetters = failureQueue(this, `${name}-dead`, config, `${name}-dead`, fifo);
+    this.queue = new Queue(this, name, {
+      queueName: `${serviceName}-${config.stage}-${name}${fifo ? ".fifo" : ""}`,
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: retention,
+      visibilityTimeout: Duration.seconds(limits.queues.visibility_timeouts * timeoutSeconds),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: limits.queues.max_receives },
+      ...(fifo && {
+        fifo,
+        deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
+        fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+      }),
+    });
+  }
+
+  /** The queue and the age of a message, in seconds, at which a person has to look. */
+  get workQueues(): { readonly queue: Queue; readonly lateAfterSeconds: number }[] {
+    return [{ queue: this.queue, lateAfterSeconds: this.props.lateAfterSeconds }];
+  }
+
+  /** Invocations that the queue starts at the same time. */
+  get concurrency(): number {
+    return this.props.concurrency;
+  }
+
+  /** Address of the queue for a function that sends to it. */
+  get environment(): Record<string, string> {
+    return { [this.props.variable]: this.queue.queueUrl };
+  }
+
+  /** May send to the queue. */
+  sendStatement(): PolicyStatement {
+    return allow(`Send${this.props.noun}`, ["sqs:SendMessage"], [this.queue.queueArn]);
+  }
+
+  /** What Lambda does in the name of the function that reads the queue. */
+  receiveStatement(): PolicyStatement {
+    const actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
+    return allow(`Receive${this.props.noun}`, actions, [this.queue.queueArn]);
+  }
+
+  /** Lets a function work on what the queue holds. */
+  connect(reader: ServiceFunction): void {
+    new CfnEventSourceMapping(reader, `From_${this.props.name}`, {
+      functionName: reader.lambda.functionName,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: limits.queues.messages_per_invocation,
+      // A FIFO queue takes no batching window.
+      ...(!this.props.fifo && { maximumBatchingWindowInSeconds: 0 }),
+      // One message that fails does not bring back the others.
+      functionResponseTypes: ["ReportBatchItemFailures"],
+      scalingConfig: { maximumConcurrency: this.concurrency },
+    });
+  }
+}

@@ -1,0 +1,177 @@
+import { limits } from "../limits.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { isUnavailable } from "../runtime/unavailable.ts";
+import { type SweepResult, sweepKeys } from "../table/due.ts";
+import { type Key, type Outbox, outboxes } from "../table/entities.ts";
+import { findAll } from "../table/store.ts";
+import { fanOutFresh, fanOutRecent } from "./fan-out-queue.ts";
+import { countTry, park, triesOf } from "./parking.ts";
+import { batches, inCommitOrder, publishBatch } from "./publish.ts";
+import { sendOutboxKeys, tenantIn, type Wake } from "./publishing-queue.ts";
+
+/**
+ * Publishes the outbox items that messages name, the tenants concurrently and each in the order of its commits.
+ * Returns the ids of the messages that have to come again: of a tenant the first one that is not done and all after it.
+ */
+export async function publishGroups(wakes: readonly Wake[], hasTime: () => boolean): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  const groups = [...new Set(wakes.map(({ tenant_id }) => tenant_id))].map(async (tenant) => {
+    const own = wakes.filter(({ tenant_id }) => tenant_id === tenant);
+    for (const id of await publishGroup(tenant, own, hasTime)) failed.add(id);
+  });
+  await Promise.all(groups);
+  return failed;
+}
+
+async function publishGroup(
+  tenant: string,
+  wakes: readonly Wake[],
+  hasTime: () => boolean,
+): Promise<readonly string[]> {
+  const run = new Run(tenant, hasTime);
+  try {
+    const again = wakes.filter(({ receives }) => receives > 1);
+    const first = wakes.filter(({ receives }) => receives <= 1);
+    // What is gone has been published, perhaps by a publisher that died before it had created the deliveries.
+    const missed = again.length > 0 ? fanOutRecent(tenant) : undefined;
+    await run.publishEach(await waitingOf(again));
+    await run.publishAll(await waitingOf(first));
+    await Promise.all([run.end(), missed]);
+  } catch (error) {
+    await run.end();
+    log.error("Messages of the publisher come again.", { tenant_id: tenant, error: (error as Error).name });
+    return wakes.map(({ id }) => id);
+  }
+  const left = new Set(run.left.map((item) => outboxes.keyOf(item).sk));
+  const stopped = wakes.findIndex(({ keys }) => keys.some(({ sk }) => left.has(sk)));
+  return stopped === -1 ? [] : wakes.slice(stopped).map(({ id }) => id);
+}
+
+/** The outbox items of messages that are still there, in the order of their commits. */
+async function waitingOf(wakes: readonly Wake[]): Promise<readonly Outbox[]> {
+  const keys = new Map(wakes.flatMap((wake) => wake.keys).map((key) => [`${key.pk} ${key.sk}`, key]));
+  return inCommitOrder(await findAll(outboxes, [...keys.values()]));
+}
+
+/** Publishes outbox items of one tenant. Once the table is unavailable or the time is over, what is left is left. */
+class Run {
+  /** Items that were not tried to the end. */
+  readonly left: Outbox[] = [];
+  private readonly tenant: string;
+  private readonly hasTime: () => boolean;
+  private fanningOut: Promise<void> = Promise.resolve();
+
+  constructor(tenant: string, hasTime: () => boolean) {
+    this.tenant = tenant;
+    this.hasTime = hasTime;
+  }
+
+  /** As many items in a transaction as it takes. */
+  async publishAll(items: readonly Outbox[]): Promise<void> {
+    for (const batch of batches(items)) await this.publishIsolated(batch);
+  }
+
+  /**
+   * Each item in a transaction of its own, which is counted before it begins: the publisher may have died of one. An
+   * item that was tried before comes after the others.
+   */
+  async publishEach(items: readonly Outbox[]): Promise<void> {
+    if (items.length === 0) return;
+    const tries = await triesOf(items);
+    const order = items.map((item, at) => ({ item, before: tries[at] ?? 0 })).toSorted((a, b) => a.before - b.before);
+    for (const { item } of order) {
+      if (this.isOver()) this.left.push(item);
+      else await this.publishAlone(item, await countTry(item));
+    }
+  }
+
+  /** Resolves when the deliveries of what was published are created, or are left to others. */
+  end(): Promise<void> {
+    return this.fanningOut;
+  }
+
+  private isOver(): boolean {
+    return this.left.length > 0 || !this.hasTime();
+  }
+
+  /**
+   * One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone.
+   * A table that is unavailable is no item's fault: halves would only ask it more often.
+   */
+  private async publishIsolated(batch: readonly Outbox[]): Promise<void> {
+    const [item, ...others] = batch;
+    if (item === undefined) return;
+    if (this.isOver()) {
+      this.left.push(...batch);
+      return;
+    }
+    try {
+      await this.publish(batch);
+    } catch (error) {
+      if (isUnavailable(error)) this.leave(batch, error);
+      else if (others.length === 0) await this.giveUp(item, await countTry(item), error);
+      else {
+        const middle = Math.ceil(batch.length / 2);
+        await this.publishIsolated(batch.slice(0, middle));
+        await this.publishIsolated(batch.slice(middle));
+      }
+    }
+  }
+
+  private async publishAlone(item: Outbox, tries: number): Promise<void> {
+    if (tries > limits.events.publish_tries) {
+      await park(item, "crash");
+      return;
+    }
+    try {
+      await this.publish([item]);
+    } catch (error) {
+      if (!isUnavailable(error)) return this.giveUp(item, tries, error);
+      await countTry(item, -1);
+      this.leave([item], error);
+    }
+  }
+
+  private async publish(batch: readonly Outbox[]): Promise<void> {
+    const done = await publishBatch(this.tenant, batch);
+    // The deliveries of one transaction are created while the next one runs.
+    const before = this.fanningOut;
+    this.fanningOut = before.then(() => fanOutFresh(done.published, done.healths));
+    await before;
+  }
+
+  private leave(batch: readonly Outbox[], error: unknown): void {
+    this.left.push(...batch);
+    report(batch, error);
+  }
+
+  /** Leaves an item that cannot be published to the sweep, which sends it again, or parks it. */
+  private async giveUp(item: Outbox, tries: number, error: unknown): Promise<void> {
+    report([item], error);
+    if (tries >= limits.events.publish_tries) await park(item, (error as Error).name);
+  }
+}
+
+function report(batch: readonly Outbox[], error: unknown): void {
+  countMetric("EventPublishFailed", batch.length);
+  const ids = batch.map(({ id }) => id);
+  log.error("Outbox items could not be published.", { outbox_ids: ids, error: (error as Error).name });
+}
+
+/**
+ * Sends the publisher the keys of outbox items that are past their time, oldest first: whatever the stream or the
+ * queue lost is found here. Of one tenant it sends a bounded number, so that a backlog does not grow by its sweeps.
+ */
+export function wakePublisher(hasTime: () => boolean): Promise<SweepResult> {
+  const sent = new Map<string, number>();
+  const isWanted = (key: Key) => {
+    const count = (sent.get(tenantIn(key)) ?? 0) + 1;
+    sent.set(tenantIn(key), count);
+    return count <= limits.events.swept_per_tenant;
+  };
+  return sweepKeys("OUTBOX", hasTime, async (keys) => {
+    const wanted = keys.filter(isWanted);
+    await sendOutboxKeys(wanted);
+    return { done: wanted.length, failed: 0 };
+  });
+}
