@@ -18,6 +18,10 @@ const longForms: Readonly<Record<string, LongForm>> = {
   states: { env: { STATE_RACES: "60" }, file: "states.test.ts" },
   programs: { env: { ...random, SIMULATION_RUNS: "300" }, file: "test/simulation/programs.test.ts" },
   mutants: { env: { MUTANTS_HEALTHY: "1" }, file: "test/simulation/mutants.test.ts" },
+  publishing: {
+    env: { PUBLISHING_RUNS: "200", PUBLISHING_SEED: "random" },
+    file: "test/simulation/publishing.test.ts",
+  },
   feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },
   ladder: { env: { LADDER_SCALE: "600" }, file: "test/e2e/ladder.test.ts" },
   soak: { script: "soak" },

@@ -67,7 +67,10 @@ export async function fanOut(
     (error: unknown) => ({ error }),
   );
   const finished = due.filter((event) => event.wake_at !== undefined && !unfinished.has(event));
-  await Promise.all([trySend(messages), inParallel(limits.webhooks.parallel_writes, finished, clearDue)]);
+  const clearing = inParallel(limits.webhooks.parallel_writes, finished, clearDue);
+  // Nothing is under way any more when this ends, also when it fails.
+  const [, cleared] = await Promise.allSettled([trySend(messages), clearing]);
+  if (cleared.status === "rejected") throw cleared.reason;
   if (failure !== undefined) throw failure.error;
 }
 

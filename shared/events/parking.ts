@@ -15,7 +15,10 @@ export async function triesOf(items: readonly Outbox[]): Promise<readonly number
   return found.map((tries) => (tries as { n?: number } | undefined)?.n ?? 0);
 }
 
-/** Counts a transaction of its own of an outbox item, or takes one back that told nothing; returns how many it had. */
+/**
+ * Counts a transaction of its own of an outbox item, or takes one back that the table did not decide. Returns how many
+ * it had.
+ */
 export async function countTry(item: Outbox, by: 1 | -1 = 1): Promise<number> {
   const expires_at = Math.floor(nowMs() / 1000) + limits.events.tries_kept_seconds;
   const change = { add: { n: by }, set: { ...typeTag(publishTries.et), expires_at } };

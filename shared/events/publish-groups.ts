@@ -29,14 +29,13 @@ async function publishGroup(
   hasTime: () => boolean,
 ): Promise<readonly string[]> {
   const run = new Run(tenant, hasTime);
+  const again = wakes.filter(({ receives }) => receives > 1);
   try {
-    const again = wakes.filter(({ receives }) => receives > 1);
-    const first = wakes.filter(({ receives }) => receives <= 1);
     // What is gone has been published, perhaps by a publisher that died before it had created the deliveries.
-    const missed = again.length > 0 ? fanOutRecent(tenant) : undefined;
+    if (again.length > 0) await fanOutRecent(tenant);
     await run.publishEach(await waitingOf(again));
-    await run.publishAll(await waitingOf(first));
-    await Promise.all([run.end(), missed]);
+    await run.publishAll(await waitingOf(wakes.filter((wake) => !again.includes(wake))));
+    await run.end();
   } catch (error) {
     await run.end();
     log.error("Messages of the publisher come again.", { tenant_id: tenant, error: (error as Error).name });

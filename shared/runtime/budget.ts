@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setMaxListeners } from "node:events";
 
 /** Ends when the time of the work is over that a call is made for. */
 const budgets = new AsyncLocalStorage<AbortSignal>();
@@ -10,6 +11,8 @@ const budgets = new AsyncLocalStorage<AbortSignal>();
  */
 export async function withinBudget<T>(ms: number, work: () => Promise<T>): Promise<T> {
   const ending = new AbortController();
+  // Each call under way listens: a publisher has more of them than Node takes for normal.
+  setMaxListeners(0, ending.signal);
   const timer = setTimeout(() => ending.abort(), ms);
   try {
     return await budgets.run(ending.signal, work);

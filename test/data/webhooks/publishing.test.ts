@@ -1,0 +1,288 @@
+import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
+import { limits } from "../../../shared/limits.ts";
+import { newId } from "../../../shared/runtime/ids.ts";
+import { outboxes, webhooks } from "../../../shared/table/entities.ts";
+import { itemOf } from "../../../shared/table/write.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { someEndpoint } from "../../support/builders/decisions.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { putRaw } from "../../support/emulator/deliveries.ts";
+import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
+import { readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
+import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
+import { failure } from "../../support/emulator/watched-endpoint.ts";
+import { findings } from "../../support/oracles/oracle.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+afterEach(async () => {
+  api.watched.interfere = () => undefined;
+  api.queues.interfere = () => undefined;
+  delete process.env["TIME_SCALE"];
+  api.queues.takeMessages();
+  expect(await findings(api.emulator)).toEqual([]);
+});
+
+const { publishing } = await import("../../support/emulator/publishing.ts");
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { handler: route } = await import("../../../functions/events/route.ts");
+const work = publishing(api);
+const sweep = () => sweepHandler({}, lambdaContext(60_000));
+
+/** Everything that the stream says of these callers' tenants. */
+async function recordsOf(...callers: TestCaller[]): Promise<StreamRecord[]> {
+  const tenants = callers.map(({ tenant_id }) => tenant_id);
+  return (await readStream(api.emulator)).filter(({ dynamodb: { NewImage: image, OldImage: old } }) =>
+    tenants.some((tenant) => (image ?? old)?.["pk"]?.S?.startsWith(tenant)),
+  );
+}
+
+/** Clients of a brokerage, a commit each; returns their ids. */
+async function clients(caller: TestCaller, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1) ids.push((await brokerage(api, caller).client()).id);
+  return ids;
+}
+
+async function eventsOf(caller: TestCaller): Promise<{ resource: { id: string }; sequence: string }[]> {
+  return (await brokerage(api, caller).get("/events?limit=100")).data;
+}
+
+const idsOf = async (caller: TestCaller) => (await eventsOf(caller)).map(({ resource }) => resource.id);
+
+async function typesOf(caller: TestCaller): Promise<unknown[]> {
+  return (await scanTable(api.emulator))
+    .filter(({ pk }) => String(pk).startsWith(caller.tenant_id))
+    .map(({ et }) => et);
+}
+
+async function endpointOf(caller: TestCaller, fields: Partial<WebhookEndpoint> = {}): Promise<WebhookEndpoint> {
+  const endpoint = someEndpoint({ id: newId("whe"), tenant_id: caller.tenant_id, ...fields });
+  await putRaw(api, itemOf(webhooks, endpoint));
+  return endpoint;
+}
+
+/** Writes items past the service. */
+async function writeAll(requests: WriteRequest[]): Promise<void> {
+  const { client, tableName } = api.emulator;
+  for (let at = 0; at < requests.length; at += 25) {
+    await client.send(new BatchWriteItemCommand({ RequestItems: { [tableName]: requests.slice(at, at + 25) } }));
+  }
+}
+
+/** From the n-th call of the table on nothing is done any more; tells how many calls there were before. */
+function dieAfter(calls: number): { readonly made: () => number } {
+  let made = 0;
+  api.watched.interfere = () => {
+    made += 1;
+    return made > calls ? failure("ResourceNotFoundException") : undefined;
+  };
+  api.queues.interfere = () => (made >= calls ? "unavailable" : undefined);
+  return { made: () => made };
+}
+
+function alive(): void {
+  api.watched.interfere = () => undefined;
+  api.queues.interfere = () => undefined;
+}
+
+describe("the router", () => {
+  it("sends the keys of inserted outbox items, one message a brokerage, each under a fresh id", async () => {
+    const callers = [newCaller(), newCaller()] as const;
+    await clients(callers[0], 3);
+    await clients(callers[1], 1);
+    const [records, twice] = [await recordsOf(...callers), [] as SentMessage[]];
+    for (let time = 0; time < 2; time += 1) twice.push(...(await work.routed(records)));
+    expect(twice.map(({ group, body }) => [group, (body["keys"] as unknown[]).length])).toEqual([
+      ...[0, 1].flatMap(() => [
+        [callers[0].tenant_id, 3],
+        [callers[1].tenant_id, 1],
+      ]),
+    ]);
+    expect(new Set(twice.map(({ deduplication }) => deduplication)).size).toBe(4);
+    expect(twice.map(({ delaySeconds }) => delaySeconds)).toEqual([undefined, undefined, undefined, undefined]);
+    await work.receive(twice);
+    // What the publisher writes, removals of outbox items among it, sends nothing.
+    expect(await work.routed((await recordsOf(...callers)).slice(records.length))).toEqual([]);
+  });
+
+  it("asks for the records again that the queue does not take, and keeps an identifier over retries", async () => {
+    const caller = newCaller();
+    await clients(caller, 1);
+    const records = await recordsOf(caller);
+    api.queues.interfere = () => "unavailable";
+    const outbox = records.find(({ dynamodb }) => dynamodb.NewImage?.["et"]?.S === "OUTBOX");
+    const { batchItemFailures: failed } = await route({ Records: records } as never);
+    expect(failed).toEqual([{ itemIdentifier: outbox?.dynamodb.SequenceNumber }]);
+    const tried: (string | undefined)[] = [];
+    api.queues.interfere = ({ messages }) => {
+      tried.push(...messages.map(({ deduplication }) => deduplication));
+      return tried.length === 1 ? { refused: [0] } : undefined;
+    };
+    await work.receive(await work.routed(records));
+    expect([tried.length, new Set(tried).size]).toEqual([2, 1]);
+    expect(await idsOf(caller)).toHaveLength(1);
+  });
+});
+
+describe("the sweep", () => {
+  it("sends the publisher at most 1,000 outbox items of a brokerage, oldest first, and updates none", async () => {
+    const caller = newCaller();
+    const [id = ""] = await clients(caller, 1);
+    await work.receive(await work.routed(await recordsOf(caller)));
+    const count = limits.events.swept_per_tenant + 5;
+    const items = Array.from({ length: count }, (_, at) => ({
+      ...{ id: newId("obx", at), tenant_id: caller.tenant_id, root_id: id, root_version: 1, events: [] },
+      ...{ created_at: new Date(at).toISOString(), wake_at: new Date(at).toISOString() },
+    }));
+    await writeAll(items.map((item) => ({ PutRequest: { Item: marshall(itemOf(outboxes, item)) } })));
+    const swept = async () => {
+      api.queues.takeMessages();
+      return (await sweep())["unpublished"];
+    };
+    await expect.poll(swept, { timeout: 20_000 }).toBe(count - 5);
+    const messages = api.queues.takeFrom("publish.fifo");
+    const keys = messages.flatMap(({ body }) => body["keys"] as string[][]);
+    expect(new Set(messages.map(({ group }) => group))).toEqual(new Set([caller.tenant_id]));
+    expect(keys).toEqual(items.slice(0, -5).map((item) => [outboxes.keyOf(item).pk, outboxes.keyOf(item).sk]));
+    for (const { eventName, dynamodb } of (await recordsOf(caller)).slice(-count)) {
+      expect([eventName, dynamodb.NewImage?.["et"]?.S]).toEqual(["INSERT", "OUTBOX"]);
+    }
+    await writeAll(items.map((item) => ({ DeleteRequest: { Key: marshall(outboxes.keyOf(item)) } })));
+  });
+});
+
+describe("a publisher that dies", () => {
+  it("after any of its calls leaves numbers without a gap, and the next receive leaves nothing to do", async () => {
+    for (let calls = 0, done = false; !done; calls += 1) {
+      const caller = newCaller();
+      const endpoint = await endpointOf(caller);
+      const made = await clients(caller, 3);
+      const messages = await work.routed(await recordsOf(caller));
+      const death = dieAfter(calls);
+      await work.receive(messages).catch(() => undefined);
+      done = death.made() <= calls;
+      alive();
+      api.queues.takeFrom("fan-out");
+      const sent = api.queues.takeFrom("deliver");
+      expect(await work.receive(messages, 2)).toEqual([]);
+      sent.push(...api.queues.takeFrom("deliver"));
+      expect(await idsOf(caller)).toEqual(made);
+      const types = await typesOf(caller);
+      expect(types.filter((et) => et === "DELIVERY")).toHaveLength(3);
+      expect(types.filter((et) => et === "OUTBOX" || et === "PARKED")).toEqual([]);
+      expect(new Set(sent.map(({ body }) => body["delivery_id"])).size).toBe(3);
+      expect(new Set(sent.map(({ group }) => group))).toEqual(new Set([endpoint.id]));
+    }
+  });
+
+  it("of one commit each time publishes the others by the third receive, and then parks it", async () => {
+    const caller = newCaller();
+    const made = await clients(caller, 4);
+    const messages = await work.routed(await recordsOf(caller));
+    const [deadly = ""] = made.slice(1, 2);
+    const receive = async (receives: number) => {
+      let dead = false;
+      api.watched.interfere = ({ operation, input }) => {
+        const kills = operation === "TransactWriteItems" && JSON.stringify(input).includes(`#${deadly}`);
+        dead ||= kills && JSON.stringify(input).includes("|SEQ");
+        return dead ? { ...failure("InternalServerError"), status: 500 } : undefined;
+      };
+      // The dead count nothing down: the try stays counted.
+      await work.receive(messages, receives);
+      api.watched.interfere = () => undefined;
+      return idsOf(caller);
+    };
+    expect(await receive(1)).toEqual([]);
+    expect(await receive(2)).toEqual(made.slice(0, 1));
+    const others = made.filter((id) => id !== deadly);
+    expect(await receive(3)).toEqual(others);
+    await receive(4);
+    expect(await receive(5)).toEqual(others);
+    expect((await typesOf(caller)).filter((et) => et === "PARKED" || et === "OUTBOX")).toEqual(["PARKED"]);
+    await sweepHandler({ action: "release_parked" }, lambdaContext());
+    await work.receive(await work.routed((await recordsOf(caller)).slice(-5)));
+    expect(await idsOf(caller)).toEqual([...others, deadly]);
+  });
+});
+
+describe("a table that is unavailable", () => {
+  it("brings the messages of its brokerage again, in their order, and no other's; it counts as no try", async () => {
+    const callers = [newCaller(), newCaller()] as const;
+    const made = await clients(callers[0], 2);
+    await clients(callers[1], 1);
+    const [first] = await work.routed(await recordsOf(callers[0]));
+    const other = await work.routed(await recordsOf(callers[1]));
+    const keys = (first?.body["keys"] ?? []) as unknown[];
+    const own = keys.map((key) => ({ ...(first as SentMessage), body: { ...first?.body, keys: [key] } }));
+    const down = () => {
+      api.watched.interfere = ({ operation, input }) =>
+        operation === "TransactWriteItems" && JSON.stringify(input).includes(callers[0].tenant_id)
+          ? { ...failure("InternalServerError"), status: 500 }
+          : undefined;
+    };
+    for (const receives of [1, 2, 3, 4]) {
+      down();
+      expect(await work.receive([...own, ...other], receives)).toEqual(own);
+    }
+    expect(await idsOf(callers[1])).toHaveLength(1);
+    api.watched.interfere = () => undefined;
+    expect(await work.receive(own, 5)).toEqual([]);
+    expect(await idsOf(callers[0])).toEqual(made);
+  });
+});
+
+describe("the fan-out of a transaction", () => {
+  it("creates fifty deliveries at once and leaves the others to a queue, which creates each once", async () => {
+    const caller = newCaller();
+    for (let count = 0; count < limits.webhooks.max_endpoints; count += 1) await endpointOf(caller);
+    await clients(caller, 4);
+    const messages = await work.routed(await recordsOf(caller));
+    expect(await work.receive(messages)).toEqual([]);
+    const deliveries = async () => (await typesOf(caller)).filter((et) => et === "DELIVERY").length;
+    expect(await deliveries()).toBe(40);
+    const queued = api.queues.takeFrom("fan-out");
+    expect(queued.map(({ body }) => body)).toEqual([{ tenant_id: caller.tenant_id, sequences: [3, 4] }]);
+    const { handler: fanOut } = await import("../../../functions/events/fan-out.ts");
+    const event = {
+      Records: [...queued, ...queued].map(({ body }, at) => ({ messageId: `${at}`, body: JSON.stringify(body) })),
+    };
+    expect(await fanOut(event as never)).toEqual({ batchItemFailures: [] });
+    expect(await deliveries()).toBe(80);
+    const due = (await scanTable(api.emulator)).filter(({ et, due_pk }) => et === "EVENT" && due_pk !== undefined);
+    expect(due).toEqual([]);
+    const garbled = { Records: [{ messageId: "x", body: "{" }] };
+    expect(await fanOut(garbled as never)).toEqual({ batchItemFailures: [{ itemIdentifier: "x" }] });
+  });
+
+  it("that the queue does not take is found by the sweep", async () => {
+    const caller = newCaller();
+    process.env["TIME_SCALE"] = "1000000";
+    for (let count = 0; count < limits.webhooks.max_endpoints; count += 1) await endpointOf(caller);
+    await clients(caller, 3);
+    const messages = await work.routed(await recordsOf(caller));
+    api.queues.interfere = ({ queue }) => (queue === "fan-out" ? "unavailable" : undefined);
+    expect(await work.receive(messages)).toEqual([]);
+    alive();
+    await expect.poll(async () => (await sweep())["fanned_out"], { timeout: 20_000 }).toBe(1);
+    expect((await typesOf(caller)).filter((et) => et === "DELIVERY")).toHaveLength(60);
+  });
+});
+
+describe("a message of the publisher", () => {
+  it("that is not recognised, or names another brokerage's items, is dropped and holds no other", async () => {
+    const callers = [newCaller(), newCaller()] as const;
+    for (const caller of callers) await clients(caller, 1);
+    const [first] = await work.routed(await recordsOf(callers[0]));
+    const foreign = { ...(first as SentMessage), body: { ...first?.body, tenant_id: callers[1].tenant_id } };
+    const garbled = { ...(first as SentMessage), body: { keys: 1 } };
+    expect(await work.receive([foreign, garbled])).toEqual([]);
+    expect(await idsOf(callers[0])).toEqual([]);
+    expect(await work.receive([first as SentMessage])).toEqual([]);
+    expect(await idsOf(callers[0])).toHaveLength(1);
+    await work.receive(await work.routed(await recordsOf(callers[1])));
+  });
+});
