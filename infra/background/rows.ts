@@ -176,7 +176,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
     sendsEvents: ["publishing"],
     statements: ({ table }) => [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
-      ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
+      ...tableStatements(["read", "query:state", "put", "update", "delete"], {
         tableArn: table,
         keys: tenantKeys,
       }),
