@@ -59,7 +59,10 @@ export interface SoakReport {
 }
 
 const stage = "brokerage-sandbox";
-const queues = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"].map((name) => `${stage}-${name}`);
+const queues = [
+  ...["publish.fifo", "fan-out", "deliver", "deliver-unproven"],
+  ...["retry-1m", "retry-5m", "retry-long"],
+].map((name) => `${stage}-${name}`);
 const deadLetters = `${stage}-deliver-dead`;
 const targets = [
   ...["route", "publish", "fan-out", "deliver", "sweep-events"],
