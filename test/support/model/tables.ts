@@ -102,7 +102,7 @@ class Partitions {
 const carried = new Set<string>([keyAttributes.partition, keyAttributes.sort, ...slimAttributes]);
 
 /** What an index holds of an item; undefined when the index does not hold it. */
-function entryOf(name: IndexName, item: Item | undefined): Item | undefined {
+export function entryOf(name: IndexName, item: Item | undefined): Item | undefined {
   const { partition, sort } = indexes[name];
   if (item === undefined || typeof item[partition] !== "string" || typeof item[sort] !== "string") return undefined;
   const own = (attribute: string) =>

@@ -1,0 +1,39 @@
+import { openClient } from "../../../shared/domain/client.ts";
+import { draftHealth } from "../../../shared/domain/webhook.ts";
+import { openEndpoint } from "../../../shared/domain/webhook-decisions.ts";
+import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
+import { newId } from "../../../shared/runtime/ids.ts";
+import { systemContext } from "../../../shared/table/context.ts";
+import { webhookHealths, webhooks } from "../../../shared/table/entities.ts";
+import { putItem } from "../../../shared/table/items.ts";
+import { putOutbox } from "../../../shared/table/outbox.ts";
+import { transact } from "../../../shared/table/transact.ts";
+import { writeOf } from "../../../shared/table/write.ts";
+import { drawWebhookSecret } from "../../../shared/webhooks/secrets.ts";
+
+/** Makes a client, as `POST /clients` commits it: one transaction with one event in its outbox item. */
+export async function commit({ tenant, number }: { readonly tenant: string; readonly number: number }): Promise<void> {
+  const context = { ...systemContext(tenant, "scale"), request_id: newId("req") };
+  const request = { email: `client-${number}@example.com`, first_name: "Ana", last_name: "Silva" };
+  const decision = openClient(request, context);
+  const [first, ...more] = decision.ok ? decision.events : [];
+  if (!decision.ok || first === undefined) throw new Error("The client was refused.");
+  const changes = decision.changes.map((change) => writeOf(change, tenant));
+  await transact([...changes, ...putOutbox([first, ...more], context, delayMs)]);
+}
+
+/** Makes endpoints of a tenant that subscribe to everything and are proven, or without a success so far. */
+export async function endpoints({ tenant, count }: { readonly tenant: string; readonly count: number }): Promise<void> {
+  for (let made = 0; made < count; made += 1) {
+    const context = systemContext(tenant, "scale");
+    const id = newId("whe");
+    const drawn = { id, ...(await drawWebhookSecret({ tenant_id: tenant, id })) };
+    const request = { url: `https://receiver-${made}.example.com/`, event_types: ["*" as const] };
+    const decision = openEndpoint(request, undefined, drawn, { local: false, unknownAccounts: [] }, context);
+    if (!decision.ok) throw new Error("The endpoint was refused.");
+    const { endpoint } = decision.result;
+    await putItem(webhooks, endpoint);
+    const at = nowIso();
+    await putItem(webhookHealths, { ...draftHealth(endpoint), last_success_at: at, proven_at: at });
+  }
+}

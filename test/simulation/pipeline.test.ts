@@ -1,0 +1,28 @@
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { measurePublishing } from "../bench/scale/publishing.ts";
+import { backgroundFiles, compile, type Program } from "../support/model/stage.ts";
+
+const assemblyDir = inject("assemblyDir");
+let program: Program;
+beforeAll(async () => {
+  program = await compile(await backgroundFiles(["publish", "sweep-events"]), "test/bench/scale/workload.ts");
+});
+
+const publish = (shards: number) =>
+  measurePublishing({ program, assemblyDir, seed: 1, shards, rate: 50, seconds: 6, endpoints: 0 });
+
+describe("the model of the event pipeline", () => {
+  it("finds that publishers of sixteen shards conflict over one counter, and that one shard's does not", async () => {
+    const [one, sixteen] = [await publish(1), await publish(16)];
+    expect(one.conflicts).toBe(0);
+    expect(one.p99).toBeLessThan(1000);
+    expect(sixteen.conflicts).toBeGreaterThan(40);
+    expect(sixteen.p99).toBeGreaterThan(2 * one.p99);
+    // Whatever was lost on the way, every event has its number in the end.
+    for (const { faults, given_up } of [one, sixteen]) expect([faults, given_up]).toEqual([[], 0]);
+  });
+
+  it("gives the same figures for the same seed", async () => {
+    expect(await publish(4)).toEqual(await publish(4));
+  });
+});
