@@ -50,7 +50,9 @@ export interface Published {
 /** Longest time after the last commit. */
 const drainMs = 120_000;
 
-const tenant = "brk_01JD0000000000000000000000";
+/** The brokerage of every run. */
+export const scaleTenant = "brk_01JD0000000000000000000000";
+const tenant = scaleTenant;
 
 /** A quantile of values, from 0 to 1; not a number without any. */
 function quantile(values: readonly number[], part: number): number {
@@ -62,7 +64,7 @@ function quantile(values: readonly number[], part: number): number {
  * Commits at random moments that come to a rate, without waiting for each other. Returns how many were begun, and how
  * many of them the database refused because a partition was spent.
  */
-function commitAtRate(stage: Stage, { rate, seconds }: Pick<PublishingRun, "rate" | "seconds">) {
+export function commitAtRate(stage: Stage, { rate, seconds }: Pick<PublishingRun, "rate" | "seconds">) {
   const { simulation } = stage;
   const commits = { begun: 0, refused: 0 };
   const next = () => {

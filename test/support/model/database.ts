@@ -221,14 +221,15 @@ export class Database {
     const members = (TransactItems as Record<string, WriteInput>[]).flatMap((member) =>
       Object.entries(member).map(([kind, write]) => ({ kind: kind as WriteKind, write })),
     );
-    if (members.length > 100) throw failure("ValidationException");
+    const locks = members.map(({ write }) => lockOf(write));
+    // DynamoDB takes 100 items, each once.
+    if (members.length > 100 || new Set(locks).size < locks.length) throw failure("ValidationException");
     const counts = this.counts.transactions[sender] ?? { sent: 0, conflict: 0, condition: 0, throttled: 0 };
     this.counts.transactions[sender] = counts;
     counts.sent += 1;
     const jitter = 1 + simulation.random() * timings.jitter;
     const whole = (timings.transaction_ms + members.length * timings.transaction_item_ms) * jitter;
     await simulation.sleep(timings.network_ms);
-    const locks = members.map(({ write }) => lockOf(write));
     const plans = members.map(({ kind, write }) => this.tables.plan(kind, write));
     const cancelled = this.cancellation(members, locks, plans, counts);
     if (cancelled === undefined) for (const lock of locks) this.ongoing.add(lock);
