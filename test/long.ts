@@ -24,11 +24,17 @@ const longForms: Readonly<Record<string, LongForm>> = {
   },
   feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },
   ladder: { env: { LADDER_SCALE: "600" }, file: "test/e2e/ladder.test.ts" },
+  interleavings: {
+    env: { INTERLEAVING_RUNS: "100", INTERLEAVING_SEED: "random" },
+    file: "test/simulation/interleavings.test.ts",
+  },
+  scale: { script: "scale" },
   soak: { script: "soak" },
 };
 
 const names = Object.keys(longForms);
-const help = `Runs the long forms of the tests: more runs of the models with new seeds, long walks, and the soak.
+const help = `Runs the long forms of the tests: more runs of the models with new seeds, long walks, the
+model of the event pipeline, and the soak.
 
 npm run check:long -- [options]
   --only <list>   names with commas between them, of ${names.join(", ")}

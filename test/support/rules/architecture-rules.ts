@@ -35,7 +35,7 @@ const rootEntries = [
 /** Names that say nothing about what a file holds. */
 const emptyNames = new Set(["util", "utils", "helper", "helpers", "common", "commons", "misc"]);
 
-const capitalNames = new Set(["README.md", "RESULTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"]);
+const capitalNames = new Set(["README.md", "RESULTS.md", "SCALE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"]);
 
 /** Files and folders are kebab-case and named after a thing. */
 export const names: Rule = ({ path }) =>
