@@ -9,11 +9,10 @@ const runs = Number(process.env["INTERLEAVING_RUNS"] ?? "2");
 const firstSeed = process.env["INTERLEAVING_SEED"] === "random" ? Date.now() % 1e9 : 1;
 const seeds = Array.from({ length: runs }, (_, at) => firstSeed + at);
 
-const pipeline = ["route-events", "publish", "fan-out", "deliver"];
 let whole: Program;
 let withoutSweep: Program;
 beforeAll(async () => {
-  whole = await compile(await backgroundFiles([...pipeline, "sweep-events"]), "test/bench/scale/workload.ts");
+  whole = await compile(await backgroundFiles("events/"), "test/bench/scale/workload.ts");
   const functions = new Map([...whole.functions].filter(([id]) => id !== "sweep-events"));
   withoutSweep = { ...whole, functions };
 });

@@ -5,7 +5,7 @@ import { backgroundFiles, compile, type Program } from "../support/model/stage.t
 const assemblyDir = inject("assemblyDir");
 let program: Program;
 beforeAll(async () => {
-  program = await compile(await backgroundFiles(["publish", "sweep-events"]), "test/bench/scale/workload.ts");
+  program = await compile(await backgroundFiles("events/"), "test/bench/scale/workload.ts");
 });
 
 const publish = (shards: number) =>

@@ -22,9 +22,8 @@ npm run scale -- [options]
 Without --rate it runs every case and writes the section of this version into test/bench/SCALE.md, in about two
 minutes of processor time. The figures are those of a model; test/support/model/timings.ts states what it assumes.`;
 
-/** Ids of the functions between a commit and its receivers. */
-const pipeline = ["route-events", "publish", "fan-out", "deliver", "sweep-events"];
-const unlimited = { partition_writes: Number.POSITIVE_INFINITY, partition_reads: Number.POSITIVE_INFINITY };
+/** Units that no run takes. */
+const unlimited = { partition_writes: 1e12, partition_reads: 1e12 };
 
 type Case = Pick<PublishingRun, "rate" | "shards" | "endpoints" | "untilDelivered" | "timings">;
 type Measure = (label: string, wanted: Case, seconds?: number) => Promise<Published>;
@@ -138,7 +137,7 @@ async function main(): Promise<void> {
   const seed = wholeNumber("seed", values.seed, 0, 2 ** 32 - 1);
   const usual = wholeNumber("seconds", values.seconds, 2, 600);
   const { directory: assemblyDir } = await synthesizeOnce(values.stage, resolve(join(".local", "cdk")), console.error);
-  const program = await compile(await backgroundFiles(pipeline), "test/bench/scale/workload.ts");
+  const program = await compile(await backgroundFiles("events/"), "test/bench/scale/workload.ts");
   const measure: Measure = async (label, wanted, seconds = usual) => {
     const startMs = performance.now();
     const one = await measurePublishing({ program, assemblyDir, seed, seconds, ...wanted });

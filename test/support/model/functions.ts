@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as crypto from "node:crypto";
+import * as zlib from "node:zlib";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import type { Exports, Factory, Surroundings } from "./bundle.ts";
 import type { Simulation } from "./clock.ts";
@@ -133,6 +134,10 @@ class Instance {
         return { AsyncLocalStorage };
       case "node:crypto":
         return { ...crypto, ...randomness(simulation) };
+      case "node:timers/promises":
+        return { setTimeout: (ms: number) => simulation.sleep(ms) };
+      case "node:zlib":
+        return { ...zlib, ...atOnce };
       default: {
         const found = services.others[name] ?? process.getBuiltinModule(name);
         if (found === undefined) throw new Error(`The model has no module ${name}.`);
@@ -201,6 +206,21 @@ class Instance {
     return outcome;
   }
 }
+
+type Packing = (data: Buffer, options: object) => Buffer;
+
+/** Compression without threads of its own, whose end virtual time would not wait for. */
+const atOnce = Object.fromEntries(
+  Object.entries(zlib).flatMap(([name, pack]) => {
+    const plain = name.replace(/Sync$/, "");
+    if (plain === name) return [];
+    const packLater = (data: Buffer, ...rest: [object, unknown?]) => {
+      const done = rest.at(-1) as (error: null, packed: Buffer) => void;
+      done(null, (pack as Packing)(data, rest.length > 1 ? rest[0] : {}));
+    };
+    return [[plain, packLater]];
+  }),
+);
 
 function randomness({ random }: Simulation) {
   return {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { rateMs } from "../../../infra/local/schedules/schedules.ts";
 import { type Resource, readAssembly } from "../../../infra/local/template/assembly.ts";
 import { type Factory, factoryOf, type Replacements } from "./bundle.ts";
@@ -234,10 +235,13 @@ export class Stage {
   }
 }
 
-/** Ids and files of functions without a route, by the text of their rows: the rows bring the library of the CDK. */
-export async function backgroundFiles(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const { readFile } = await import("node:fs/promises");
+/**
+ * Ids and files of the functions without a route in a folder of `functions/`, by the text of their rows: the rows bring
+ * the library of the CDK.
+ */
+export async function backgroundFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const text = await readFile(new URL("infra/background/rows.ts", root), "utf8");
-  const rows = [...text.matchAll(/^ {4}id: "(.+)",\n {4}file: "(.+)",$/gm)].map(([, id = "", file = ""]) => [id, file]);
-  return new Map(rows.filter(([id = ""]) => ids.includes(id)) as [string, string][]);
+  const rows = [...text.matchAll(/^ {4}id: "(.+)",\n {4}file: "(.+)",$/gm)];
+  const wanted = rows.filter(([, , file = ""]) => file.startsWith(folder));
+  return new Map(wanted.map(([, id = "", file = ""]) => [id, file]));
 }
