@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { measurePublishing } from "../bench/scale/publishing.ts";
-import { backgroundFiles, compile, type Program } from "../support/model/stage.ts";
+import { measurePublishing, scaleTenant } from "../bench/scale/publishing.ts";
+import { backgroundFiles, compile, type Program, Stage } from "../support/model/stage.ts";
 
 const assemblyDir = inject("assemblyDir");
 let program: Program;
@@ -20,6 +20,13 @@ describe("the model of the event pipeline", () => {
     expect(sixteen.p99).toBeGreaterThan(2 * one.p99);
     // Whatever was lost on the way, every event has its number in the end.
     for (const { faults, given_up } of [one, sixteen]) expect([faults, given_up]).toEqual([[], 0]);
+  });
+
+  it("counts the write units of a commit as the emulator does, see test/data/capacity.test.ts", async () => {
+    const stage = new Stage({ program: { ...program, functions: new Map() }, assemblyDir, seed: 1, shards: 1 });
+    const call = stage.call("commit", { tenant: scaleTenant, number: 1 });
+    await stage.simulation.run(1000);
+    expect([(await call).ok, stage.database.counts.write_units]).toEqual([true, 11]);
   });
 
   it("gives the same figures for the same seed", async () => {

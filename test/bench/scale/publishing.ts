@@ -55,7 +55,7 @@ export const scaleTenant = "brk_01JD0000000000000000000000";
 const tenant = scaleTenant;
 
 /** A quantile of values, from 0 to 1; not a number without any. */
-function quantile(values: readonly number[], part: number): number {
+export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
 }

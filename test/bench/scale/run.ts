@@ -5,6 +5,7 @@ import { helpAsked, readArguments, runCommand, wholeNumber } from "../../../shar
 import { backgroundFiles, compile } from "../../support/model/stage.ts";
 import { measurePublishing, type Published, type PublishingRun } from "./publishing.ts";
 import { inColumns, type Row, type Table, writeSection } from "./report.ts";
+import { measureTick, type TickRun } from "./tick.ts";
 
 const help = `Models the event pipeline at rates that no machine of the tests reaches, in virtual time.
 
@@ -20,7 +21,8 @@ npm run scale -- [options]
   --help           this text
 
 Without --rate it runs every case and writes the section of this version into test/bench/SCALE.md, in about two
-minutes of processor time. The figures are those of a model; test/support/model/timings.ts states what it assumes.`;
+and a half minutes of processor time. The figures are those of a model; test/support/model/timings.ts states what it
+assumes.`;
 
 /** Units that no run takes. */
 const unlimited = { partition_writes: 1e12, partition_reads: 1e12 };
@@ -122,6 +124,46 @@ beyond the ceiling of one shard, and their partitions have no limit.`,
   };
 }
 
+/** What the tables of ticks are made with. */
+type TickOptions = Pick<TickRun, "assemblyDir" | "seed">;
+
+async function tickTable(options: TickOptions): Promise<Table> {
+  const program = await compile(await backgroundFiles("margin/"), "test/bench/scale/market-workload.ts");
+  const rows: Row[] = [];
+  for (const accounts of [1000, 10_000]) {
+    const one = await measureTick({ program, ...options, accounts, seconds: 240 });
+    console.error(`a tick through ${accounts} accounts`);
+    rows.push([
+      `${accounts} accounts`,
+      String(one.evaluated),
+      whole(one.p50),
+      whole(one.p99),
+      whole(one.last),
+      whole(one.per_second),
+      tenth(one.throttled),
+      whole(one.queue_ms),
+      tenth(one.write_units),
+    ]);
+  }
+  return {
+    title: "A price that brings many accounts to their margin call",
+    text: `Accounts with one position each, all past their trigger at once; the price is then repeated every second.
+From the price to the commit of an account's evaluation.`,
+    columns: [
+      "",
+      "evaluated",
+      "p50 ms",
+      "p99 ms",
+      "last ms",
+      "evaluations/s",
+      "throttled %",
+      "longest in the queue ms",
+      "write units",
+    ],
+    rows,
+  };
+}
+
 async function main(): Promise<void> {
   if (helpAsked(help)) return;
   const { values } = readArguments({
@@ -158,6 +200,7 @@ async function main(): Promise<void> {
     return;
   }
   const tables = [await publishingTable(measure), await ceilingTable(measure), await endpointsTable(measure)];
+  tables.push(await tickTable({ assemblyDir, seed }));
   const facts = `Stage ${values.stage}, seed ${seed}; commits go on for ${usual} s unless a table says otherwise.`;
   console.log(`Written to ${writeSection(values.name, tables, facts)}.`);
 }

@@ -1,0 +1,53 @@
+import { openAccount } from "../../../shared/domain/open-account.ts";
+import { draftTenant } from "../../../shared/domain/tenant.ts";
+import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
+import { systemContext } from "../../../shared/table/context.ts";
+import { quotes, symbols } from "../../../shared/table/entities.ts";
+import { putItem } from "../../../shared/table/items.ts";
+import { putOutbox } from "../../../shared/table/outbox.ts";
+import { transact } from "../../../shared/table/transact.ts";
+import { writeOf } from "../../../shared/table/write.ts";
+import { someClient } from "../../support/builders/decisions.ts";
+import { someQuote, someSymbol } from "../../support/builders/trading.ts";
+import { tradingFloor } from "../../support/builders/trading-floor.ts";
+
+const symbol = "EURUSD";
+
+/** Writes the newest price of the symbol, as a source of prices does. */
+export async function price({ tenant, bid, ask }: { tenant: string; bid: string; ask: string }): Promise<void> {
+  const now = nowIso();
+  const quote = someQuote(symbol, [bid, ask], { time: now, received_at: now });
+  await putItem(quotes, { ...quote, tenant_id: tenant });
+}
+
+/**
+ * Makes a brokerage with one symbol and one account with 5,000 USD that buys one lot of it. Returns the account's id.
+ */
+export async function account({ tenant }: { tenant: string }): Promise<string> {
+  await putItem(symbols, { ...someSymbol(symbol), tenant_id: tenant });
+  await price({ tenant, bid: "1.10000", ask: "1.10010" });
+  const context = systemContext(tenant, "scale");
+  const client = { ...someClient(), tenant_id: tenant };
+  await transact([writeOf({ op: "create", entity: "client", item: client }, tenant)]);
+  const decision = openAccount(
+    client,
+    draftTenant(tenant, context.now),
+    { client_id: client.id, currency: "USD" },
+    context,
+  );
+  if (!decision.ok) throw new Error("The account was refused.");
+  const money = { balance_minor: 500_000n, available_minor: 500_000n };
+  const changes = decision.changes.map((change) =>
+    change.op === "create" && change.entity === "balance" ? { ...change, item: { ...change.item, ...money } } : change,
+  );
+  const [first, ...more] = decision.events;
+  if (first === undefined) throw new Error("An account without an event.");
+  await transact([
+    ...changes.map((change) => writeOf(change, tenant)),
+    ...putOutbox([first, ...more], context, delayMs),
+  ]);
+  const { account: opened } = decision.result;
+  const outcome = await tradingFloor(tenant).open(opened.id, { symbol, side: "buy", lots: "1.00" });
+  if (outcome.kind !== "done") throw new Error(`The opening was ${outcome.kind}.`);
+  return opened.id;
+}
