@@ -12,14 +12,13 @@ const publish = (shards: number) =>
   measurePublishing({ program, assemblyDir, seed: 1, shards, rate: 50, seconds: 6, endpoints: 0 });
 
 describe("the model of the event pipeline", () => {
-  it("finds that publishers of sixteen shards conflict over one counter, and that one shard's does not", async () => {
-    const [one, sixteen] = [await publish(1), await publish(16)];
-    expect(one.conflicts).toBe(0);
-    expect(one.p99).toBeLessThan(1000);
-    expect(sixteen.conflicts).toBeGreaterThan(40);
-    expect(sixteen.p99).toBeGreaterThan(2 * one.p99);
-    // Whatever was lost on the way, every event has its number in the end.
-    for (const { faults, given_up } of [one, sixteen]) expect([faults, given_up]).toEqual([[], 0]);
+  it("finds that the publisher conflicts with none, and is as fast on sixteen shards as on one", async () => {
+    for (const one of [await publish(1), await publish(16)]) {
+      expect([one.conflicts, one.throttled]).toEqual([0, 0]);
+      expect(one.p99).toBeLessThan(1000);
+      // Whatever was lost on the way, every event has its number in the end.
+      expect([one.faults, one.given_up]).toEqual([[], 0]);
+    }
   });
 
   it("counts the write units of a commit as the emulator does, see test/data/capacity.test.ts", async () => {

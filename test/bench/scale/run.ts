@@ -174,7 +174,7 @@ async function main(): Promise<void> {
     unlimited: { type: "boolean", default: false },
     stage: { type: "string", default: "production" },
     seed: { type: "string", default: "1" },
-    name: { type: "string", default: "One publisher per shard of the stream" },
+    name: { type: "string", default: "One publisher per brokerage, behind a router" },
   });
   const seed = wholeNumber("seed", values.seed, 0, 2 ** 32 - 1);
   const usual = wholeNumber("seconds", values.seconds, 2, 600);
