@@ -68,7 +68,7 @@ export const eventType = "EVENT";
 
 /**
  * Schema version of the items of a type, as this code writes them: 1 unless it is named here. An item that says none is
- * of version 1 too: it was written before items said theirs. What an older version looked like is told where the type
+ * of version 1 too: it was written before items said theirs. What an older version looked like is stated where the type
  * is read.
  */
 export function schemaVersion(type: string): number {
