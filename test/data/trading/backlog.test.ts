@@ -4,6 +4,7 @@ import { brokerage } from "../../support/builders/brokerage.ts";
 import { someEndpoint } from "../../support/builders/decisions.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { waitingDeliveries } from "../../support/emulator/deliveries.ts";
+import { publishing } from "../../support/emulator/publishing.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { eventually } from "../../support/wait.ts";
@@ -15,6 +16,7 @@ afterEach(() => {
 });
 
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { publishSent } = publishing(api);
 const sweepEvents = (timeoutMs = 60_000) => sweepHandler({}, lambdaContext(timeoutMs));
 
 /** How many deliveries are overdue; the long form is `BACKLOG=5000`. */
@@ -48,7 +50,7 @@ describe("a backlog of overdue deliveries", () => {
     const first = await sweepEvents(5500);
     expect(first["woken"]).toBeLessThan(count);
     const published = async () => (await scanTable(api.emulator)).some(({ et }) => et === "EVENT") || undefined;
-    await eventually(async () => (await sweepEvents(7000)) && published());
+    await eventually(async () => (await sweepEvents(7000)) && (await publishSent()) && published());
     await eventually(async () => ((await sweepEvents())["woken"] === 0 ? true : undefined), 60_000);
     const sent = api.queues.takeMessages().map(({ body }) => body["delivery_id"]);
     expect(sent).toHaveLength(count);
