@@ -187,6 +187,8 @@ export const limits = {
     per_partition: 1_000_000,
     /** Partitions that the numbers of each million events are spread over: 2,000 events of 2 units a second. */
     lanes: 4,
+    /** A number that is missing before an event as fresh as this may not be seen yet; DynamoDB takes milliseconds. */
+    unseen_seconds: 30,
     /**
      * Shards of a kind in the due index: DynamoDB writes 1,000 units a second to one of them, and an entry is put and
      * removed. A number may rise, never fall: what is in a shard that no sweep reads is lost.

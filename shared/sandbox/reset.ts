@@ -24,7 +24,9 @@ import {
   orders,
   outboxes,
   outboxParts,
+  parkedOutboxes,
   priceWalks,
+  publishTries,
   pulses,
   quotes,
   resets,
@@ -110,7 +112,9 @@ async function removeAccounts(walk: Walk): Promise<void> {
 }
 
 /** What the walk through an account's partition leaves: the account and its risk have steps of their own. */
-const kept: ReadonlySet<string> = new Set([accounts.et, outboxes.et, outboxParts.et, risks.et]);
+const kept: ReadonlySet<string> = new Set(
+  [accounts, outboxes, outboxParts, parkedOutboxes, publishTries, risks].map(({ et }) => et),
+);
 
 /**
  * The money first: every posting, hold and trade writes it, so none can come after. The account itself comes last,

@@ -1,4 +1,6 @@
 import { limits } from "../limits.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { Unavailable } from "../runtime/unavailable.ts";
 import { events } from "./entities.ts";
 import { cut, type Entry, type Page, type PageRequest } from "./list.ts";
 import { keyIn, readPage, type StoredAttributes } from "./partition.ts";
@@ -18,16 +20,21 @@ interface Stretch extends NumberRange {
   readonly lanes: number;
 }
 
-/** What one round of reads found, in the order of the walk, and the first number that was not looked at. */
+/**
+ * What one round of reads found, in the order of the walk, and the first number that was not looked at. It is held when
+ * that number is of an event that may not be seen yet.
+ */
 interface Round {
   readonly items: readonly StoredAttributes[];
   readonly next: number;
+  readonly held?: true;
 }
 
 /**
  * A page of a tenant's events by sequence, strongly consistent. The counter is read first: it says where the list ends
  * and which numbers are in lanes. Numbers have no gaps, so a page reads of each lane just those that belong to it; old
- * events are gone after their time, so a page may be short while there is a next one, as it may be with a filter.
+ * events are gone after their time, so a page may be short while there is a next one, as it may be with a filter. In
+ * rising order a page ends before a number that may not be seen yet, see {@link untilUnseen}.
  */
 export async function pageOfEvents<T>(tenant: string, afterSequence: number, request: PageRequest): Promise<Page<T>> {
   const counter = await eventCounter(tenant);
@@ -40,6 +47,7 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
     const found = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane: round > 0 });
     shown.push(...found.items.map(entryOf).filter(({ item }) => keep?.(item) ?? true));
     next = found.next;
+    if (found.held) break;
   }
   const frontier = isWithin(next, range) ? events.sortOf(range.down ? next + 1 : next - 1) : undefined;
   const page = cut(shown, frontier, request);
@@ -49,6 +57,7 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
 /**
  * The events of a tenant after a number, so many at the most, by their numbers; strongly consistent. With `attributes`
  * those alone are read.
+ * @throws Unavailable when an event among them may not be seen yet
  */
 export async function eventsAfter<T>(
   tenant: string,
@@ -65,6 +74,7 @@ export async function eventsAfter<T>(
     const round = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane, attributes });
     found.push(...round.items);
     next = round.next;
+    if (round.held && found.length < most) throw new Unavailable("An event is not seen yet.");
   }
   return found.map((item) => readItem<T>(item));
 }
@@ -133,12 +143,28 @@ async function readRound(
     .flatMap((lane) => lane.items)
     .filter((item) => distance(numberOf(item)) < distance(next))
     .toSorted((a, b) => distance(numberOf(a)) - distance(numberOf(b)));
+  return down ? { items, next } : untilUnseen(from, { items, next });
+}
+
+/**
+ * A round as far as it has every event that it must have. DynamoDB may show a transaction on one lane before it shows
+ * it on another: a number that is missing right before an event of the last moments may be seen in a moment, and a
+ * caller that goes on behind it would never get it. Before an older event it has ended.
+ */
+function untilUnseen(from: number, { items, next }: Round): Round {
+  const settled = nowMs() - limits.events.unseen_seconds * 1000;
+  let expected = from;
+  for (const [place, item] of items.entries()) {
+    const isFresh = Date.parse(String(item["published_at"])) > settled;
+    if (numberOf(item) > expected && isFresh) return { items: items.slice(0, place), next: expected, held: true };
+    expected = numberOf(item) + 1;
+  }
   return { items, next };
 }
 
-/** With the attributes that tell the number of an event, and whether this code can read it. */
+/** With the attributes that tell the number of an event, its age, and whether this code can read it. */
 function named(attributes: readonly string[]): readonly string[] {
-  return ["sk", "et", "v", ...attributes];
+  return [...new Set(["sk", "et", "v", "published_at", ...attributes])];
 }
 
 function numberOf(item: StoredAttributes): number {

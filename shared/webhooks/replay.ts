@@ -26,6 +26,7 @@ export interface EventRange {
 /**
  * The next events of a range that an endpoint subscribes to, by their numbers; strongly consistent. Looks at a thousand
  * at most: `next` is the last number that was looked at, null when the end is reached.
+ * @throws Unavailable when an event among them may not be seen yet
  */
 export async function eventsToReplay(
   endpoint: WebhookEndpoint,
@@ -51,16 +52,17 @@ const glanced = ["sequence", "type", "account_id", "created_at"] as const satisf
 
 /**
  * The last number below which nothing can have happened at the moment or later: what was published before it had
- * happened before it. Found by halving, since the moment of publication rises with the number.
+ * happened before it. Found by halving, since the moment of publication rises with the number. A number whose event is
+ * gone is judged by the next one that is there.
  */
 async function lastBefore(tenant: string, moment: string, counter: EventCounter): Promise<number> {
   const wanted = Date.parse(moment) - limits.webhooks.publisher_skew_ms;
+  const glance = { most: 1, attributes: ["published_at"] } as const;
   let [low, high] = [1, counter.last + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [found] = await readAll(events, [eventKeyAt(tenant, middle, counter)]);
-    // An event that is gone was published long ago.
-    if (found === undefined || Date.parse(found.published_at) < wanted) low = middle + 1;
+    const [next] = await eventsAfter<Pick<PublishedEvent, "published_at">>(tenant, middle - 1, counter, glance);
+    if (next !== undefined && Date.parse(next.published_at) < wanted) low = middle + 1;
     else high = middle;
   }
   return low - 1;

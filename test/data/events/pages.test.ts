@@ -3,6 +3,8 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { replyExamples } from "../../../shared/openapi/examples.ts";
+import { eventsAfter } from "../../../shared/table/event-pages.ts";
+import { eventCounter } from "../../../shared/table/sequences.ts";
 import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
@@ -19,7 +21,13 @@ interface Counter {
 }
 
 /** Writes published events straight into the table, each with so many bytes of payload, as a publisher would have. */
-async function plantEvents(caller: TestCaller, sequences: readonly number[], { last, first }: Counter, bytes = 10) {
+async function plantEvents(
+  caller: TestCaller,
+  sequences: readonly number[],
+  { last, first }: Counter,
+  bytes = 10,
+  published_at = "2026-01-01T00:00:00.000Z",
+) {
   const { emulator } = api;
   const put = (item: Record<string, unknown>) =>
     emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(item) }));
@@ -37,6 +45,7 @@ async function plantEvents(caller: TestCaller, sequences: readonly number[], { l
       tenant_id: caller.tenant_id,
       sequence,
       type: sequence % 3 === 0 ? "client.created" : "account.created",
+      published_at,
       payload: JSON.stringify(payload),
     });
   }
@@ -125,6 +134,30 @@ describe.each([
         }
       }
     }
+  });
+});
+
+describe("a number that is missing before a fresh event", () => {
+  const [now, counter] = [new Date().toISOString(), { last: 8, first: 1 }];
+
+  it("ends a page, which has a next one, and is shown by it once it is seen", async () => {
+    const caller = newCaller();
+    await plantEvents(caller, [1, 2, 3, 4, 6, 7, 8], counter, 10, now);
+    const first = await page(caller, "/events?after_sequence=2");
+    expect(first.body.data.map(({ sequence }: { sequence: string }) => sequence)).toEqual(["3", "4"]);
+    const at = addressOf(first, "next") ?? "";
+    const empty = await page(caller, at);
+    expect([empty.body.data, addressOf(empty, "next")]).toEqual([[], at]);
+    await plantEvents(caller, [5], counter, 10, now);
+    expect(await sequencesOf(caller, at)).toEqual([5, 6, 7, 8]);
+  });
+
+  it("is not passed over by what reads events to send them again", async () => {
+    const caller = newCaller();
+    await plantEvents(caller, [1, 2, 3, 4, 6, 7, 8], counter, 10, now);
+    const stored = await eventCounter(caller.tenant_id);
+    await expect(eventsAfter(caller.tenant_id, 2, stored, { most: 100 })).rejects.toThrow("not seen yet");
+    expect(await eventsAfter(caller.tenant_id, 2, stored, { most: 2 })).toHaveLength(2);
   });
 });
 

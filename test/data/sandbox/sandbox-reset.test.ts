@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { orders } from "../../../shared/table/entities.ts";
+import { newId } from "../../../shared/runtime/ids.ts";
+import { orders, parkedOutboxes, publishTries } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { someOrder } from "../../support/builders/trading.ts";
 import { putItem, putMarket } from "../../support/builders/trading-data.ts";
@@ -58,6 +59,16 @@ async function populate(caller: TestCaller, email: string): Promise<void> {
   const now = new Date().toISOString();
   const owner = { tenant_id: caller.tenant_id, account_id: account.id, client_id: client.id };
   await putItem(api, orders, someOrder({ ...owner, created_at: now, updated_at: now }));
+  const commit = {
+    id: newId("obx"),
+    tenant_id: caller.tenant_id,
+    root_id: account.id,
+    root_version: 1,
+    events: ["{}"],
+  };
+  const parked = { ...commit, created_at: now, parked_at: now, error: "crash" };
+  await putItem(api, parkedOutboxes, parked);
+  await putItem(api, publishTries, { ...parked, wake_at: now });
   const source = await call("POST", "/feed/sources", { name: "mt5:live", platform: "mt5" });
   const deal = { platform_login: "7", symbol: "EURUSD", side: "buy", lots: "0.20", price: "1.10010" };
   const items = [
@@ -82,7 +93,20 @@ const caller = newCaller();
 const stranger = newCaller();
 const email = "again@example.com";
 /** What stays of a brokerage whatever it did. */
-const kept = ["DEDUP", "HEALTH", "OUTBOX", "QUOTE", "RATE", "RESET", "SYMBOL", "TENANT", "WEBHOOK", "WHCOUNT"];
+const kept = [
+  "DEDUP",
+  "HEALTH",
+  "OUTBOX",
+  "PARKED",
+  "PUBLISHTRIES",
+  "QUOTE",
+  "RATE",
+  "RESET",
+  "SYMBOL",
+  "TENANT",
+  "WEBHOOK",
+  "WHCOUNT",
+];
 
 beforeAll(async () => {
   process.env["TIME_SCALE"] = "60000";

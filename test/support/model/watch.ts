@@ -40,8 +40,9 @@ export class EventWatch {
   numberFaults(tenant: string): string[] {
     const numbers: number[] = [];
     for (const item of this.stage.database.tables.items(this.stage.mainTable)) {
-      if (item["et"] === events.et && item["tenant_id"] === tenant) numbers.push(Number(item["sequence"]));
+      if (item["et"] === events.et && String(item["pk"]).startsWith(`${tenant}|`)) numbers.push(Number(item["sk"]));
     }
+    if (numbers.length !== this.publishedMs.length) return [`${numbers.length} of ${this.publishedMs.length} events`];
     numbers.sort((a, b) => a - b);
     return numbers.flatMap((number, at) => (number === at + 1 ? [] : [`${number} stands in place ${at + 1}`]));
   }
