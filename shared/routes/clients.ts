@@ -32,7 +32,7 @@ export const createClient = route({
   summary: "Create a client",
   description:
     "Requires an email address and a name; for a corporate client, the name of the company instead. The email " +
-    "address and your `external_id` must be unique among clients that are not closed.",
+    "address must be unique among clients that are not closed, and your `external_id` among all clients.",
   file: "clients/create",
   scope: "clients:write",
   grants: ["put"],
