@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
@@ -64,8 +65,10 @@ class LongestFirst extends BaseSequencer {
  * last of them, so it is a project of its own.
  */
 export default defineConfig({
+  plugins: [await deployedClients()],
   test: {
     root,
+    server: { deps: { external: [clientFiles] } },
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -40,8 +40,9 @@ export async function synthesizeOnce(
 }
 
 /**
- * The folder `<name>-<digest>` below `into`, filled by `make` unless it is there already. Processes that make the same
- * one concurrently each fill a draft of their own, and the first that is complete is kept.
+ * The folder `<name>-<digest>` below `into`, filled by `make` unless it is there already: it is complete when it has a
+ * `manifest.json`. Callers that make the same one concurrently each fill a draft of their own, and the first that is
+ * complete is kept.
  */
 export async function keptAssembly(
   into: string,
@@ -51,8 +52,7 @@ export async function keptAssembly(
 ): Promise<{ directory: string; fresh: boolean }> {
   const directory = join(into, `${name}-${digest}`);
   if (isComplete(directory)) return { directory, fresh: false };
-  const draft = `${directory}.${process.pid}.new`;
-  rmSync(draft, { recursive: true, force: true });
+  const draft = `${directory}.${randomUUID()}.new`;
   mkdirSync(into, { recursive: true });
   await make(draft);
   if (isComplete(directory)) {
