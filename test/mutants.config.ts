@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
+import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
 import { fileOf, type Mutation, mutations, planted } from "./support/rules/mutations.ts";
 
 /** The project that runs the tests of all mutations on the sources as they are; the short form leaves it out. */
@@ -49,8 +50,10 @@ const outcomes: Reporter = {
 
 /** Runs the test of each mutation on sources with the bug, each in its own project; the long form all without too. */
 export default defineConfig({
+  plugins: [await deployedClients()],
   test: {
     root: new URL("..", import.meta.url).pathname,
+    server: { deps: { external: [clientFiles] } },
     // What is answered here is no proof that a promised answer is seen in a test.
     provide: { answersDir },
     // A bug that makes something never come about is found by waiting for it: long enough for what is healthy.
