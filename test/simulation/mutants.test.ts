@@ -59,9 +59,11 @@ describe.each(mutations)("the bug $name", (mutation) => {
     expect(failed.flatMap(({ messages }) => messages).join("\n")).toMatch(/AssertionError|did not come within/);
   });
 
-  it.runIf(thorough)("is not found by that test without it", () => {
-    const well = of("healthy").filter(({ state }) => state !== "skipped");
-    expect(well.map(({ state, messages }) => [state, messages])).toEqual(well.map(() => ["passed", []]));
-    expect(well.length).toBeGreaterThan(0);
-  });
+  if (thorough) {
+    it("is not found by that test without it", () => {
+      const well = of("healthy").filter(({ state }) => state !== "skipped");
+      expect(well.map(({ state, messages }) => [state, messages])).toEqual(well.map(() => ["passed", []]));
+      expect(well.length).toBeGreaterThan(0);
+    });
+  }
 });
