@@ -29,6 +29,8 @@ export interface BuildOptions {
   readonly background?: readonly BackgroundRow[];
   /** Folder of the handlers; default `functions/`. */
   readonly functionsRoot?: string;
+  /** Folder of the bundles that an assembly of the same functions has (`bundle`); default: they are made. */
+  readonly bundled?: string;
   /** False leaves out the rule packs, for tests that look at templates only. */
   readonly validate?: boolean;
 }
@@ -80,21 +82,24 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
     new FoundationStack(app, `${serviceName}-foundation`);
   } else {
     const background = options.background ?? backgroundOf(config.stage);
-    const bundles = await bundle({
-      entries: entriesOf(routes, background),
-      root: options.functionsRoot ?? defaultRoot,
-      outdir: join(outdir, "bundle"),
-    });
-    new ServiceStack(app, `${serviceName}-${config.stage}`, {
-      config,
-      routes,
-      background,
-      bundles: bundles.directories,
-    });
+    const entries = entriesOf(routes, background);
+    const bundles = await bundlesOf(entries, outdir, options);
+    new ServiceStack(app, `${serviceName}-${config.stage}`, { config, routes, background, bundles });
   }
   Validations.of(app).addPlugins(new ServiceRules({ stage: config.stage, routes, leadingKeys: config.leadingKeys }));
   if (validate) Validations.of(app).addPlugins(wholeTemplateValidation, new AwsSolutionsChecks(app));
   return app;
+}
+
+/** The folder of each entry's bundle, by its file. */
+async function bundlesOf(
+  entries: readonly BundleEntry[],
+  outdir: string,
+  { bundled, functionsRoot }: BuildOptions,
+): Promise<ReadonlyMap<string, string>> {
+  if (bundled !== undefined) return new Map(entries.map(({ file }) => [file, resolve(bundled, file)]));
+  const made = await bundle({ entries, root: functionsRoot ?? defaultRoot, outdir: join(outdir, "bundle") });
+  return made.directories;
 }
 
 /** Builds and writes the cloud assembly; throws when a rule finds something. */

@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { synthesize } from "../../infra/app.ts";
+import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { newId } from "../../shared/runtime/ids.ts";
+import { keptAssemblies } from "../support/assemblies.ts";
 import { fundedAccount } from "../support/stack/api-client.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 
@@ -12,16 +12,11 @@ let assemblyDir: string;
 let stack: Stack;
 
 beforeAll(async () => {
-  assemblyDir = mkdtempSync(join(tmpdir(), "brokerage-production-"));
-  // The rules have judged these templates in test/infra: here they are run.
-  await synthesize({ stage: "production", outdir: assemblyDir, validate: false });
+  ({ directory: assemblyDir } = await synthesizeOnce("production", keptAssemblies, console.log));
   // The whole document knows the paths of both stages: what is answered to one that is not there is not in it.
   stack = await startStack({ assemblyDir, onAnswer: () => undefined }, "production");
 });
-afterAll(async () => {
-  await stack?.stop();
-  rmSync(assemblyDir, { recursive: true, force: true });
-});
+afterAll(() => stack?.stop());
 
 const only = routes.filter(({ stages }) => !stages.includes("production"));
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { synthesize } from "../../infra/app.ts";
 import { fundedAccount } from "../support/stack/api-client.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
@@ -13,7 +13,8 @@ let stack: Stack;
 beforeAll(async () => {
   assemblyDir = mkdtempSync(join(tmpdir(), "brokerage-without-leading-keys-"));
   // The rules have judged these templates in test/infra: here they are run. Every other test runs the form with them.
-  await synthesize({ stage: "sandbox", outdir: assemblyDir, validate: false, config: { leadingKeys: false } });
+  const bundled = join(inject("assemblyDir"), "bundle");
+  await synthesize({ stage: "sandbox", outdir: assemblyDir, validate: false, config: { leadingKeys: false }, bundled });
   stack = await startStack({ assemblyDir });
 });
 afterAll(async () => {

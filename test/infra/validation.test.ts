@@ -10,13 +10,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { buildApp, parseArguments, synthesize } from "../../infra/app.ts";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { routes } from "../../shared/routes/index.ts";
+import { keptAssemblies } from "../support/assemblies.ts";
 import { readTemplates, writeHandlers } from "./assembly.ts";
 
 /** A stage of one nested stack: a defect is found in it as in the whole one, and sooner. */
 const someRows = routes.filter(({ tag }) => tag === "Clients");
-
-/** Where assemblies with the real handlers are kept for the same sources. */
-const keptIn = new URL("../../.local/cdk", import.meta.url).pathname;
 
 let folder: string;
 
@@ -60,7 +58,7 @@ function resourceOf(stack: Stack, type: string): CfnResource {
 describe("synthesis", () => {
   // That the sandbox passes too is seen before any test: its assembly is made with every rule for the whole run.
   test("of production passes CloudFormation's rules, cdk-nag and our own", async () => {
-    const { directory } = await synthesizeOnce("production", keptIn, console.log);
+    const { directory } = await synthesizeOnce("production", keptAssemblies, console.log);
     expect((await readTemplates(directory)).length).toBeGreaterThan(5);
   }, 90_000);
 

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
+import { keptAssemblies } from "./assemblies.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -9,8 +9,6 @@ declare module "vitest" {
     assemblyDir: string;
   }
 }
-
-const keptIn = fileURLToPath(new URL("../../.local/cdk", import.meta.url));
 
 /**
  * Synthesizes the sandbox stage, unless a run or `npm start` has done so from the same sources, and makes the folder in
@@ -20,7 +18,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const { answersDir } = project.config.provide;
   if (answersDir === undefined) throw new Error("The configuration names no folder for the answers.");
   mkdirSync(answersDir, { recursive: true });
-  const { directory } = await synthesizeOnce("sandbox", keptIn, console.log);
+  const { directory } = await synthesizeOnce("sandbox", keptAssemblies, console.log);
   project.provide("assemblyDir", directory);
   return () => rmSync(answersDir, { recursive: true, force: true });
 }

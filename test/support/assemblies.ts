@@ -1,0 +1,4 @@
+import { fileURLToPath } from "node:url";
+
+/** Where the assemblies of both stages, judged by every rule, are kept for the same sources. */
+export const keptAssemblies = fileURLToPath(new URL("../../.local/cdk", import.meta.url));
