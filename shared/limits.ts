@@ -219,7 +219,7 @@ export const limits = {
     /** Words of `event_types`, and entries of each filter of an endpoint. */
     max_event_types: 20,
     max_filter_entries: 50,
-    /** Longest, and usual, time that the secret before a rotation signs along. */
+    /** Longest, and usual, time that the previous secret signs along after a rotation. */
     previous_secret_seconds: 24 * 3600,
     /** Events that one call of `replay` looks at. */
     replay_max_events: 1000,

@@ -26,7 +26,7 @@ export interface Application {
   /** Number of the current secret: 1, and one more with every rotation. Tokens are good while their secret is. */
   readonly secret_number: number;
   readonly secret_rotated_at: string | null;
-  /** The secret before, while it works in addition to the current one. */
+  /** The previous secret, while it works in addition to the current one. */
   readonly previous_secret_sha256: string | null;
   readonly previous_secret_expires_at: string | null;
   readonly scopes: readonly Scope[];
@@ -254,7 +254,7 @@ export function rotateSecret(
   if (application.status === "revoked") return refuseRevoked();
   const { previous_secret_expires_at: until } = application;
   if (until !== null && until > context.now) {
-    return refuse("secret_rotation_in_progress", `The secret before works until ${until}; rotate again after that.`, {
+    return refuse("secret_rotation_in_progress", `The previous secret works until ${until}; rotate again after that.`, {
       extra: { previous_secret_expires_at: until },
     });
   }

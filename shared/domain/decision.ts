@@ -223,7 +223,7 @@ export interface Valued {
 export function refuseUnvalued({ stale, unconverted }: Valued, old: string) {
   if (unconverted !== undefined) {
     const { symbol, from, to } = unconverted;
-    const detail = `There is no way to convert the profit of ${symbol} from ${from} to ${to}.`;
+    const detail = `The profit of ${symbol} cannot be converted from ${from} to ${to}.`;
     return refuse("no_conversion_path", detail, { extra: { symbol, from, to } });
   }
   return stale ? refuse("metrics_stale", old) : undefined;

@@ -107,7 +107,7 @@ function decideMove(
     case "completed":
       return complete(transaction, after, accountContext, context);
     case "returned":
-      return giveBack(transaction, after, accountContext, context, request);
+      return reverseTransaction(transaction, after, accountContext, context, request);
     default:
       return end(transaction, after, accountContext, context);
   }
@@ -250,7 +250,7 @@ export function book(
  * must be there, unless the caller forces it: then the account may go below zero and only allows closing. A closed
  * account that gets money back is disabled again, so that the money can be dealt with.
  */
-function giveBack(
+function reverseTransaction(
   before: Transaction,
   after: Transaction,
   accountContext: AccountContext,

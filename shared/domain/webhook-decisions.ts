@@ -200,7 +200,7 @@ export function deletedEndpointBody({ id }: WebhookEndpoint) {
 }
 
 /**
- * Decides `POST /webhook_endpoints/{id}/rotate_secret`. While the secret before signs along there is no second
+ * Decides `POST /webhook_endpoints/{id}/rotate_secret`. While the previous secret signs along there is no second
  * rotation: it would leave a receiver that knows only the first secret unable to verify.
  */
 export function rotateEndpointSecret(
@@ -212,7 +212,7 @@ export function rotateEndpointSecret(
   const endpoint = inForce(stored, health);
   const until = endpoint.previous_secret_expires_at;
   if (until !== null && until > context.now) {
-    return refuse("secret_rotation_in_progress", `The secret before signs along until ${until}; rotate after that.`, {
+    return refuse("secret_rotation_in_progress", `The previous secret signs along until ${until}; rotate after that.`, {
       extra: { previous_secret_expires_at: until },
     });
   }

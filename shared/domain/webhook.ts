@@ -28,7 +28,7 @@ export interface WebhookEndpoint
   readonly epoch: number;
   /** The secret, sealed with the service key. */
   readonly secret: string;
-  /** The secret before the last rotation, sealed; it signs along until `previous_secret_expires_at`. */
+  /** The previous secret, sealed; it signs along until `previous_secret_expires_at`. */
   readonly previous_secret: string | null;
   /** Set while deliveries are to be cancelled; the sweep finds the endpoint by this. */
   readonly wake_at: string | null;

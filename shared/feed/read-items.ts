@@ -16,7 +16,7 @@ const schemas = {
   symbol: FeedSymbol,
 } as const;
 
-/** Reads an item by its type. What is wrong with it is told of this item alone: it must not hold up the others. */
+/** Reads an item by its type. A fault is reported for this item alone and does not hold up the others. */
 export function readFeedItem(given: FeedItem): ItemReading {
   const raw = wellFormed(given) as FeedItem;
   const { seq, type, at, data } = raw;

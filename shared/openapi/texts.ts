@@ -56,7 +56,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   ConversionRate: "A current conversion rate, with its conversion path.",
   ConversionRates: "Current conversion rates.",
   FeedReceipt: "Result of a batch, item by item.",
-  FeedReject: "An item that could not be applied.",
+  FeedReject: "A rejected item, with the reason.",
   FeedResult: "Result of an item.",
   FeedSource: "A connected trading platform.",
   LedgerEntry: "A posting on an account; immutable.",

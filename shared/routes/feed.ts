@@ -194,8 +194,8 @@ export const listFeedRejects = route({
   tag: "Feed",
   summary: "List rejected items",
   description:
-    "Items that could not be applied, as received, with the reason of the last attempt. Oldest first. Open rejects " +
-    "only, unless `status` names another state.",
+    "Rejected items as received, with the reason of the last attempt. Oldest first. Open rejects only, unless " +
+    "`status` names another state.",
   file: "feed/list-rejects",
   scope: "feed:write",
   grants: ["read", "query"],

@@ -332,7 +332,7 @@ export const RetryFeedRejectRequest = z
     ),
   );
 
-/** An item that could not be applied, as received, with the reason of the last attempt. */
+/** A rejected item as received, with the reason of the last attempt. */
 export const FeedReject = z.object({
   object: described(z.literal("feed_reject"), "Resource type; always this value."),
   source_id: described(z.string(), "Feed source identifier."),

@@ -6,7 +6,7 @@ import { putNew, type TransactItem } from "./write.ts";
 /**
  * The outbox item of a commit: its events in order, complete but for id and sequence, which they get when they are
  * published. What does not fit it goes into parts next to it, written in the same transaction: how large a resource may
- * be is a rule of requests, and one that was stored before the rule must still be told of. `delayMs` turns a business
+ * be is a rule of requests, and one that was stored before the rule must still be published. `delayMs` turns a business
  * delay into real time.
  */
 export function putOutbox(

@@ -19,7 +19,7 @@ it("measures a row beside its peers and writes nothing when it was asked for a p
   timeout: 120_000,
 }, async () => {
   const { stdout } = await bench("--rounds", "1", "--only", "documents/health").catch((error) => error);
-  for (const name of ["the empty function", "one call, signed by hand", "Hono, SDK as published", "documents/health"]) {
+  for (const name of ["the no-op handler", "one call, signed by hand", "Hono, SDK as published", "documents/health"]) {
     expect(stdout).toMatch(new RegExp(`^\\| ${name} \\| \\d+ / \\d+ \\| \\d+\\.\\d\\d ± `, "m"));
   }
 });

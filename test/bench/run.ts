@@ -21,11 +21,11 @@ npm run bench -- [options]
   --exact          counts instructions with valgrind instead of milliseconds (about 3 s a row); writes nothing
   --help           this text
 
-Ratios are to an empty function in the same round. They survive a busy machine, milliseconds do not.`;
+Ratios are to a no-op handler in the same round. They survive a busy machine, milliseconds do not.`;
 
 /**
  * What must hold; the command fails when a row misses. `first` is the processor time of the first request over that of
- * the empty function's whole process in the same round: 8 ms where that takes 26.7, as on the machine that the bounds
+ * the no-op handler's whole process in the same round: 8 ms where that takes 26.7, as on the machine that the bounds
  * were set on. A row of one round trip, the counter beside it, keeps to it; `first_of_several` is for those that wait
  * for one answer before they can ask for the next, and for lists with their 25 items (ADR 0017).
  */
@@ -45,7 +45,7 @@ interface Measured extends Row {
   readonly ratio_spread: number;
   readonly import_ms: number;
   readonly first_ms: number | undefined;
-  /** The same over the empty function's whole process. */
+  /** The same over the no-op handler's whole process. */
   readonly first_ratio: number | undefined;
   readonly warm_us: number | undefined;
   readonly rss_mb: number;
@@ -80,8 +80,8 @@ async function main(): Promise<number> {
 }
 
 const peers = {
-  empty: "the empty function",
-  tls: "the empty function, node:https loaded",
+  empty: "the no-op handler",
+  tls: "the no-op handler, node:https loaded",
   floor: "one call, signed by hand",
   hono: "Hono, SDK as published",
 };
@@ -215,7 +215,7 @@ function misses(rows: readonly Measured[]): string[] {
       return [
         ...(kibibytes > most.kibibytes ? [`${name}: ${kibibytes.toFixed(0)} KiB, more than ${most.kibibytes}.`] : []),
         ...(ratio > most.ratio
-          ? [`${name}: ${ratio.toFixed(2)} times the empty function, more than ${most.ratio}.`]
+          ? [`${name}: ${ratio.toFixed(2)} times the no-op handler, more than ${most.ratio}.`]
           : []),
         ...(first_ratio > first
           ? [`${name}: the first request takes ${first_ratio.toFixed(2)} of it, more than ${first.toFixed(2)}.`]
@@ -267,7 +267,7 @@ ${runtime}.
 
 In each round every row is one new process, in a new random order, against a DynamoDB-compatible server on this
 machine. Cold is the processor time of the whole process (\`process.cpuUsage()\` at its end) over that of the empty
-function in the same round: median, and half the distance of the quartiles. Rounds in which the empty function took
+function in the same round: median, and half the distance of the quartiles. Rounds in which the no-op handler took
 half as long again as in the calmest one are thrown away. Import and first request are parts of it. As in Lambda,
 node:http is loaded before any function is, the empty one included. Warm is the mean of ${most.warm_requests} requests
 after as many others, with their calls over a kept connection; only of reads. Bundles are those that are deployed.

@@ -110,7 +110,7 @@ async function withRealIds(example: unknown, api: ApiClient): Promise<unknown> {
   return JSON.parse(text);
 }
 
-/** The number of an item of a source that could not be applied. */
+/** The number of a rejected item of a source. */
 async function putAside(api: ApiClient, source: string): Promise<string> {
   const path = `/feed/sources/${source}`;
   const { body } = await api.call<{ expected_next_seq: string }>("GET", path);

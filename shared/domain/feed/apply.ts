@@ -68,5 +68,5 @@ export function tradesNeeded(
 
 /** A decision that fails itself must not hold up the feed: its item is put aside like one that is refused. */
 export function failed(): { readonly ok: false; readonly refusal: { code: "item_failed"; detail: string } } {
-  return refuseTrading("item_failed", "The item could not be applied.") as ReturnType<typeof failed>;
+  return refuseTrading("item_failed", "The item was not applied: its processing failed.") as ReturnType<typeof failed>;
 }

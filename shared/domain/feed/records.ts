@@ -24,7 +24,7 @@ export interface Dedup {
   readonly expires_at: number;
 }
 
-/** An item that could not be applied, kept until somebody retries it. */
+/** A rejected item, kept until a client retries it. */
 export interface FeedReject {
   readonly tenant_id: string;
   readonly source_id: string;

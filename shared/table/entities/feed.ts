@@ -30,7 +30,7 @@ export const feedSources = {
   }),
 } satisfies Entity<FeedSource> & Record<string, unknown>;
 
-/** Items of a feed that could not be applied, by their number, next to their source. */
+/** Rejected items of a feed, by their number, next to their source. */
 export const feedRejects = {
   et: "REJECT",
   partition: (tenant: string, sourceId: string) => `${feedSources.partition(tenant, sourceId)}|REJ`,

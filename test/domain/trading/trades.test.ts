@@ -295,7 +295,7 @@ describe("an account with a profit that there is no way to convert", () => {
   const cutOff = { ...unquoted, symbols: new Map([...unquoted.symbols].filter(([name]) => name !== "GBPUSD")) };
   const missing = {
     code: "no_conversion_path",
-    detail: "There is no way to convert the profit of EURGBP from GBP to USD.",
+    detail: "The profit of EURGBP cannot be converted from GBP to USD.",
     extra: { symbol: "EURGBP", from: "GBP", to: "USD" },
   };
 
