@@ -27,7 +27,7 @@ const fast = [
   "test/local/queues/fifo-*.test.ts",
   "test/table/**/*.test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
-  "test/webhooks/!(post|post-security|receivers).test.ts",
+  "test/webhooks/!(webhook-sender*|receivers).test.ts",
 ];
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */

@@ -1,8 +1,8 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { env } from "../../shared/runtime/env.ts";
 import { arrivalOf, deliverBatch } from "../../shared/webhooks/deliver.ts";
-import { WebhookSender } from "../../shared/webhooks/post.ts";
 import { resolverOf } from "../../shared/webhooks/resolve.ts";
+import { WebhookSender } from "../../shared/webhooks/webhook-sender.ts";
 
 const sender = new WebhookSender({ resolve: resolverOf(), local: env.local });
 

@@ -23,10 +23,10 @@ import {
 } from "./deliveries.ts";
 import { noteProbe, noteResting, releaseSlot, type Slot, takeSlot, type Verdict } from "./endpoint-health.ts";
 import { nextAttempt, retryAfterSeconds } from "./ladder.ts";
-import type { PostResult, WebhookSender } from "./post.ts";
 import { openWebhookSecret } from "./secrets.ts";
 import { signatureHeaders } from "./signature.ts";
 import { noteOff } from "./switch-off.ts";
+import type { PostResult, WebhookSender } from "./webhook-sender.ts";
 
 const bounds = limits.webhooks;
 

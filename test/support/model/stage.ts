@@ -36,7 +36,7 @@ const root = new URL("../../../", import.meta.url);
 
 /** A receiver that accepts everything after a while, in the place of the calls to the internet. */
 const receiver: Replacements = {
-  "shared/webhooks/post.ts": `export class WebhookSender {
+  "shared/webhooks/webhook-sender.ts": `export class WebhookSender {
     wake() {}
     async send() {
       const ms = Number(process.env.MODEL_RECEIVER_MS);

@@ -56,7 +56,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "redirects followed",
-    file: "shared/webhooks/post.ts",
+    file: "shared/webhooks/webhook-sender.ts",
     edits: [
       [
         "      const status = reply.statusCode ?? 0;\n",
@@ -68,7 +68,7 @@ export const mutations: readonly Mutation[] = [
 `,
       ],
     ],
-    test: { file: "test/webhooks/post.test.ts", name: "a status of 307 is a failure and is not followed" },
+    test: { file: "test/webhooks/webhook-sender.test.ts", name: "a status of 307 is a failure and is not followed" },
   },
   {
     name: "tenant prefix missing",

@@ -3,11 +3,20 @@ import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { WebhookSender } from "../../shared/webhooks/post.ts";
 import { resolverOf } from "../../shared/webhooks/resolve.ts";
+import { WebhookSender } from "../../shared/webhooks/webhook-sender.ts";
 import { startNameServer } from "../support/emulator/name-server.ts";
 import { certificateFor } from "../support/stack/certificate.ts";
-import { answering, endConnections, endServers, listen, local, send, servers, sockets } from "./post-server.ts";
+import {
+  answering,
+  endConnections,
+  endServers,
+  listen,
+  local,
+  send,
+  servers,
+  sockets,
+} from "./webhook-sender-server.ts";
 
 afterEach(endConnections);
 afterAll(endServers);

@@ -3,8 +3,8 @@ import { createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { WebhookSender } from "../../shared/webhooks/post.ts";
-import { answering, body, endConnections, endServers, listen, local, noLookup, send } from "./post-server.ts";
+import { WebhookSender } from "../../shared/webhooks/webhook-sender.ts";
+import { answering, body, endConnections, endServers, listen, local, noLookup, send } from "./webhook-sender-server.ts";
 
 afterEach(endConnections);
 afterAll(endServers);

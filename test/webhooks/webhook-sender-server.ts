@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { type PostResult, WebhookSender } from "../../shared/webhooks/post.ts";
+import { type PostResult, WebhookSender } from "../../shared/webhooks/webhook-sender.ts";
 
 export const servers: Server[] = [];
 
