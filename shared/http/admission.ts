@@ -3,7 +3,6 @@ import { countRequest } from "../table/counters.ts";
 import { callerOf } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
-import { requireRate } from "./rate.ts";
 
 /**
  * Admits the caller: the token must have the scope of the row, and the application must allow the address.
@@ -25,13 +24,11 @@ export function admitCaller(exchange: Exchange): void {
 }
 
 /**
- * Counts the request against its rate limit. A GET runs concurrently with the counter and is checked when its own read
- * is done; any other method waits for the counter, so that a refused request has no effect.
- * @throws HttpProblem `rate_limit_exceeded` for anything but a GET
+ * Starts to count the request against its rate limit. The handler reads meanwhile; its first write waits for the
+ * verdict, and so does every answer (see `endpoint`).
  */
-export async function countRate(exchange: Exchange): Promise<void> {
+export function countRate(exchange: Exchange): void {
   const { row, event } = exchange;
   if (exchange.caller === undefined || row.rate === "none" || row.rate === "token") return;
   exchange.verdict = countRequest(exchange.caller, row.rate, event.requestContext.requestTimeEpoch);
-  if (row.method !== "GET") await requireRate(exchange);
 }

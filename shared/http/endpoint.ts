@@ -7,6 +7,7 @@ import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { awaitingVerdict } from "../runtime/verdict.ts";
 import { replyOrder } from "../schema/member-order.ts";
 import { moneyMembersOf } from "../schema/money.ts";
 import { unknownPath } from "../schema/problem.ts";
@@ -28,8 +29,10 @@ export type Stage = (exchange: Exchange) => void | Promise<void>;
 /**
  * The pipeline of every endpoint, in this order: request id, caller, scope, address, rate, headers, query, body,
  * schema, idempotency, handler, reply. Every answer, including failures, has the common headers and is JSON or a
- * problem document. The whole pipeline shares one time budget; when it is exceeded, the answer is 503. A row that
- * shows a secret requires `sealingOf`, so that no secret is stored in clear text.
+ * problem document. The whole pipeline shares one time budget; when it is exceeded, the answer is 503. The rate counter
+ * answers while the stages after it run: whatever they answer, a refusal by the rate takes its place, and the first
+ * write of the handler waits for the counter. A row that shows a secret requires `sealingOf`, so that no secret is
+ * stored in clear text.
  * @throws Error when such a row has no `sealingOf`
  */
 export function endpoint(
@@ -86,7 +89,7 @@ export function endpoint(
       sealingOf,
     );
   });
-  chain.handler((_event, context) => work(exchangeOf(context)) as never);
+  chain.handler((_event, context) => workWhileCounting(exchangeOf(context), work) as never);
   chain.after(async (request) => {
     const exchange = exchangeOf(request.context);
     await requireRate(exchange);
@@ -98,6 +101,14 @@ export function endpoint(
   });
   const handle = chain as unknown as Handler;
   return (event, context) => withinBudget(budgetMs(row, context), () => handle(event, context));
+}
+
+/** Does the work of a request while the rate counter is asked; its first write waits for the counter. */
+function workWhileCounting(exchange: Exchange, work: (exchange: Exchange) => Promise<Answer>): Promise<Answer> {
+  return awaitingVerdict(
+    () => requireRate(exchange),
+    () => work(exchange),
+  );
 }
 
 /** Time budget of a request in milliseconds: that of its method, reduced to leave time for the answer. */

@@ -17,7 +17,7 @@ export interface Exchange {
   /** End of the time budget, epoch milliseconds. */
   readonly ends_ms: number;
   caller?: Caller;
-  /** The verdict of the rate counter; for a GET it is pending while the handler reads. */
+  /** The verdict of the rate counter, pending while the handler reads. */
   verdict?: Promise<RateVerdict>;
   query: Record<string, string>;
   body: unknown;

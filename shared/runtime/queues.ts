@@ -4,6 +4,7 @@ import { bounded } from "./budget.ts";
 import { pause } from "./clock.ts";
 import { env } from "./env.ts";
 import { chance } from "./ids.ts";
+import { judged } from "./verdict.ts";
 
 /** A queue that wakes the deliverer: first attempts, and retries after a minute, five minutes or longer. */
 export type DeliveryQueue = keyof typeof env.queues;
@@ -40,7 +41,10 @@ export function queueOf(arn: string): DeliveryQueue {
 
 const deliveryQueues = Object.keys(env.queues) as DeliveryQueue[];
 
-const sqs = bounded(new SQSClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }));
+const sqs = judged(
+  bounded(new SQSClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler })),
+  [],
+);
 
 /** A message of any queue, and how it is sent. */
 export interface OutgoingMessage {

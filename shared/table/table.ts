@@ -1,25 +1,29 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { BatchGetCommand, DynamoDBDocumentClient, QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
+import { judged } from "../runtime/verdict.ts";
 import type { Key } from "./entities.ts";
 import { facetsAttribute, schemaVersion, versionAttribute } from "./table-shape.ts";
 
 /**
  * The one connection of a function to its tables. A number that a double cannot hold exactly becomes a bigint; money is
  * made a bigint always, see {@link readItem}. Its tries are the only ones of a call: what it gives up is not sent again
- * within the same request (ADR 0032).
+ * within the same request (ADR 0032). Everything but reads waits until the rate counter allows the request (0044).
  */
-export const table = bounded(
-  DynamoDBDocumentClient.from(
-    new DynamoDBClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
-    {
-      marshallOptions: { removeUndefinedValues: true },
-      unmarshallOptions: { wrapNumbers: exactNumber },
-    },
+export const table = judged(
+  bounded(
+    DynamoDBDocumentClient.from(
+      new DynamoDBClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
+      {
+        marshallOptions: { removeUndefinedValues: true },
+        unmarshallOptions: { wrapNumbers: exactNumber },
+      },
+    ),
   ),
+  [BatchGetCommand, QueryCommand],
 );
 
 /** The name of the table that a key is of. */

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
+import { putMarket } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { scanTable } from "../support/emulator/raw-table.ts";
 import { newCaller } from "../support/emulator/request.ts";
@@ -165,17 +166,97 @@ describe("a request", () => {
     expect([answer.status, answer.headers["X-RateLimit-Remaining"]]).toEqual([200, "998"]);
   });
 
-  it("that changes something waits for the counter", async () => {
+  it("that changes something is counted while it reads", async () => {
     const caller = newCaller();
-    const done: string[] = [];
+    const client = await brokerage(api, caller).client();
+    const read = closedDoor();
     api.watched.interfere = async ({ operation }) => {
-      if (operation === "UpdateItem") await new Promise<void>((resolve) => setImmediate(resolve));
-      done.push(operation);
+      if (operation === "BatchGetItem") read.open();
+      if (operation === "UpdateItem") await read.opened;
       return undefined;
     };
-    await api.call(caller, "POST", "/clients", { body: clientRequest() });
+    const answer = await api.call(caller, "POST", "/accounts", { body: { client_id: client.id } });
     api.watched.interfere = () => undefined;
-    expect(done).toEqual(["UpdateItem", "TransactWriteItems"]);
+    expect([answer.status, answer.headers["X-RateLimit-Remaining"]]).toEqual([201, "998"]);
+  });
+});
+
+describe("a request that the counter refuses late, when the handler has read and decided", () => {
+  const caller = newCaller();
+  const broker = brokerage(api, caller);
+  let keys = 0;
+
+  /** The counter refuses some turns after the handler's last call, so that a write that does not wait comes before. */
+  async function refusedLate(method: string, address: string, body?: object, headers = newKey()) {
+    const others: string[] = [];
+    api.watched.interfere = async ({ operation, tables }) => {
+      if (operation !== "UpdateItem" || tables[0] !== api.emulator.volatileTableName) {
+        others.push(operation);
+        return undefined;
+      }
+      for (let seen = -1; seen !== others.length; ) {
+        seen = others.length;
+        for (let turn = 0; turn < 100; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+      return exhausted;
+    };
+    const answer = await api.call(caller, method, address, { ...(body && { body }), headers });
+    api.watched.interfere = () => undefined;
+    return { status: answer.status, code: answer.body.code, writes: others.filter((each) => !isRead.test(each)) };
+  }
+
+  const isRead = /^(?:BatchGetItem|Query)$/;
+  const newKey = () => {
+    keys += 1;
+    return { "Idempotency-Key": `late-${keys}` };
+  };
+  const exhausted = {
+    status: 400,
+    body: {
+      __type: "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+      message: "The conditional request failed",
+      Item: { n: { N: String(limits.rate.per_minute) } },
+    },
+  };
+  const refused = { status: 429, code: "rate_limit_exceeded", writes: [] };
+
+  it("commits nothing and keeps no answer, so the same key works when it comes again", async () => {
+    const account = await broker.account("10.00");
+    const body = { account_id: account.id, amount: "1.00" };
+    const headers = newKey();
+    expect(await refusedLate("POST", "/transactions/withdrawal", body, headers)).toEqual(refused);
+    const again = await api.call(caller, "POST", "/transactions/withdrawal", { body, headers });
+    expect([again.status, again.headers["Idempotent-Replayed"]]).toEqual([201, undefined]);
+    expect(await refusedLate("POST", "/transactions/withdrawal", body, headers)).toEqual(refused);
+    expect((await broker.get(`/accounts/${account.id}/transactions?kind=withdrawal`)).data).toHaveLength(1);
+  });
+
+  it("keeps neither a refusal nor an answer that changes nothing under its key", async () => {
+    const account = await broker.account();
+    const body = { account_id: account.id, amount: "1.00" };
+    expect(await refusedLate("POST", "/transactions/withdrawal", body)).toEqual(refused);
+    expect(await refusedLate("PATCH", `/accounts/${account.id}`, { name: account.name })).toEqual(refused);
+  });
+
+  it("receives that refusal and not what the handler found", async () => {
+    expect(await refusedLate("DELETE", "/accounts/acc_01JD0000000000000000000001")).toEqual(refused);
+    expect(await refusedLate("POST", "/clients", {})).toEqual(refused);
+  });
+
+  it("stores no part of a batch, no price of a source or of the sandbox", async () => {
+    await putMarket(api, caller.tenant_id);
+    const source = { name: "mt5:late", platform: "mt5", authoritative: "platform" };
+    const { id } = (await api.call(caller, "POST", "/feed/sources", { body: source })).body;
+    const swap = { type: "swap", data: { position_id: "P-1", amount: "-6.20", for_date: "2026-11-20" } };
+    const quote = { symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time: new Date().toISOString(), seq: "1" };
+    const prices = [{ symbol: "EURUSD", bid: "1.08500" }];
+    const sent: [string, object][] = [
+      [`/feed/sources/${id}/batches`, { first_seq: "1", items: [{ seq: "1", ...swap }] }],
+      [`/feed/sources/${id}/quotes`, { quotes: [quote] }],
+      ["/sandbox/prices", { prices }],
+    ];
+    for (const [address, body] of sent) expect(await refusedLate("POST", address, body)).toEqual(refused);
+    expect(api.queues.takeMessages()).toEqual([]);
   });
 });
 

@@ -24,17 +24,17 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/open-trade": 163,
   "sandbox/close-trade": 152,
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 158,
-  "sandbox/fail-transaction": 158,
-  "sandbox/return-transaction": 158,
+  "sandbox/settle-transaction": 159,
+  "sandbox/fail-transaction": 159,
+  "sandbox/return-transaction": 159,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 184,
   // It reads the events that it causes, whose payloads need their dictionary.
   "sandbox/drive-account": 194,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 205,
-  "feed/retry-reject": 205,
+  "feed/send-batch": 206,
+  "feed/retry-reject": 206,
   // The samples of events are 24 KiB.
   "webhooks/test": 135,
   "sandbox/trigger-event": 135,
