@@ -3,7 +3,8 @@ import { type Application, secretLives } from "../domain/application.ts";
 import { addressBlock, addressInRanges } from "../runtime/address.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { countFailure, countRequest } from "../table/counters.ts";
+import { awaitingVerdict } from "../runtime/verdict.ts";
+import { countFailure, countRequest, type RateVerdict } from "../table/counters.ts";
 import { type ApplicationRef, applicationRefs, applications } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
 import { type RawTokenRequest, readTokenRequest } from "./credentials.ts";
@@ -31,7 +32,8 @@ export type ClientWork = (client: AuthenticatedClient, parameters: ReadonlyMap<s
  * Lets an authenticated client in and does its work; refuses everybody else in the same words, with the same reads and
  * the same comparisons. `check` looks at the parameters first. Failures are counted per address; a right secret always
  * passes, and only requests with one count against the limits of an application, so no other caller can lock a broker
- * out by knowing an id.
+ * out by knowing an id. The work reads while its request is counted; where the limit refuses it, the work has written
+ * nothing.
  */
 export async function forClient(
   request: OAuthRequest,
@@ -53,9 +55,23 @@ export async function forClient(
   }
   const { tenant_id, id } = client.application;
   const counter = { tenant_id, application_id: `${id}|TOKEN|${sha256(origin).slice(0, 16)}` };
-  const rate = await countRequest(counter, "standard", request.time_ms);
-  const answer = rate.allowed ? await work(client, read.parameters) : tooMany(rate.retry_after_seconds);
-  return withRate(answer, rate);
+  const counted = countRequest(counter, "standard", request.time_ms);
+  return withRate(await answerWhileCounting(counted, () => work(client, read.parameters)), await counted);
+}
+
+/** The answer of the work, which reads while the request is counted and writes only when it is allowed. */
+async function answerWhileCounting(
+  counted: Promise<RateVerdict>,
+  work: () => Promise<OAuthAnswer>,
+): Promise<OAuthAnswer> {
+  const allowed = async () => {
+    if (!(await counted).allowed) throw new Error("The client has made too many requests.");
+  };
+  const [worked] = await Promise.allSettled([awaitingVerdict(allowed, work)]);
+  const rate = await counted;
+  if (!rate.allowed) return tooMany(rate.retry_after_seconds);
+  if (worked.status === "rejected") throw worked.reason;
+  return worked.value;
 }
 
 const nobody = { pk: "brk_00000000000000000000000000#app_00000000000000000000000000", sk: "APP" };

@@ -1,4 +1,4 @@
-import { decideRefresh, type Family, openFamily, type RevocationReason } from "../domain/family.ts";
+import { decideRefresh, openFamily, type RevocationReason } from "../domain/family.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
@@ -67,9 +67,10 @@ async function refresh(client: AuthenticatedClient, { token, scope, request }: R
     const held = family.scopes.filter((each) => application.scopes.includes(each));
     const scopes = grantedScopes(held, scope);
     if (scopes === undefined) return failure("invalid_scope", scopeLacked);
-    const stored: Family | undefined = decision.kind === "repeat" ? family : await rotateFamily(family, decision.after);
+    const rotation = decision.kind === "repeat" ? family : rotateFamily(family, decision.after);
+    // The token is good, so its use may be noted while another request may still be faster and decide again.
+    const [stored] = await Promise.all([rotation, noteUse(application)]);
     if (stored !== undefined && (decision.kind === "repeat" || stored === decision.after)) {
-      await noteUse(application);
       return success(await tokenReply(application, stored, scopes, key));
     }
     family = stored;

@@ -3,6 +3,7 @@ import { atOnce } from "../../support/builders/brokerage.ts";
 import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
+import { closedDoor } from "../../support/emulator/watched-endpoint.ts";
 import { startTokenService } from "../../support/stack/token-service.ts";
 
 const api = await startApi();
@@ -29,6 +30,50 @@ async function familyItem(token: string) {
   const { fam } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { fam: string };
   return (await scanTable(api.emulator)).find((item) => item["et"] === "FAMILY" && item["id"] === fam);
 }
+
+describe("a refresh that the rate limit refuses when the family is already read", () => {
+  const exhausted = {
+    status: 400,
+    body: {
+      __type: "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+      message: "The conditional request failed",
+      Item: { n: { N: "1000" } },
+    },
+  };
+
+  /** The counter refuses once the third read, that of the family, is on its way; the writes that came nevertheless. */
+  async function refusedLate(send: () => Promise<TestAnswer>) {
+    const read = closedDoor();
+    const writes: string[] = [];
+    let reads = 0;
+    api.watched.interfere = async ({ operation, input }) => {
+      if (operation === "BatchGetItem") {
+        reads += 1;
+        if (reads === 3) read.open();
+      } else if (JSON.stringify(input).includes("|TOKEN|")) {
+        await read.opened;
+        return exhausted;
+      } else writes.push(operation);
+      return undefined;
+    };
+    const answer = await send();
+    api.watched.interfere = () => undefined;
+    return [...told(answer), writes];
+  }
+
+  it("does not use the token up, end the family of an old one or revoke anything", async () => {
+    const application = await service.application();
+    const old = (await service.grant(application)).body;
+    const { refresh_token: token } = (await service.refresh(application, old.refresh_token)).body;
+    pass(31);
+    const busy = [429, "temporarily_unavailable", []];
+    expect(await refusedLate(() => service.refresh(application, token))).toEqual(busy);
+    expect(await refusedLate(() => service.refresh(application, old.refresh_token))).toEqual(busy);
+    const revoke = () => service.post("/oauth/revoke", { ...application.credentials, token });
+    expect(await refusedLate(revoke)).toEqual(busy);
+    expect((await service.refresh(application, token)).status).toBe(200);
+  });
+});
 
 describe("a refresh token that is not good", () => {
   it("is refused: of no form, cut, changed in any part, or made up", async () => {
