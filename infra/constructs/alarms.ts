@@ -15,6 +15,7 @@ import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { averageDurationMs, averageLatencyMs } from "../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../stages.ts";
 import { allow } from "./grants.ts";
 
@@ -33,6 +34,8 @@ export interface AlarmsProps {
   /** Those of them that only this stage has. */
   readonly stageIds: readonly string[];
   readonly lateStreams: readonly LateStream[];
+  /** Ids of the functions behind routes that must keep the average latency. */
+  readonly routeIds: readonly string[];
 }
 
 /** An alarm on the age of the oldest record that a function did not read from its stream. */
@@ -49,6 +52,8 @@ interface Rule {
   readonly threshold: number;
   readonly evaluationPeriods?: number;
   readonly datapointsToAlarm?: number;
+  /** What the dashboard draws instead of the metric. */
+  readonly drawn?: readonly IMetric[];
 }
 
 /** Metrics that one alarm may calculate with (AWS docs: CloudWatch alarm based on a metric math expression). */
@@ -66,6 +71,18 @@ const slowBurn = 6;
 /** The sum of metrics; one that has no data point counts as 0 and does not take the value of the others away. */
 function filledSum(names: readonly string[]): string {
   return names.map((name) => `FILL(${name}, 0)`).join(" + ");
+}
+
+/** As many rules as it takes for an alarm to calculate with all functions, named `<id>`, `<id>-2` and so on. */
+function byAlarm(
+  id: string,
+  functionIds: readonly string[],
+  ruleOf: (id: string, functionIds: readonly string[]) => Rule,
+): Rule[] {
+  return Array.from({ length: Math.ceil(functionIds.length / metricsPerAlarm) }, (_, n) => {
+    const some = functionIds.slice(n * metricsPerAlarm, (n + 1) * metricsPerAlarm);
+    return ruleOf(n === 0 ? id : `${id}-${n + 1}`, some);
+  });
 }
 
 /** The alarms of a stage, one topic that they call, and one dashboard with what they look at. */
@@ -172,6 +189,15 @@ export class Alarms extends Construct {
         datapointsToAlarm: 3,
       },
       {
+        id: "latency-average",
+        description: `A request takes longer than ${averageLatencyMs} ms on average.`,
+        metric: this.apiMetric("Latency", "Average", fiveMinutes),
+        threshold: averageLatencyMs,
+        evaluationPeriods: 5,
+        datapointsToAlarm: 3,
+      },
+      ...this.routeLatencyRules(),
+      {
         id: "counter-failed-open",
         description: "Requests passed uncounted because the request counter could not be asked.",
         metric: this.ownMetric("RateCounterFailedOpen"),
@@ -180,13 +206,34 @@ export class Alarms extends Construct {
     ];
   }
 
-  /** Alarms on the errors of these functions: as many as it takes, named `<id>`, `<id>-2` and so on. */
-  private errorsRules(id: string, functionIds: readonly string[]): Rule[] {
-    const count = Math.ceil(functionIds.length / metricsPerAlarm);
-    return Array.from({ length: count }, (_, n) => {
-      const some = functionIds.slice(n * metricsPerAlarm, (n + 1) * metricsPerAlarm);
-      return this.errorsRule(n === 0 ? id : `${id}-${n + 1}`, some);
+  /**
+   * Alarms on the slowest of some routes by the average duration of their functions. The gateway's own metric of a route
+   * would cost 0.30 USD a month for each of five metrics; the duration of a function costs nothing.
+   */
+  private routeLatencyRules(): Rule[] {
+    return byAlarm("route-latency", this.props.routeIds, (id, functionIds) => {
+      const metrics = functionIds.map((each) => this.lambdaMetric(each, "Duration", "Average"));
+      const named = metrics.map((metric, n) => [`f${n}`, metric] as const);
+      return {
+        id,
+        description: `One of ${functionIds.join(", ")} takes longer than ${averageLatencyMs} ms on average.`,
+        metric: new MathExpression({
+          expression: `MAX([${named.map(([name]) => `FILL(${name}, 0)`).join(", ")}])`,
+          usingMetrics: Object.fromEntries(named),
+          label: "slowest, ms",
+          period: fiveMinutes,
+        }),
+        threshold: averageDurationMs,
+        evaluationPeriods: 6,
+        datapointsToAlarm: 5,
+        drawn: metrics,
+      };
     });
+  }
+
+  /** Alarms on the errors of these functions. */
+  private errorsRules(id: string, functionIds: readonly string[]): Rule[] {
+    return byAlarm(id, functionIds, (each, some) => this.errorsRule(each, some));
   }
 
   private errorsRule(id: string, functionIds: readonly string[]): Rule {
@@ -317,12 +364,13 @@ export class Alarms extends Construct {
     });
     const latency = new GraphWidget({
       title: "Latency",
-      left: ["p50", "p95", "p99"].map((statistic) => this.apiMetric("Latency", statistic, fiveMinutes)),
+      left: ["Average", "p50", "p95", "p99"].map((statistic) => this.apiMetric("Latency", statistic, fiveMinutes)),
+      leftAnnotations: [{ value: averageLatencyMs, label: "average" }],
       width: 12,
     });
     const widgets = rules.map(
-      ({ id, metric, threshold }) =>
-        new GraphWidget({ title: id, left: [metric], leftAnnotations: [{ value: threshold }], width: 8 }),
+      ({ id, metric, threshold, drawn = [metric] }) =>
+        new GraphWidget({ title: id, left: [...drawn], leftAnnotations: [{ value: threshold }], width: 8 }),
     );
     new Dashboard(this, "Dashboard", {
       dashboardName: `${serviceName}-${this.props.config.stage}`,

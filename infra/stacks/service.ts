@@ -16,6 +16,7 @@ import { ServiceSecrets } from "../constructs/service-secrets.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { WorkQueue } from "../constructs/work-queue.ts";
+import { slowRoutes } from "../latency.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
 import { BackgroundFunctions, workTimeout } from "./background-functions.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
@@ -73,7 +74,7 @@ export class ServiceStack extends Stack {
     const plan = api.connect({ routes, handler: (route) => handlerOf(handlers, route), authorizer: authorizer.lambda });
     background.addOthers(plan.usagePlanId);
     acknowledgeKeys(background.get("provision"), plan);
-    this.addWatch(rows, background);
+    this.addWatch(rows, background, routes);
     this.addOutputs(api.baseUrl, plan.usagePlanId, background.get("provision"));
   }
 
@@ -108,7 +109,7 @@ export class ServiceStack extends Stack {
     });
   }
 
-  private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions): void {
+  private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions, routes: readonly Route[]): void {
     const { config, tables } = this;
     // The authorizer throws for each token that has expired, as API Gateway asks of it, and Lambda counts that as an
     // error. When it really fails, the gateway answers 503, which the alarms on 5xx count.
@@ -124,6 +125,7 @@ export class ServiceStack extends Stack {
       backgroundIds: counted.filter(({ stage }) => stage === undefined).map(({ id }) => id),
       stageIds: counted.filter(({ stage }) => stage !== undefined).map(({ id }) => id),
       lateStreams: background.lateStreams,
+      routeIds: routes.map(({ id }) => id).filter((id) => slowRoutes[id] === undefined),
     });
     new Budget(this, "Cost", { config, topic: alarms.topic });
   }

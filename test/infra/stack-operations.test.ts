@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { backgroundOf } from "../../infra/background/index.ts";
+import { slowRoutes } from "../../infra/latency.ts";
+import { functionName } from "../../infra/stages.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import {
@@ -290,7 +292,7 @@ describe("what runs by itself", () => {
   test("every alarm calls the topic, and the dashboard is one", () => {
     const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
     const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
-    expect(names.sort()).toEqual([
+    expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
       "background-errors",
       "counter-failed-open",
       "deliver-dead",
@@ -303,6 +305,7 @@ describe("what runs by itself", () => {
       "function-throttles",
       "iterator-age",
       "latency",
+      "latency-average",
       "margin-dead",
       "margin-late",
       "message-failed",
@@ -338,6 +341,25 @@ describe("what runs by itself", () => {
     },
   );
 
+  test("an alarm watches the average duration of every route, unless a reason says why it may take longer", () => {
+    const stage = synthesized("production");
+    const alarms = ofType(stage, "AWS::CloudWatch::Alarm").filter(({ properties }) =>
+      /-route-latency(?:-\d+)?$/.test(String(properties["AlarmName"])),
+    );
+    for (const { properties } of alarms) {
+      expect(properties).toMatchObject({ Threshold: 36, EvaluationPeriods: 6, DatapointsToAlarm: 5 });
+    }
+    const stats = alarms.flatMap(({ properties }) => list(properties["Metrics"]).map((each) => at(each, "MetricStat")));
+    const watched = stats.flatMap((each) => list(at(each, "Metric", "Dimensions", 0, "Value")));
+    const shipped = routes.filter(({ stages }) => stages.includes("production")).map(({ id }) => id);
+    const expected = shipped.filter((id) => slowRoutes[id] === undefined);
+    const nameOf = (id: string) => functionName("production", id);
+    expect(watched.sort()).toEqual(expected.map(nameOf).sort());
+    expect(Object.keys(slowRoutes).filter((id) => !routes.some((row) => row.id === id))).toEqual([]);
+    const dashboard = JSON.stringify(only(ofType(stage, "AWS::CloudWatch::Dashboard")).properties);
+    for (const id of expected) expect(dashboard).toContain(nameOf(id));
+  });
+
   test("an alarm that calculates fills what is missing of each metric", () => {
     const calculating = ofType(synthesized("sandbox"), "AWS::CloudWatch::Alarm").filter(
       ({ properties }) => properties["Metrics"] !== undefined,
@@ -345,7 +367,7 @@ describe("what runs by itself", () => {
     const names = calculating.map(({ properties }) =>
       String(properties["AlarmName"]).replace("brokerage-sandbox-", ""),
     );
-    expect(names.sort()).toEqual([
+    expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
       "background-errors",
       "errors-fast-burn",
       "errors-slow-burn",
