@@ -237,8 +237,16 @@ export const limits = {
     /** Bytes of a reply that are read, and that are kept. */
     reply_max_bytes: 65_536,
     excerpt_max_bytes: 4096,
-    /** Attempts of one endpoint at the same time. */
+    /** Attempts of one endpoint at the same time, to begin with. */
     slots_per_endpoint: 4,
+    /** So many answers in time, each while all of its slots were taken, give an endpoint one more (ADR 0046). */
+    slot_grows_after: 10,
+    /** Most slots of an endpoint: with more, each write of its health would cost a third unit. */
+    slots_grown_max: 16,
+    /** The endpoints of one brokerage grow together to this part of what the workers of their lane hold. */
+    tenant_share: 0.25,
+    /** An answer that takes as long keeps others waiting: it halves the slots, as a failure does, to the first four. */
+    slow_answer_ms: 500,
     /** The same while it is unproven: without a success in so long, or with a failure since its last one. */
     slots_unproven: 1,
     proven_seconds: 24 * 3600,

@@ -12,6 +12,8 @@ export interface BackgroundContext {
   readonly usagePlanId: string;
   /** Shards of the main table's stream, see `StageConfig`. */
   readonly streamShards: number;
+  /** Invocations of the deliverer at the same time for proven endpoints, see `StageConfig`. */
+  readonly deliverers: number;
 }
 
 /** Queues with one reader: of outbox items to publish, and of events with many deliveries. */

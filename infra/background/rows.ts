@@ -197,6 +197,11 @@ export const backgroundRows: readonly BackgroundRow[] = [
     // A delivery goes to the lane of its endpoint; one that finds it busy goes back to the queue that it came from.
     queues: ["deliver", "deliver_unproven", "retry_1m", "retry_5m", "retry_long"],
     secrets: ["service_key"],
+    environment: ({ deliverers }) => {
+      const { messages_per_invocation } = limits.queues;
+      const held = deliverers * messages_per_invocation;
+      return { TENANT_SLOTS: String(Math.floor(held * limits.webhooks.tenant_share)) };
+    },
     statements: ({ table }) => [
       ...tableStatements(["read"], { tableArn: table, keys: Object.values(deliveryKeys) }),
       ...tableStatements(["put"], { tableArn: table, keys: [deliveryKeys.deliveries] }),

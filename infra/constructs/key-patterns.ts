@@ -27,6 +27,7 @@ import {
   trades,
   transactions,
   uniques,
+  webhookCounts,
   webhookHealths,
   webhooks,
 } from "../../shared/table/entities.ts";
@@ -94,6 +95,7 @@ export const deliveryKeys = {
   events: wholeKind(events.partition(tenant, 0)),
   samples: sampleEvents.key(tenant, "evt_*").pk,
   endpoints: webhooks.partition(tenant),
+  endpoint_count: webhookCounts.key(tenant).pk,
   deliveries: deliveries.key(tenant, "dlv_*").pk,
   health: webhookHealths.key(tenant, "whe_*").pk,
 } as const;

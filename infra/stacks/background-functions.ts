@@ -118,8 +118,10 @@ export class BackgroundFunctions {
   private context(usagePlanId: string): BackgroundContext {
     const { config, tables } = this.props;
     const { main, volatile } = tables;
-    const { streamShards } = config.publishing;
-    return { stage: config.stage, table: main.tableArn, volatile: volatile.tableArn, usagePlanId, streamShards };
+    const { stage, publishing, deliveries } = config;
+    const { streamShards } = publishing;
+    const deliverers = deliveries.firstConcurrency;
+    return { stage, table: main.tableArn, volatile: volatile.tableArn, usagePlanId, streamShards, deliverers };
   }
 
   private triggerStatements({ trigger }: BackgroundRow) {

@@ -30,10 +30,47 @@ export function isProven(health: WebhookHealth, nowMs: number, delayMs: DelayMs)
   return nowMs - Date.parse(proven_at) < delayMs(limits.webhooks.proven_seconds);
 }
 
-/** Attempts that an endpoint may have at the same time. */
-export function slotsOf(health: WebhookHealth, nowMs: number, delayMs: DelayMs): number {
-  const { slots_per_endpoint, slots_unproven } = limits.webhooks;
-  return isProven(health, nowMs, delayMs) ? slots_per_endpoint : slots_unproven;
+/**
+ * Slots that an endpoint may grow to: its part of what its brokerage may have, by the number of endpoints there, but
+ * never less than it begins with (ADR 0046).
+ */
+export function mostSlots(tenantSlots: number, endpoints: number): number {
+  const { slots_per_endpoint, slots_grown_max } = limits.webhooks;
+  return Math.max(slots_per_endpoint, Math.min(slots_grown_max, Math.floor(tenantSlots / endpoints)));
+}
+
+/** Attempts that an endpoint may have at the same time, `most` at most (see {@link mostSlots}). */
+export function slotsOf(health: WebhookHealth, most: number, nowMs: number, delayMs: DelayMs): number {
+  const { slots_per_endpoint, slots_unproven, slot_grows_after } = limits.webhooks;
+  if (!isProven(health, nowMs, delayMs)) return slots_unproven;
+  return Math.min(most, slots_per_endpoint + Math.floor((health.slot_credit ?? 0) / slot_grows_after));
+}
+
+/** What an attempt says about the slots of its endpoint. */
+export interface Pace {
+  /** Whether the endpoint accepted, and in time. */
+  readonly prompt: boolean;
+  /** Whether all slots were taken while the attempt ran, so that the endpoint has use for more. */
+  readonly full: boolean;
+  readonly most: number;
+}
+
+/**
+ * What an attempt makes of the credit by which an endpoint grows: one more, or half of what it had gained; undefined
+ * when nothing changes. An endpoint that is unproven begins again.
+ */
+export function creditAfter(
+  health: WebhookHealth,
+  { prompt, full, most }: Pace,
+  { nowMs, delayMs }: Pick<Moment, "nowMs" | "delayMs">,
+): { readonly add: number } | { readonly set: number } | undefined {
+  const { slot_credit: credit = 0 } = health;
+  const { slots_per_endpoint, slot_grows_after } = limits.webhooks;
+  if (!isProven(health, nowMs, delayMs)) return credit === 0 ? undefined : { set: 0 };
+  const slots = slotsOf(health, most, nowMs, delayMs);
+  if (prompt) return full && slots < most ? { add: 1 } : undefined;
+  const half = Math.max(slots_per_endpoint, Math.floor(slots / 2));
+  return credit === 0 ? undefined : { set: (half - slots_per_endpoint) * slot_grows_after };
 }
 
 /** What a worker does with a delivery whose time has come. */

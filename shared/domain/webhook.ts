@@ -59,6 +59,8 @@ export interface WebhookHealth {
   readonly probe?: Probe | null;
   /** When an endpoint that was closed accepted something, until the sweep has woken what rests; RFC 3339. */
   readonly reopened_at?: string | null;
+  /** Answers that count towards more slots than an endpoint begins with (ADR 0046). */
+  readonly slot_credit?: number;
 }
 
 /** A delivery that is let into the unproven lane, and when it gives way to another, RFC 3339. */
@@ -149,6 +151,7 @@ export function draftHealth(endpoint: WebhookEndpoint): WebhookHealth {
     closed_until: null,
     probe: null,
     reopened_at: null,
+    slot_credit: 0,
   };
 }
 

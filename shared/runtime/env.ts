@@ -71,6 +71,10 @@ export const env = {
   get routerPauseMs(): number {
     return Number(required("ROUTER_PAUSE_MS"));
   },
+  /** Attempts at the same time that the endpoints of one brokerage may grow to together. */
+  get tenantSlots(): number {
+    return Number(required("TENANT_SLOTS"));
+  },
   /** Address of the queue that wakes evaluations of margin; only where it is sent to. */
   get marginQueueUrl(): string {
     return required("MARGIN_QUEUE_URL");

@@ -1,10 +1,11 @@
 import type { SQSRecord } from "aws-lambda";
 import { cancelled, type Delivery } from "../domain/delivery.ts";
 import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
-import { isProven, isSilence, type Place, placeOf, restUntil } from "../domain/delivery-lane.ts";
+import { isProven, isSilence, mostSlots, type Place, placeOf, restUntil, slotsOf } from "../domain/delivery-lane.ts";
 import type { SampleEvent, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
 import { chance } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
@@ -88,8 +89,15 @@ export async function deliverBatch(arrivals: readonly Arrival[], worker: Worker)
       log.error("A delivery could not be worked on.", { delivery_id, attempt, error: (error as Error).name });
     });
   };
-  await Promise.all([...lines.values()].map((line) => inParallel(bounds.slots_per_endpoint, line, work)));
+  await Promise.all([...lines.values()].map((line) => inParallel(widthOf(line), line, work)));
   return failed;
+}
+
+/** How many messages of an endpoint are worked on at a time: as many as it has slots, four at least. */
+function widthOf([first]: readonly WorkItem[]): number {
+  const { health, endpoints = 1 } = first?.state ?? {};
+  const most = mostSlots(env.tenantSlots, endpoints);
+  return Math.max(bounds.slots_per_endpoint, health === undefined ? 0 : slotsOf(health, most, nowMs(), delayMs));
 }
 
 /** A message that is being worked on, with what was read for it. */
@@ -117,7 +125,9 @@ async function workOn(item: WorkItem): Promise<void> {
     if (task === "record_crash" && (await recordCrash(item, delivery, state))) return;
     const now = nowMs();
     const leaseUntil = new Date(now + bounds.lease_ms).toISOString();
-    const slot = health && (await takeSlot(health, delivery.id, new Date(now).toISOString(), leaseUntil));
+    const most = mostSlots(env.tenantSlots, state.endpoints);
+    const wanted = { delivery_id: delivery.id, lease_until: leaseUntil, most, now: new Date(now).toISOString() };
+    const slot = health && (await takeSlot(health, wanted));
     if (slot !== undefined) return attempt(item, { ...state, delivery }, slot);
     // An unproven endpoint may hold its slot for long: waiting for it would hold a worker that others need.
     const proven = health !== undefined && isProven(health, nowMs(), delayMs);
@@ -223,13 +233,15 @@ async function sendOn(item: WorkItem, delivery: Delivery, queue: DeliveryQueue, 
  * Writes the entry of a claim whose worker died. Returns true when that decided the attempt: the worker had written
  * what it was answered, or it was the last one that an attempt may cost.
  */
-async function recordCrash(item: WorkItem, delivery: Delivery, { endpoint, health }: DeliveryState): Promise<boolean> {
+async function recordCrash(item: WorkItem, delivery: Delivery, state: DeliveryState): Promise<boolean> {
+  const { endpoint, endpoints, health } = state;
   const { crash, found } = await putCrash(delivery);
   // An entry of a crash says no more than this one does: a worker before this one may have written it.
   const written = found?.error === "worker_crash" ? undefined : found;
   if (written === undefined && delivery.claims < bounds.max_claims) return false;
   if (endpoint === undefined || health === undefined) return true;
-  const slot = { health, delivery_id: delivery.id, lease_until: delivery.lease_until ?? "" };
+  const most = mostSlots(env.tenantSlots, endpoints);
+  const slot = { health, delivery_id: delivery.id, lease_until: delivery.lease_until ?? "", most };
   await settle(item, { delivery, endpoint, slot }, written ?? crash, undefined);
   return true;
 }
@@ -358,7 +370,7 @@ async function turnOff(endpoint: WebhookEndpoint, reason: string): Promise<void>
 }
 
 function verdictOf(outcome: Outcome): Verdict {
-  if (outcome.error === null) return "accepted";
+  if (outcome.error === null) return outcome.duration_ms < bounds.slow_answer_ms ? "accepted" : "slow";
   if (outcome.error === "worker_crash") return "nothing";
   return isSilence(outcome) ? "unanswered" : "failed";
 }

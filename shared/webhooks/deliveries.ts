@@ -1,11 +1,25 @@
 import type { Attempt, Delivery } from "../domain/delivery.ts";
 import { crashOf, type Outcome } from "../domain/delivery-attempt.ts";
-import { inForce, type SampleEvent, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
+import {
+  inForce,
+  type SampleEvent,
+  type WebhookCount,
+  type WebhookEndpoint,
+  type WebhookHealth,
+} from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import type { DeliveryMessage } from "../runtime/queues.ts";
 import { rescheduled } from "../table/due.ts";
-import { attempts, deliveries, eventKeyOf, type PublishedEvent, webhookHealths, webhooks } from "../table/entities.ts";
+import {
+  attempts,
+  deliveries,
+  eventKeyOf,
+  type PublishedEvent,
+  webhookCounts,
+  webhookHealths,
+  webhooks,
+} from "../table/entities.ts";
 import { type ItemChange, isStill } from "../table/expression.ts";
 import { changeItem, changeVersion, putOnce } from "../table/items.ts";
 import { readAll, readKeys } from "../table/store.ts";
@@ -17,6 +31,8 @@ export interface DeliveryState {
   readonly endpoint: WebhookEndpoint | undefined;
   readonly health: WebhookHealth | undefined;
   readonly event: PublishedEvent | SampleEvent | undefined;
+  /** Webhook endpoints of its brokerage. */
+  readonly endpoints: number;
 }
 
 /** Reads what the messages are about, strongly consistent, in two rounds for all of them together. */
@@ -26,15 +42,23 @@ export async function loadDeliveries(messages: readonly DeliveryMessage[]): Prom
   const related = found.flatMap((delivery) => {
     if (delivery === undefined) return [];
     const { tenant_id, endpoint_id } = delivery;
-    return [webhooks.key(tenant_id, endpoint_id), webhookHealths.key(tenant_id, endpoint_id), eventKeyOf(delivery)];
+    return [
+      webhooks.key(tenant_id, endpoint_id),
+      webhookHealths.key(tenant_id, endpoint_id),
+      eventKeyOf(delivery),
+      webhookCounts.key(tenant_id),
+    ];
   });
   const items = await readKeys(related);
   let at = 0;
   return found.map((delivery) => {
-    if (delivery === undefined) return { delivery, endpoint: undefined, health: undefined, event: undefined };
-    const [endpoint, health, event] = items.slice(at, at + 3);
-    at += 3;
-    return standing({ delivery, endpoint, health, event } as DeliveryState);
+    if (delivery === undefined) {
+      return { delivery, endpoint: undefined, health: undefined, event: undefined, endpoints: 0 };
+    }
+    const [endpoint, health, event, count] = items.slice(at, at + 4);
+    at += 4;
+    const { endpoints } = (count ?? { endpoints: limits.webhooks.max_endpoints }) as WebhookCount;
+    return standing({ delivery, endpoint, health, event, endpoints } as DeliveryState);
   });
 }
 

@@ -1,4 +1,4 @@
-import { closingAfter, slotsOf } from "../domain/delivery-lane.ts";
+import { closingAfter, creditAfter, slotsOf } from "../domain/delivery-lane.ts";
 import type { Probe, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs } from "../runtime/clock.ts";
@@ -13,25 +13,29 @@ export interface Slot {
   readonly health: WebhookHealth;
   readonly delivery_id: string;
   readonly lease_until: string;
+  /** Slots that the endpoint may grow to. */
+  readonly most: number;
+}
+
+/** A slot that is asked for. */
+export interface Wanted extends Omit<Slot, "health"> {
+  /** RFC 3339. */
+  readonly now: string;
 }
 
 /**
  * Takes a slot of the endpoint, and clears away those whose lease has ended. Undefined when all are taken, when this
  * delivery has one already, or when the endpoint is gone.
  */
-export async function takeSlot(
-  health: WebhookHealth,
-  deliveryId: string,
-  now: string,
-  leaseUntil: string,
-): Promise<Slot | undefined> {
+export async function takeSlot(health: WebhookHealth, wanted: Wanted): Promise<Slot | undefined> {
+  const { delivery_id, lease_until, most, now } = wanted;
   let current: WebhookHealth | undefined = health;
   // The item of an endpoint at work changes often: what a failed condition brings along is the newest.
-  for (let tried = 0; current !== undefined && tried < limits.webhooks.slots_per_endpoint; tried += 1) {
-    const most = slotsOf(current, Date.parse(now), delayMs);
-    if (!hasRoom(current, most, deliveryId, now)) return undefined;
-    const done = await updateHealth(current, slotTaking(current.slots, most, deliveryId, now, leaseUntil));
-    if (done.ok) return { health: done.item, delivery_id: deliveryId, lease_until: leaseUntil };
+  for (let tried = 0; current !== undefined && tried < most; tried += 1) {
+    const slots = slotsOf(current, most, Date.parse(now), delayMs);
+    if (!hasRoom(current, slots, delivery_id, now)) return undefined;
+    const done = await updateHealth(current, slotTaking(current.slots, slots, wanted));
+    if (done.ok) return { health: done.item, delivery_id, lease_until, most };
     current = done.item;
   }
   return undefined;
@@ -46,9 +50,7 @@ function hasRoom({ slots }: WebhookHealth, most: number, deliveryId: string, now
 function slotTaking(
   slots: WebhookHealth["slots"],
   most: number,
-  deliveryId: string,
-  now: string,
-  leaseUntil: string,
+  { delivery_id: deliveryId, lease_until: leaseUntil, now }: Wanted,
 ): ItemChange {
   const over = Object.keys(slots).filter((id) => (slots[id] ?? "") <= now && id !== deliveryId);
   const own = slots[deliveryId] === undefined ? 0 : 1;
@@ -92,8 +94,11 @@ function sameAs(attribute: "probe" | "closed_until" | "proven_at", seen: unknown
   return seen ? same : { any: [{ attribute, is: "absent" }, same] };
 }
 
-/** What an attempt says about its endpoint; one that the service itself broke off says nothing. */
-export type Verdict = "accepted" | "failed" | "unanswered" | "nothing";
+/**
+ * What an attempt says about its endpoint, `slow` that it accepted and took long; one that the service itself broke off
+ * says nothing.
+ */
+export type Verdict = "accepted" | "slow" | "failed" | "unanswered" | "nothing";
 
 /**
  * Releases a slot and counts the outcome of its attempt, in one write. Returns the endpoint's new health, undefined
@@ -103,7 +108,7 @@ export async function releaseSlot(slot: Slot, verdict: Verdict, at: string): Pro
   let current: WebhookHealth | undefined = slot.health;
   let held = true;
   for (let tried = 0; current !== undefined && tried < limits.commit.conflict_tries; tried += 1) {
-    const change = slotRelease(slot, held, countings[verdict](current, at));
+    const change = slotRelease(slot, held, counted(verdict, slot, current, at));
     if (change === undefined) return current;
     const done = await updateHealth(current, change);
     if (done.ok) return done.item;
@@ -114,41 +119,58 @@ export async function releaseSlot(slot: Slot, verdict: Verdict, at: string): Pro
   return undefined;
 }
 
-function slotRelease({ delivery_id, lease_until }: Slot, held: boolean, counted: ItemChange): ItemChange | undefined {
-  if (!held) return counted.set && counted;
+function slotRelease({ delivery_id, lease_until }: Slot, held: boolean, change: ItemChange): ItemChange | undefined {
+  if (!held) return change.set && change;
   const own: Condition = { attribute: slotOf(delivery_id), is: "equal", value: lease_until };
-  return { ...counted, remove: [slotOf(delivery_id)], when: [...(counted.when ?? []), own] };
+  return { ...change, remove: [slotOf(delivery_id)], when: [...(change.when ?? []), own] };
 }
 
-/** What a verdict changes in addition to the slot. */
+/**
+ * What a verdict changes in addition to the slot. Several answers count at the same time, so that the credit is added
+ * to; attempts that fail together were begun with the same slots and halve them once.
+ */
+function counted(verdict: Verdict, { health: taken, most }: Slot, health: WebhookHealth, at: string): ItemChange {
+  const change = countings[verdict](health, at);
+  if (verdict === "nothing") return change;
+  const moment = { nowMs: Date.parse(at), delayMs };
+  const full = Object.keys(taken.slots).length >= slotsOf(taken, most, moment.nowMs, delayMs);
+  const credit = creditAfter(health, { prompt: verdict === "accepted", full, most }, moment);
+  if (credit === undefined) return change;
+  if ("add" in credit) return { ...change, add: { ...change.add, slot_credit: credit.add } };
+  return { ...change, set: { ...change.set, slot_credit: credit.set } };
+}
+
 const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) => ItemChange>> = {
   nothing: () => ({}),
-  accepted: (health, at) => {
-    const set = {
-      ...{ consecutive_failures: 0, first_failure_at: null, last_success_at: at, proven_at: at },
-      ...{ timeouts_in_a_row: 0, closed_until: null, probe: null },
-    };
-    const when = [sameAs("closed_until", health.closed_until)];
-    if (!health.closed_until) return { set, when };
-    // Of an endpoint that was closed deliveries rest: the sweep finds it and wakes them, after any other note about it.
-    return rescheduled(webhookHealths, health, { set: { ...set, reopened_at: at, wake_at: at }, when });
-  },
+  accepted,
+  slow: accepted,
   failed,
   unanswered: (health, at) => {
     const closing = closingAfter(health, { nowMs: Date.parse(at), delayMs, chance: chance() });
-    const { set, when = [], ...counted } = failed(health, at);
-    if (closing === undefined) return { ...counted, set, when };
+    const { set, when = [], ...rest } = failed(health, at);
+    if (closing === undefined) return { ...rest, set, when };
     if ("proven_at" in closing) {
-      return { ...counted, set: { ...set, proven_at: null }, when: [...when, sameAs("proven_at", health.proven_at)] };
+      return { ...rest, set: { ...set, proven_at: null }, when: [...when, sameAs("proven_at", health.proven_at)] };
     }
     const { timeouts_in_a_row, closed_until } = closing;
     return {
-      ...counted,
+      ...rest,
       set: { ...set, timeouts_in_a_row, closed_until },
       when: [...when, sameAs("closed_until", health.closed_until)],
     };
   },
 };
+
+function accepted(health: WebhookHealth, at: string): ItemChange {
+  const set = {
+    ...{ consecutive_failures: 0, first_failure_at: null, last_success_at: at, proven_at: at },
+    ...{ timeouts_in_a_row: 0, closed_until: null, probe: null },
+  };
+  const when = [sameAs("closed_until", health.closed_until)];
+  if (!health.closed_until) return { set, when };
+  // Of an endpoint that was closed deliveries rest: the sweep finds it and wakes them, after any other note about it.
+  return rescheduled(webhookHealths, health, { set: { ...set, reopened_at: at, wake_at: at }, when });
+}
 
 /** The attempt of the probe is over: another delivery may be the next one. */
 function failed({ consecutive_failures: failures }: WebhookHealth, at: string): ItemChange {

@@ -1,11 +1,14 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { draftDelivery } from "../../shared/domain/delivery.ts";
 import {
   atRest,
   closingAfter,
   closingSeconds,
+  creditAfter,
   isProven,
   isSilence,
+  mostSlots,
   type Place,
   placeOf,
   restUntil,
@@ -37,12 +40,70 @@ describe("an endpoint is proven", () => {
     ["not without one", older, false],
   ])("%s", (_, health, is) => {
     expect(isProven(health, nowMs, realTime)).toBe(is);
-    expect(slotsOf(health, nowMs, realTime)).toBe(is ? 4 : 1);
+    expect(slotsOf(health, 16, nowMs, realTime)).toBe(is ? 4 : 1);
+    expect(slotsOf({ ...health, slot_credit: 1000 }, 16, nowMs, realTime)).toBe(is ? 16 : 1);
   });
 
   it("for a shorter time where business time passes faster", () => {
     expect(isProven({ ...proven, proven_at: at(-144) }, nowMs, (seconds) => (seconds * 1000) / 600)).toBe(false);
     expect(isProven({ ...proven, proven_at: at(-143) }, nowMs, (seconds) => (seconds * 1000) / 600)).toBe(true);
+  });
+});
+
+describe("the slots of a proven endpoint", () => {
+  const moment = { nowMs, delayMs: realTime };
+  const full = { prompt: true, full: true, most: 15 };
+  const credited = (slot_credit: number): WebhookHealth => ({ ...proven, slot_credit });
+  const slots = (health: WebhookHealth, most = 15) => slotsOf(health, most, nowMs, realTime);
+
+  it.each([
+    [15, 1, 15],
+    [15, 2, 7],
+    [15, 3, 5],
+    [15, 4, 4],
+    [15, 20, 4],
+    [87, 1, 16],
+    [87, 5, 16],
+    [87, 8, 10],
+    [87, 20, 4],
+  ])("of a brokerage that may have %i at once grow beside its %i endpoints to %i", (tenant, endpoints, most) => {
+    expect(mostSlots(tenant, endpoints)).toBe(most);
+  });
+
+  it.each<readonly [string, WebhookHealth, Parameters<typeof creditAfter>[1], ReturnType<typeof creditAfter>]>([
+    ["an answer in time with all slots taken counts", credited(0), full, { add: 1 }],
+    ["health that was stored without a credit begins at none", proven, full, { add: 1 }],
+    ["an answer with a slot left does not count", credited(50), { ...full, full: false }, undefined],
+    ["no answer counts beyond the most", credited(110), full, undefined],
+    ["a failure halves eight slots", credited(40), { ...full, prompt: false }, { set: 0 }],
+    ["a failure halves fifteen slots, whatever the credit", credited(500), { ...full, prompt: false }, { set: 30 }],
+    ["a failure leaves the first four", credited(9), { ...full, prompt: false }, { set: 0 }],
+    ["a failure of one that gained nothing changes nothing", credited(0), { ...full, prompt: false }, undefined],
+    ["an unproven endpoint loses what it had gained", { ...credited(50), proven_at: null }, full, { set: 0 }],
+    ["an unproven endpoint gains nothing", { ...credited(0), proven_at: null }, full, undefined],
+  ])("%s", (_, health, pace, credit) => {
+    expect(creditAfter(health, pace, moment)).toEqual(credit);
+  });
+
+  it("stay between the first four and the most, grow by one at a time and halve at most, whatever is answered", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ prompt: fc.boolean(), full: fc.boolean() }), { maxLength: 300 }),
+        fc.integer({ min: 4, max: 16 }),
+        (answers, most) => {
+          let health = credited(0);
+          for (const answer of answers) {
+            const before = slots(health, most);
+            const credit = creditAfter(health, { ...answer, most }, moment);
+            const { slot_credit: had = 0 } = health;
+            if (credit !== undefined) health = credited("set" in credit ? credit.set : had + credit.add);
+            const after = slots(health, most);
+            expect(after).toBeGreaterThanOrEqual(Math.max(4, Math.floor(before / 2)));
+            expect(after).toBeLessThanOrEqual(Math.min(most, answer.prompt ? before + 1 : before));
+          }
+        },
+      ),
+    );
   });
 });
 

@@ -165,7 +165,7 @@ describe("rights of the functions", () => {
     const ladder = ["deliver", "deliverunproven", "retry1m", "retry5m", "retrylong"];
     expect(rightsOf("production", "deliver").sort()).toEqual(
       [
-        "Allow dynamodb:BatchGetItem main brk_*|EVT|* brk_*#evt_* brk_*|WHE brk_*#dlv_* brk_*#whe_*",
+        "Allow dynamodb:BatchGetItem main brk_*|EVT|* brk_*#evt_* brk_*|WHE brk_*|WHE|count brk_*#dlv_* brk_*#whe_*",
         "Allow dynamodb:PutItem main brk_*#dlv_*",
         "Allow dynamodb:UpdateItem main brk_*#dlv_* brk_*#whe_*",
         "Allow secretsmanager:GetSecretValue service-key",

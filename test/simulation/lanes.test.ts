@@ -29,3 +29,27 @@ describe("fresh endpoints that never answer", () => {
     expect(slowest(fresh)).toBe(Number.POSITIVE_INFINITY);
   });
 });
+
+describe("an endpoint with more events than four slots take", () => {
+  const alone = quantiles(play(0, { seconds: 60 }).proven).p99;
+  const loud = (answer_ms: number, grows: boolean) => play(0, { seconds: 60, loud: { pace: 100, answer_ms, grows } });
+
+  it.each([
+    { answer_ms: 100, before: [39, 41], after: 99 },
+    { answer_ms: 300, before: [13, 14], after: 45 },
+  ])("is sent to at more than twice the pace when it answers in $answer_ms ms", ({ answer_ms, before, after }) => {
+    const [least = 0, most = 0] = before;
+    const fixed = loud(answer_ms, false).loud_per_second;
+    expect(fixed).toBeGreaterThan(least);
+    expect(fixed).toBeLessThan(most);
+    const grown = loud(answer_ms, true);
+    expect(grown.loud_per_second).toBeGreaterThan(after);
+    // Another one waits for one of its answers at most: the workers that it holds are free again by then.
+    expect(grown.proven).toHaveLength(600);
+    expect(quantiles(grown.proven).p99).toBeLessThan(alone + answer_ms);
+  });
+
+  it("gains nothing by slow answers, which would hold every worker", () => {
+    expect(loud(900, true).loud_per_second).toBe(loud(900, false).loud_per_second);
+  });
+});

@@ -3,7 +3,9 @@ import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
 import {
   atRest,
   closingAfter,
+  creditAfter,
   isProven,
+  mostSlots,
   type Place,
   placeOf,
   restsOn,
@@ -24,6 +26,16 @@ export interface LanesRun {
   readonly seconds: number;
   /** Whether there are two lanes; else every message is attempted where it is, by the workers of both. */
   readonly lanes: boolean;
+  /** One more proven endpoint, of a brokerage of its own, which gets more events than four slots take. */
+  readonly loud?: Loud;
+}
+
+interface Loud {
+  /** Events a second. */
+  readonly pace: number;
+  readonly answer_ms: number;
+  /** Whether its slots grow. */
+  readonly grows: boolean;
 }
 
 /** Milliseconds from an event to its receipt. */
@@ -36,12 +48,14 @@ export interface LanesReport {
   readonly attempts: readonly number[];
   /** The most messages that were in the unproven lane at a time. */
   readonly most_in_lane: number;
+  /** Events that the loud endpoint accepted in the second half of the time, a second. */
+  readonly loud_per_second: number;
 }
 
 type QueueName = "deliver" | "deliver_unproven" | "retry_1m" | "retry_5m" | "retry_long";
 
 interface Endpoint {
-  readonly kind: "proven" | "silent" | "fresh";
+  readonly kind: "proven" | "loud" | "silent" | "fresh";
   health: WebhookHealth;
   running: number;
   attempts: number;
@@ -63,6 +77,8 @@ const startMs = Date.parse(decisionTime);
 /** What reading, moving and recording take, and what an honest receiver takes; only that they are short matters. */
 const workMs = 20;
 const answerMs = 100;
+const { messages_per_invocation } = limits.queues;
+const tenantSlots = firstConcurrency * messages_per_invocation * limits.webhooks.tenant_share;
 const batch = 10;
 const delayMs = (seconds: number) => seconds * 1000;
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -71,6 +87,8 @@ const iso = (ms: number) => new Date(ms).toISOString();
 class Lanes {
   readonly proven: number[] = [];
   readonly fresh: number[] = [];
+  /** When the loud endpoint accepted each, in milliseconds of the run. */
+  readonly loud: number[] = [];
   mostInLane = 0;
   private readonly run: LanesRun;
   private readonly agenda = new Map<number, (() => void)[]>();
@@ -113,7 +131,8 @@ class Lanes {
   open(kind: Endpoint["kind"]): Endpoint {
     const health = draftHealth(someEndpoint());
     const proven = { ...health, proven_at: iso(this.nowMs) };
-    return { kind, health: kind === "proven" ? proven : health, running: 0, attempts: 0 };
+    const first = kind === "proven" || kind === "loud" ? proven : health;
+    return { kind, health: first, running: 0, attempts: 0 };
   }
 
   /** An event for an endpoint. */
@@ -157,7 +176,7 @@ class Lanes {
 
   private look(queue: QueueName): void {
     while (this.free[queue] > 0 && this.queues[queue].length > 0) {
-      const messages = this.queues[queue].splice(0, batch);
+      const messages = this.take(queue);
       this.free[queue] -= 1;
       let left = messages.length;
       const ended = () => {
@@ -169,6 +188,15 @@ class Lanes {
       // An invocation ends with the last of its messages.
       for (const message of messages) this.in(workMs, () => this.work(queue, message, ended));
     }
+  }
+
+  /** A batch. SQS prefers groups with few messages in flight to one that has many (AWS docs: fair queues). */
+  private take(queue: QueueName): Message[] {
+    const waiting = this.queues[queue];
+    const isQuiet = ({ endpoint }: Message) => endpoint.running < batch / 2;
+    const first = [...waiting.filter(isQuiet), ...waiting.filter((one) => !isQuiet(one))].slice(0, batch);
+    this.queues[queue] = waiting.filter((one) => !first.includes(one));
+    return first;
   }
 
   private work(queue: QueueName, message: Message, ended: () => void): void {
@@ -184,7 +212,9 @@ class Lanes {
       ? placeOf({ delivery, lane, returns }, endpoint.health, this.nowMs, delayMs)
       : { do: "attempt" };
     const { max_returns, sent_again_after_seconds, slot_return_seconds, slots_per_endpoint } = limits.webhooks;
-    const most = this.run.lanes ? slotsOf(endpoint.health, this.nowMs, delayMs) : slots_per_endpoint;
+    const most = this.run.lanes
+      ? slotsOf(endpoint.health, this.mostOf(endpoint), this.nowMs, delayMs)
+      : slots_per_endpoint;
     if (place.do === "attempt" && endpoint.running < most) return false;
     if (place.do === "rest") {
       this.rest(message, Date.parse(restUntil(delivery, place.closed_until, this.spread())));
@@ -204,6 +234,15 @@ class Lanes {
     return true;
   }
 
+  private mostOf({ kind }: Endpoint): number {
+    return kind === "loud" && this.run.loud?.grows ? mostSlots(tenantSlots, 1) : limits.webhooks.slots_per_endpoint;
+  }
+
+  private takesMs({ kind }: Endpoint): number {
+    if (kind === "silent") return limits.webhooks.attempt_timeout_ms;
+    return kind === "loud" ? (this.run.loud?.answer_ms ?? answerMs) : answerMs;
+  }
+
   private spread() {
     return { nowMs: this.nowMs, delayMs, chance: 0.5 };
   }
@@ -218,22 +257,29 @@ class Lanes {
     endpoint.attempts += 1;
     const until = iso(this.nowMs + limits.webhooks.lease_ms);
     endpoint.health = { ...endpoint.health, slots: { ...endpoint.health.slots, [delivery.id]: until } };
-    this.in(endpoint.kind === "silent" ? limits.webhooks.attempt_timeout_ms : answerMs, () => {
+    const most = this.mostOf(endpoint);
+    const full = endpoint.running >= slotsOf(endpoint.health, most, this.nowMs, delayMs);
+    this.in(this.takesMs(endpoint), () => {
       endpoint.running -= 1;
       const { [delivery.id]: _, ...slots } = endpoint.health.slots;
       endpoint.health = { ...endpoint.health, slots, probe: null };
       if (endpoint.kind === "silent") this.failed(message);
-      else this.accepted(message);
+      else this.accepted(message, { full, most });
       ended();
     });
   }
 
-  private accepted({ endpoint, delivery }: Message): void {
+  private accepted({ endpoint, delivery }: Message, taken: { full: boolean; most: number }): void {
     const proven = isProven(endpoint.health, this.nowMs, delayMs);
     const now = iso(this.nowMs);
     delivery.done = true;
-    endpoint.health = { ...endpoint.health, consecutive_failures: 0, proven_at: now, closed_until: null };
-    if (endpoint.kind === "proven") this.proven.push(this.nowMs - delivery.bornMs);
+    const prompt = this.takesMs(endpoint) < limits.webhooks.slow_answer_ms;
+    const { slot_credit: before = 0 } = endpoint.health;
+    const credit = creditAfter(endpoint.health, { prompt, ...taken }, { nowMs: this.nowMs, delayMs });
+    const slot_credit = credit === undefined ? before : "set" in credit ? credit.set : before + credit.add;
+    endpoint.health = { ...endpoint.health, consecutive_failures: 0, proven_at: now, closed_until: null, slot_credit };
+    if (endpoint.kind === "loud") this.loud.push(this.nowMs - startMs);
+    else if (endpoint.kind === "proven") this.proven.push(this.nowMs - delivery.bornMs);
     else if (!proven) this.fresh.push(this.nowMs - delivery.bornMs);
   }
 
@@ -257,8 +303,12 @@ export function simulateLanes(run: LanesRun): LanesReport {
   const lanes = new Lanes(run);
   const proven = lanes.open("proven");
   const silent = Array.from({ length: run.silent }, () => lanes.open("silent"));
-  const { seconds, flood } = run;
+  const { seconds, flood, loud } = run;
   let opened = 0;
+  const loudEndpoint = lanes.open("loud");
+  for (let event = 0; event < seconds * (loud?.pace ?? 0); event += 1) {
+    lanes.in((event * 1000) / (loud?.pace ?? 1), () => lanes.send(loudEndpoint));
+  }
   for (let tenth = 0; tenth < seconds * 10; tenth += 1) lanes.in(tenth * 100 + 7, () => lanes.send(proven));
   for (let event = 0; event < seconds * flood; event += 1) {
     lanes.in((event * 1000) / flood, () => {
@@ -279,5 +329,6 @@ export function simulateLanes(run: LanesRun): LanesReport {
     fresh: [...lanes.fresh, ...missing],
     attempts: silent.map(({ attempts }) => attempts),
     most_in_lane: lanes.mostInLane,
+    loud_per_second: lanes.loud.filter((ms) => ms >= seconds * 500 && ms < seconds * 1000).length / (seconds / 2),
   };
 }

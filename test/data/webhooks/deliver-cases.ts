@@ -38,11 +38,11 @@ Object.assign(process.env, functionEnvironment(emulator), secretsManager.environ
   POWERTOOLS_LOG_LEVEL: "INFO",
 });
 
-const { attempts, deliveries, deliveryId, eventId, events, webhookHealths, webhooks } = await import(
+const { attempts, deliveries, deliveryId, eventId, events, webhookCounts, webhookHealths, webhooks } = await import(
   "../../../shared/table/entities.ts"
 );
 
-export { webhookHealths, webhooks };
+export { webhookCounts, webhookHealths, webhooks };
 
 const { readKeys } = await import("../../../shared/table/store.ts");
 

@@ -2,8 +2,9 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import type { Delivery } from "../../../shared/domain/delivery.ts";
 import { isProven } from "../../../shared/domain/delivery-lane.ts";
-import { draftHealth } from "../../../shared/domain/webhook.ts";
+import { draftHealth, type WebhookHealth } from "../../../shared/domain/webhook.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
+import { closedDoor } from "../../support/emulator/watched-endpoint.ts";
 import { answerWith, type Received } from "../../support/stack/receiver.ts";
 import {
   answerByDefault,
@@ -19,6 +20,7 @@ import {
   situation,
   stored,
   unscaled,
+  webhookCounts,
   webhookHealths,
 } from "./deliver-cases.ts";
 
@@ -224,5 +226,44 @@ describe("the unproven lane", () => {
     await deliver([messageOf(delivery, 1, bounds.max_returns)], { queue: "deliver" });
     expect(queues.takeMessages()).toEqual([]);
     expect(Date.parse((await stored(delivery)).delivery.wake_at ?? "")).toBeGreaterThanOrEqual(nowMs + 900_000);
+  });
+});
+
+describe("the slots of an endpoint that answers in time", () => {
+  const grown = { slot_credit: 110 };
+
+  /**
+   * Sends twenty deliveries by two workers to the only endpoint of a brokerage, which answers when it has so many of
+   * them in hand, and returns its health after them.
+   */
+  async function sendTwenty(health: Partial<WebhookHealth>, inHand: number, answer = answerWith(200)) {
+    const { all, delivery, endpoint } = await situation(20, {}, health);
+    await put(webhookCounts, { tenant_id: endpoint.tenant_id, endpoints: 1 });
+    const door = closedDoor();
+    receiver.answer = async (call, reply) => {
+      if (receiver.received.length >= inHand) door.open();
+      await door.opened;
+      answer(call, reply);
+    };
+    const messages = all.map((each) => messageOf(each.delivery));
+    await Promise.all([messages.slice(0, 10), messages.slice(10)].map((half) => deliver(half)));
+    return (await stored(delivery)).health;
+  }
+
+  it("grow by its answers while all are taken", async () => {
+    const { slot_credit = 0 } = await sendTwenty({}, 4);
+    expect(receiver.mostAtOnce).toBe(4);
+    expect(slot_credit).toBeGreaterThan(0);
+    expect(slot_credit).toBeLessThanOrEqual(20);
+  });
+
+  it("are what it has earned, at most the part of its brokerage in the lane", async () => {
+    expect((await sendTwenty(grown, 15)).slot_credit).toBe(110);
+    expect(receiver.mostAtOnce).toBe(15);
+  });
+
+  it("are lost by failures, half at a time and never the first four", async () => {
+    const { slot_credit } = await sendTwenty(grown, 15, answerWith(500));
+    expect([0, 30]).toContain(slot_credit);
   });
 });
