@@ -4,6 +4,8 @@ import { join, resolve } from "node:path";
 import { type AwsCall, AwsEndpoint, accessKeyOf, type DeniedCall, operatorAccessKey } from "./aws-endpoint.ts";
 import { Database } from "./dynamodb/database.ts";
 import { DynamoEndpoint } from "./dynamodb/endpoint.ts";
+import { LateIndexes } from "./dynamodb/late-indexes.ts";
+import { Throttling } from "./dynamodb/throttling.ts";
 import { EventSources, polledFunctions } from "./event-sources.ts";
 import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions/functions.ts";
 import { ApiKeys } from "./gateway/api-keys.ts";
@@ -35,6 +37,10 @@ export interface CloudOptions {
   readonly timeScale?: number;
   /** How long a transaction keeps its items beyond the time the server takes; default 0. */
   readonly transactionHoldMs?: number;
+  /** How long indexes lag behind their tables; default 0. */
+  readonly indexLagMs?: number;
+  /** Part of the functions' calls that DynamoDB throttles, from 0 to 1; default 0. */
+  readonly throttledShare?: number;
   /** Processes of functions alive at the same time; default 24. */
   readonly maxEnvironments?: number;
   /** Functions get no leave to reach local addresses, as on AWS. */
@@ -129,6 +135,7 @@ class RunningCloud implements Cloud {
   private readonly secrets: Secrets;
   private readonly queues: Queues;
   private database: Database | undefined;
+  private lateIndexes: readonly LateIndexes[] = [];
   private awsEndpoint: AwsEndpoint | undefined;
   private gateway: { origin: string; stop(): Promise<void> } | undefined;
   private readonly sources: EventSources;
@@ -206,6 +213,7 @@ class RunningCloud implements Cloud {
 
   async start(): Promise<void> {
     const [database] = await Promise.all([this.startDatabase(), this.queues.start()]);
+    const lateIndexes = await this.startLateIndexes(database);
     this.awsEndpoint = new AwsEndpoint({
       ...this.assembly,
       permissions: this.permissions,
@@ -214,6 +222,8 @@ class RunningCloud implements Cloud {
         server: database.forwarder,
         region: this.region,
         transactionHoldMs: this.options.transactionHoldMs ?? 0,
+        throttling: new Throttling(this.options.throttledShare ?? 0, Math.random),
+        lateIndexes,
         wrote: (tables) => this.sources.wakeReaders(tables),
       }),
       secrets: this.secrets,
@@ -268,6 +278,7 @@ class RunningCloud implements Cloud {
     await this.runner.stop();
     await readers;
     await this.awsEndpoint?.stop();
+    await Promise.all(this.lateIndexes.map((each) => each.stop()));
     await Promise.all([this.database?.stop(), this.queues.stop()]);
     await this.guard.stop();
   }
@@ -293,6 +304,19 @@ class RunningCloud implements Cloud {
       })
       .catch(() => undefined);
     return database;
+  }
+
+  /** Lets the indexes lag, where that was asked for; returns the tables that stand for them. */
+  private async startLateIndexes(database: Database): Promise<ReadonlyMap<string, string>> {
+    const { indexLagMs = 0 } = this.options;
+    const withIndexes = this.of("AWS::DynamoDB::Table").filter(
+      ({ properties }) => properties["GlobalSecondaryIndexes"] !== undefined,
+    );
+    if (indexLagMs === 0) return new Map();
+    const late = withIndexes.map((table) => [table.physical_id, new LateIndexes(database, table, indexLagMs)] as const);
+    this.lateIndexes = late.map(([, each]) => each);
+    for (const each of this.lateIndexes) await each.start();
+    return new Map(late.map(([table, each]) => [table, each.name]));
   }
 
   private async startApi(): Promise<void> {

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AwsError } from "../../infra/local/aws-error.ts";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { callerCode, onTable, startTestCloud, type TestCloud, table } from "./fixture.ts";
+import { Throttling } from "../../infra/local/dynamodb/throttling.ts";
+import { eventually } from "../support/wait.ts";
+import { callerCode, onTable, startTestCloud, type TestCloud, table, tableArn } from "./fixture.ts";
 
 let test: TestCloud;
 let hold: ((call: AwsCall) => void | Promise<void>) | undefined;
@@ -87,5 +90,79 @@ describe("while a transaction is in progress", () => {
     const refused = await test.dynamodb("writer", "TransactWriteItems", { TransactItems: [failing] });
     expect(refused.type ?? refused.body["__type"]).toMatch(/TransactionCanceledException$/);
     expect((await test.dynamodb("writer", "PutItem", { TableName, Item: key("brk_h") })).status).toBe(200);
+  });
+});
+
+describe("a part of the calls is throttled as by DynamoDB", () => {
+  const ever = new Throttling(1, () => 0);
+  const thrown = (operation: string, body: object = {}): AwsError => {
+    try {
+      ever.answer(operation, { ...body });
+    } catch (error) {
+      return error as AwsError;
+    }
+    throw new Error("Nothing was thrown.");
+  };
+
+  it("single calls by its two errors in turn", () => {
+    const types = ["GetItem", "Query", "UpdateItem"].map((operation) => thrown(operation).type);
+    expect(types.toSorted().slice(0, 2)).toContain("ProvisionedThroughputExceededException");
+    expect(types).toContain("ThrottlingException");
+  });
+
+  it("a transaction by a reason of one member, which no SDK tries again", () => {
+    expect(thrown("TransactWriteItems", { TransactItems: [{}, {}] })).toMatchObject({
+      status: 400,
+      type: "TransactionCanceledException",
+      extra: { CancellationReasons: [{ Code: "ThrottlingError" }, { Code: "None" }] },
+    });
+  });
+
+  it("a batch by what it left undone", () => {
+    const RequestItems = { [TableName]: { Keys: [] } };
+    const bodyOf = (operation: string) => JSON.parse(String(ever.answer(operation, { RequestItems })?.body));
+    expect(bodyOf("BatchGetItem")).toEqual({ Responses: {}, UnprocessedKeys: RequestItems });
+    expect(bodyOf("BatchWriteItem")).toEqual({ UnprocessedItems: RequestItems });
+  });
+
+  it("the others not", () => {
+    expect(new Throttling(0.05, () => 0.05).answer("GetItem", {})).toBeUndefined();
+  });
+});
+
+describe("indexes that lag", () => {
+  let late: TestCloud;
+  const indexLagMs = 300;
+  const actions = ["PutItem", "DeleteItem", "GetItem"];
+  const index = onTable("Index", ["Query"], ["DUE"], { "Fn::Sub": ["${arn}/index/due", { arn: tableArn }] });
+  const Key = { pk: { S: "brk_a" }, sk: { S: "1" } };
+  const due = { due_pk: { S: "DUE" }, due_sk: { S: "1" } };
+
+  beforeAll(async () => {
+    const functions = { writer: { code: callerCode, statements: [onTable("All", actions), index] } };
+    late = await startTestCloud({ resources: { Main: table }, functions }, { indexLagMs });
+  });
+  afterAll(() => late.stop());
+
+  const found = async () => {
+    const { body } = await late.dynamodb("writer", "Query", {
+      TableName,
+      IndexName: "due",
+      KeyConditionExpression: "due_pk = :due",
+      ExpressionAttributeValues: { ":due": { S: "DUE" } },
+    });
+    return body["Count"];
+  };
+
+  it("show a change so long after it, and until then what was there before", async () => {
+    const putMs = Date.now();
+    await late.dynamodb("writer", "PutItem", { TableName, Item: { ...Key, ...due } });
+    expect((await late.dynamodb("writer", "GetItem", { TableName, Key })).body["Item"]).toBeDefined();
+    await eventually(async () => (await found()) === 1 || undefined);
+    expect(Date.now() - putMs).toBeGreaterThanOrEqual(indexLagMs);
+    const deletedMs = Date.now();
+    await late.dynamodb("writer", "DeleteItem", { TableName, Key });
+    await eventually(async () => (await found()) === 0 || undefined);
+    expect(Date.now() - deletedMs).toBeGreaterThanOrEqual(indexLagMs);
   });
 });

@@ -2,6 +2,7 @@ import { AwsError } from "../aws-error.ts";
 import type { Forwarder, RawReply } from "../forward.ts";
 import { RequestError, type TableKeys, type TableRequest, tableRequest } from "./access.ts";
 import { type Conflict, ItemsInFlight } from "./items-in-flight.ts";
+import type { Throttling } from "./throttling.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -15,6 +16,9 @@ export interface DynamoEndpointOptions {
    * How long a write transaction keeps its items after the server has answered, since the server is faster than AWS.
    */
   readonly transactionHoldMs: number;
+  readonly throttling: Throttling;
+  /** Tables that stand for the indexes of others, by their names. */
+  readonly lateIndexes: ReadonlyMap<string, string>;
   /** Told about the tables of each write that the server accepted. */
   readonly wrote: (tables: readonly string[]) => void;
 }
@@ -51,9 +55,11 @@ export class DynamoEndpoint {
 
   /** Does an allowed call, whose body is also given as it came; throws AwsErrors for conflicts. */
   async call(operation: string, body: Body, request: TableRequest, sent: RawCall): Promise<RawReply> {
+    const throttled = this.options.throttling.answer(operation, body);
+    if (throttled !== undefined) return throttled;
     const release = this.take(operation, body, request);
     try {
-      const reply = await this.options.server.post("/", sent.headers, sent.text.replace(tableArns, '"TableName":"$1"'));
+      const reply = await this.options.server.post("/", sent.headers, this.textFor(operation, body, sent.text));
       const hold = operation === "TransactWriteItems" ? this.options.transactionHoldMs : 0;
       if (hold > 0) await new Promise((resolve) => setTimeout(resolve, hold));
       if (reply.status === 200 && request.writes.length > 0) this.options.wrote(request.writes);
@@ -61,6 +67,16 @@ export class DynamoEndpoint {
     } finally {
       release?.();
     }
+  }
+
+  /** A call as the server takes it. */
+  private textFor(operation: string, body: Body, text: string): string {
+    const named = text.replace(tableArns, '"TableName":"$1"');
+    if (operation !== "Query" || typeof body["IndexName"] !== "string") return named;
+    return named.replace(/"TableName":\s*"([^"]+)"/, (whole, table: string) => {
+      const late = this.options.lateIndexes.get(table);
+      return late === undefined ? whole : `"TableName":"${late}"`;
+    });
   }
 
   /** Takes the items of a write, or throws the conflict that DynamoDB would answer with. */

@@ -49,6 +49,12 @@ interface Running {
 /** Room for a process of every function: ending one to start another costs a tenth of a second of processor time. */
 const maxEnvironments = 200;
 
+/** A database under strain, for the long form: see `npm run check:long`. */
+const strain: Partial<CloudOptions> = {
+  indexLagMs: Number(process.env["INDEX_LAG_MS"] ?? 0),
+  throttledShare: Number(process.env["THROTTLED_PERCENT"] ?? 0) / 100,
+};
+
 async function run(options: Partial<CloudOptions> = {}): Promise<Running> {
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-data-"));
   const faults = new Set<string>();
@@ -56,7 +62,7 @@ async function run(options: Partial<CloudOptions> = {}): Promise<Running> {
     for (const fault of judge(seenOf(exchange, reply))) faults.add(fault);
   };
   const assemblyDir = inject("assemblyDir");
-  const cloud = await startCloud({ assemblyDir, dataDir, port: 0, maxEnvironments, onAnswer, ...options });
+  const cloud = await startCloud({ assemblyDir, dataDir, port: 0, maxEnvironments, onAnswer, ...strain, ...options });
   return { cloud, dataDir, faults };
 }
 
