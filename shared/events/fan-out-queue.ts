@@ -20,10 +20,13 @@ interface FanOutMessage {
  */
 export async function fanOutFresh(
   published: readonly PublishedEvent[],
-  healths: ReadonlyMap<string, WebhookHealth>,
+  healths: () => Promise<ReadonlyMap<string, WebhookHealth>>,
 ): Promise<void> {
   const [near = [], ...far] = portions(published.filter(({ endpoints = [] }) => endpoints.length > 0));
-  const here = fanOut(near, healths).catch(() => enqueue([near]));
+  if (near.length === 0) return;
+  const here = healths()
+    .then((known) => fanOut(near, known))
+    .catch(() => enqueue([near]));
   await Promise.all([here, enqueue(far)]);
 }
 

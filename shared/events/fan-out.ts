@@ -17,16 +17,20 @@ import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
 
-/** Returns which of these endpoints an event is due to: those that are enabled and subscribe to it at this moment. */
+/**
+ * Returns which of these endpoints an event is due to: those that are enabled and subscribe to it at this moment.
+ * `groups` are those of accounts that were read before, by the account; what is read now is added.
+ */
 export async function subscribersOf(
   tenant: string,
   endpoints: readonly WebhookEndpoint[],
   announced: readonly Announced[],
+  groups = new Map<string, string | null>(),
 ): Promise<(event: Announced) => readonly WebhookEndpoint[]> {
   const grouped = endpoints.some(({ status, group_ids }) => status === "enabled" && group_ids !== null);
   const ids = grouped ? new Set(announced.flatMap(({ account_id }) => (account_id === null ? [] : [account_id]))) : [];
-  const keys = [...ids].map((id) => accounts.key(tenant, id));
-  const groups = new Map((await findAll(accounts, keys)).map((account) => [account.id, account.group_id]));
+  const keys = [...ids].filter((id) => !groups.has(id)).map((id) => accounts.key(tenant, id));
+  for (const { id, group_id } of await findAll(accounts, keys)) groups.set(id, group_id);
   return ({ account_id, type }) => {
     const group_id = groups.get(account_id ?? "") ?? null;
     return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
@@ -48,7 +52,8 @@ export async function fanOut(
   const pairs = due.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
   const messages: OutgoingDelivery[] = [];
   const unfinished = new Set<PublishedEvent>();
-  const healths = known ?? (await subscriberHealths(published));
+  const addresses = pairs.map(({ event: { tenant_id }, endpoint: { id } }) => ({ tenant_id, endpoint_id: id }));
+  const healths = known ?? (await endpointHealths(addresses));
   const now = nowIso();
   const put = inParallel(limits.webhooks.parallel_writes, pairs, async ({ event, endpoint }) => {
     const id = deliveryId(event.id, endpoint.id, 0);
@@ -75,17 +80,14 @@ export async function fanOut(
 }
 
 /**
- * The health of the endpoints that events are due to, by their identifiers. It only saves messages, so a read that
- * fails delays nothing: without a health every delivery has a message, and its worker reads the health.
+ * The health of endpoints, by their identifiers. It only saves messages, so a read that fails delays nothing: without a
+ * health every delivery has a message, and its worker reads the health.
  */
-export async function subscriberHealths(
-  published: readonly PublishedEvent[],
+export async function endpointHealths(
+  endpoints: readonly { readonly tenant_id: string; readonly endpoint_id: string }[],
 ): Promise<ReadonlyMap<string, WebhookHealth>> {
-  const addresses = published.flatMap(({ tenant_id, endpoints = [] }) =>
-    endpoints.map(({ id: endpoint_id }) => ({ tenant_id, endpoint_id })),
-  );
   try {
-    return await healthsOf(addresses);
+    return await healthsOf(endpoints);
   } catch (error) {
     log.warn("The health of endpoints was not read: every delivery has a message.", { error: (error as Error).name });
     return new Map();

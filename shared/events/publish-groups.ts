@@ -1,4 +1,5 @@
 import { limits } from "../limits.ts";
+import { pause } from "../runtime/clock.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { type SweepResult, sweepKeys } from "../table/due.ts";
@@ -6,8 +7,9 @@ import { type Key, type Outbox, outboxes } from "../table/entities.ts";
 import { findAll } from "../table/store.ts";
 import { fanOutFresh, fanOutRecent } from "./fan-out-queue.ts";
 import { countTry, park, triesOf } from "./parking.ts";
-import { batches, inCommitOrder, publishBatch } from "./publish.ts";
+import { batches, inCommitOrder, type Prepared, prepare, publishBatch } from "./publish.ts";
 import { sendOutboxKeys, tenantIn, type Wake } from "./publishing-queue.ts";
+import { RunReads } from "./run-reads.ts";
 
 /**
  * Publishes the outbox items that messages name, the tenants concurrently and each in the order of its commits.
@@ -56,18 +58,35 @@ async function waitingOf(wakes: readonly Wake[]): Promise<readonly Outbox[]> {
 class Run {
   /** Items that were not tried to the end. */
   readonly left: Outbox[] = [];
-  private readonly tenant: string;
+  private readonly reads: RunReads;
   private readonly hasTime: () => boolean;
   private fanningOut: Promise<void> = Promise.resolve();
 
   constructor(tenant: string, hasTime: () => boolean) {
-    this.tenant = tenant;
+    this.reads = new RunReads(tenant);
     this.hasTime = hasTime;
   }
 
-  /** As many items in a transaction as it takes. */
+  /** As many items in a transaction as it takes; those of the next one are prepared while it runs. */
   async publishAll(items: readonly Outbox[]): Promise<void> {
-    for (const batch of batches(items)) await this.publishIsolated(batch);
+    const runs = batches(items);
+    let ready: Prepared | undefined;
+    for (const [at, batch] of runs.entries()) {
+      [, ready] = await Promise.all([this.publishIsolated(batch, ready), this.prepareAfter(batch, runs[at + 1])]);
+    }
+  }
+
+  /** Undefined where that does not succeed: the items are prepared again when they are published, and fail there. */
+  private async prepareAfter(before: readonly Outbox[], batch: readonly Outbox[] = []): Promise<Prepared | undefined> {
+    if (batch.length === 0) return undefined;
+    try {
+      const { last } = await this.reads.counter();
+      // The transaction before is sent first.
+      await pause(0);
+      return await prepare(this.reads, batch, last + before.flatMap(({ events }) => events).length);
+    } catch {
+      return undefined;
+    }
   }
 
   /**
@@ -97,7 +116,7 @@ class Run {
    * One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone.
    * A table that is unavailable is no item's fault: halves would only ask it more often.
    */
-  private async publishIsolated(batch: readonly Outbox[]): Promise<void> {
+  private async publishIsolated(batch: readonly Outbox[], ready?: Prepared): Promise<void> {
     const [item, ...others] = batch;
     if (item === undefined) return;
     if (this.isOver()) {
@@ -105,7 +124,7 @@ class Run {
       return;
     }
     try {
-      await this.publish(batch);
+      await this.publish(batch, ready);
     } catch (error) {
       if (isUnavailable(error)) this.leave(batch, error);
       else if (others.length === 0) await this.giveUp(item, await countTry(item), error);
@@ -131,11 +150,11 @@ class Run {
     }
   }
 
-  private async publish(batch: readonly Outbox[]): Promise<void> {
-    const done = await publishBatch(this.tenant, batch);
+  private async publish(batch: readonly Outbox[], ready?: Prepared): Promise<void> {
+    const published = await publishBatch(this.reads, batch, ready);
     // The deliveries of one transaction are created while the next one runs.
     const before = this.fanningOut;
-    this.fanningOut = before.then(() => fanOutFresh(done.published, done.healths));
+    this.fanningOut = before.then(() => fanOutFresh(published, () => this.reads.healthsOnce()));
     await before;
   }
 

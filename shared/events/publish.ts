@@ -1,4 +1,4 @@
-import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { WebhookEndpoint } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
@@ -8,12 +8,11 @@ import { eventId, events, type Outbox, type OutboxPart, outboxes, type Published
 import { packPayload } from "../table/event-payload.ts";
 import { isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
-import { advanceCounter, type EventCounter, eventCounter } from "../table/sequences.ts";
+import { advanceCounter, type EventCounter } from "../table/sequences.ts";
 import { readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { deleteMember, putNew } from "../table/write.ts";
-import { endpointsOf } from "./endpoint-reads.ts";
-import { subscriberHealths, subscribersOf } from "./fan-out.ts";
+import type { RunReads } from "./run-reads.ts";
 
 /**
  * An outbox item with the events of its parts. One that is gone has been published, and is left as it came.
@@ -28,40 +27,55 @@ async function inFull(item: Outbox): Promise<Outbox> {
   return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };
 }
 
-/** The events that a transaction has published, and the health of the endpoints that they are due to. */
-export interface Published {
+/** Outbox items in full, with their events as they are published under the numbers after `last`. */
+export interface Prepared {
+  readonly items: readonly Outbox[];
+  readonly last: number;
   readonly published: readonly PublishedEvent[];
-  readonly healths: ReadonlyMap<string, WebhookHealth>;
+}
+
+/**
+ * Makes the events of outbox items, under the numbers after `last`.
+ * @throws Unavailable when an item is not seen in full
+ */
+export async function prepare(reads: RunReads, batch: readonly Outbox[], last: number): Promise<Prepared> {
+  const items = await Promise.all(batch.map(inFull));
+  const texts = items.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
+  const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
+  const subscribersTo = await reads.subscribersTo(announced);
+  const published = texts.map((text, index) =>
+    publishedEvent(reads.tenant, text, last + index + 1, subscribersTo({ ...text, type: text.body.type })),
+  );
+  return { items, last, published };
 }
 
 /**
  * Publishes outbox items of one tenant: each event gets the tenant's next number and its final bytes. One transaction
  * moves the counter on, puts the events and deletes their outbox items, so numbers become visible in order and without
- * gaps, and what is published already is recognised by its missing outbox item.
+ * gaps, and what is published already is recognised by its missing outbox item. `ready` are the items as they were
+ * prepared ahead; they are prepared again where the counter is not where it was expected.
  * @throws Unavailable when the counter is too contended or an item is not seen in full
  * @throws Error what DynamoDB says of any other failure
  */
-export async function publishBatch(tenant: string, batch: readonly Outbox[]): Promise<Published> {
-  let waiting: readonly Outbox[] = await Promise.all(batch.map(inFull));
+export async function publishBatch(
+  reads: RunReads,
+  batch: readonly Outbox[],
+  ready?: Prepared,
+): Promise<readonly PublishedEvent[]> {
+  let waiting = batch;
+  let prepared = ready;
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
-    const [counter, endpoints] = await Promise.all([eventCounter(tenant), endpointsOf(tenant)]);
-    const texts = waiting.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
-    const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
-    const subscribersTo = await subscribersOf(tenant, endpoints, announced);
-    const published = texts.map((text, index) =>
-      publishedEvent(tenant, text, counter.last + index + 1, subscribersTo({ ...text, type: text.body.type })),
-    );
-    // How the endpoints do is read meanwhile: it decides only which deliveries need a message.
-    const [result, healths] = await Promise.all([
-      tryPublish(tenant, waiting, counter, published),
-      subscriberHealths(published),
-    ]);
-    if (result === "published") return { published, healths };
-    if (result !== "again") waiting = waiting.filter((_, index) => !result.has(index));
+    const counter = await reads.counter();
+    if (prepared?.last !== counter.last) prepared = await prepare(reads, waiting, counter.last);
+    const { items, published } = prepared;
+    const result = await reads.numbering(published.length, () => tryPublish(reads.tenant, items, counter, published));
+    if (result === "published") return published;
+    if (result !== "again") waiting = items.filter((_, index) => !result.has(index));
+    prepared = undefined;
     if (attempt === limits.commit.conflict_tries) throw new Unavailable("The event counter is too contended.");
     if (waiting.length > 0) await pause(backoffMs(attempt));
   }
-  return { published: [], healths: new Map() };
+  return [];
 }
 
 /** One try; tells which outbox items were gone already, or to try again from a new counter. */

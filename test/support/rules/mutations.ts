@@ -83,17 +83,14 @@ export const mutations: readonly Mutation[] = [
       ["import { partKeys,", 'import { changeAndRead } from "../table/items.ts";\nimport { partKeys,'],
       ["import { eventId,", "import { sequences, eventId,"],
       [
-        "const [counter, endpoints] = await Promise.all([eventCounter(tenant), endpointsOf(tenant)]);",
-        "const endpoints = await endpointsOf(tenant);",
-      ],
-      [
-        "    const subscribersTo = await subscribersOf(",
-        `    const taken = await changeAndRead<{ readonly last: number }>(sequences.key(tenant), {
+        "    const counter = await reads.counter();\n",
+        `    const count = waiting.flatMap(({ events: texts }) => texts).length;
+    const taken = await changeAndRead<{ readonly last: number }>(sequences.key(reads.tenant), {
       set: { et: sequences.et, first_in_lanes: 1 },
-      add: { last: texts.length },
+      add: { last: count },
     });
-    const counter = { last: Number(taken.item?.last) - texts.length, first_in_lanes: 1, form: "present" } as const;
-    const subscribersTo = await subscribersOf(`,
+    const counter = { last: Number(taken.item?.last) - count, first_in_lanes: 1, form: "present" } as const;
+`,
       ],
       [
         "advanceCounter(tenant, counter, counter.last + published.length),",

@@ -1,0 +1,71 @@
+import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import { type EventCounter, eventCounter } from "../table/sequences.ts";
+import { endpointsOf } from "./endpoint-reads.ts";
+import { endpointHealths, subscribersOf } from "./fan-out.ts";
+
+/**
+ * What one run of the publisher knows of its brokerage: the counter as its own transactions left it, and the endpoints,
+ * their health and the groups of accounts as they were read once.
+ *
+ * One read of the endpoints for a run owes the right events. All that a run publishes was committed before the run
+ * began: a message names items that its sender has seen in the table. An endpoint that was created, enabled or
+ * changed before such a commit was stored before the read began, which is strongly consistent; so the commit's
+ * event is owed to it, in the epoch that it had then or in a later one. An endpoint that changes within the run, 5
+ * s at most, does so after all of these commits: it may be owed the event or not, and the deliverer posts nothing
+ * for an endpoint that is gone, disabled or in another epoch. The same holds for the group of an account. Nothing
+ * is kept for the next run.
+ */
+export class RunReads {
+  readonly tenant: string;
+  private endpoints: Promise<readonly WebhookEndpoint[]> | undefined;
+  private healths: Promise<ReadonlyMap<string, WebhookHealth>> | undefined;
+  private numbered: Promise<EventCounter> | undefined;
+  private readonly groups = new Map<string, string | null>();
+
+  /** Begins to read the counter and the endpoints, so that both are there when the outbox items are. */
+  constructor(tenant: string) {
+    this.tenant = tenant;
+    // What could not be read is read again where it is needed, and fails there.
+    this.counter().catch(() => undefined);
+    this.endpointsOnce().catch(() => undefined);
+  }
+
+  /** How far the events are numbered. */
+  counter(): Promise<EventCounter> {
+    this.numbered ??= eventCounter(this.tenant).catch((error: unknown) => {
+      this.numbered = undefined;
+      throw error;
+    });
+    return this.numbered;
+  }
+
+  /** Does a transaction that numbers so many events, and moves the counter on with it; otherwise that is read again. */
+  async numbering<T>(count: number, work: () => Promise<T | "published">): Promise<T | "published"> {
+    const { last, first_in_lanes } = await this.counter();
+    this.numbered = undefined;
+    const result = await work();
+    if (result === "published")
+      this.numbered = Promise.resolve({ last: last + count, first_in_lanes, form: "present" });
+    return result;
+  }
+
+  /** Which endpoints events are due to, see {@link subscribersOf}. */
+  async subscribersTo(announced: Parameters<typeof subscribersOf>[2]): ReturnType<typeof subscribersOf> {
+    return subscribersOf(this.tenant, await this.endpointsOnce(), announced, this.groups);
+  }
+
+  /** How the endpoints do that events are due to. It decides only which deliveries need a message. */
+  async healthsOnce(): Promise<ReadonlyMap<string, WebhookHealth>> {
+    const endpoints = await this.endpointsOnce();
+    this.healths ??= endpointHealths(endpoints.map(({ id, tenant_id }) => ({ endpoint_id: id, tenant_id })));
+    return this.healths;
+  }
+
+  private endpointsOnce(): Promise<readonly WebhookEndpoint[]> {
+    this.endpoints ??= endpointsOf(this.tenant).catch((error: unknown) => {
+      this.endpoints = undefined;
+      throw error;
+    });
+    return this.endpoints;
+  }
+}
