@@ -28,6 +28,8 @@ export interface Published {
   readonly per_second: number;
   readonly p50: number;
   readonly p99: number;
+  /** The longest of the commits of the first second, which wait for instances to start and are in no other latency. */
+  readonly first_second: number;
   /** Percent of the transactions of the publisher that were cancelled by a conflict, and by a spent partition. */
   readonly conflicts: number;
   readonly throttled: number;
@@ -46,6 +48,9 @@ export interface Published {
   readonly write_units: number;
   readonly faults: readonly string[];
 }
+
+/** From the first commit on, while instances of the functions start. */
+const startMs = 1000;
 
 /** Longest time after the last commit. */
 const drainMs = 120_000;
@@ -117,26 +122,28 @@ export async function measurePublishing(run: PublishingRun): Promise<Published> 
     const outcome = await setUp;
     if (!outcome.ok) throw new Error("The endpoints could not be made.", { cause: outcome });
   }
-  const startMs = simulation.elapsedMs;
+  const beganMs = simulation.elapsedMs;
+  watch.steadyMs = simulation.nowMs + startMs;
   const before = database.counts.write_units;
   const made = commitAtRate(stage, run);
   await simulation.run(run.seconds * 1000);
   const backlog = watch.backlog;
   const half = simulation.elapsedMs - (run.seconds * 1000) / 2;
   const inHalf = (times: readonly number[]) =>
-    times.filter((ms) => ms >= half && ms < startMs + run.seconds * 1000).length / (run.seconds / 2);
+    times.filter((ms) => ms >= half && ms < beganMs + run.seconds * 1000).length / (run.seconds / 2);
   // What waits is published as well, so that its time counts.
   const perSecond = { events: inHalf(watch.publishedMs), deliveries: inHalf(watch.deliveredMs) };
   await simulation.run(drainMs, () => watch.backlog === 0 && watch.deliveredMs.length >= owed(watch, run));
   const { sent, lost, throttled } = publishingOf(database.counts);
   const units = (database.counts.write_units - before) / Math.max(1, watch.publishedMs.length);
-  const commits = watch.latencies.length + watch.backlog;
+  const commits = watch.startLatencies.length + watch.latencies.length + watch.backlog;
   return {
     commits,
     refused: (100 * made.refused) / made.begun,
     per_second: perSecond.events,
     p50: quantile(watch.latencies, 0.5),
     p99: quantile(watch.latencies, 0.99),
+    first_second: quantile(watch.startLatencies, 1),
     conflicts: (100 * lost) / sent,
     throttled: (100 * throttled) / sent,
     given_up: stage.readers.reduce((sum, { reader }) => sum + reader.givenUp, 0),

@@ -6,6 +6,10 @@ import type { Stage } from "./stage.ts";
 export class EventWatch {
   /** From the commit of an outbox item to its publication. */
   readonly latencies: number[] = [];
+  /** The same of commits before {@link steadyMs}, which wait for instances to start. */
+  readonly startLatencies: number[] = [];
+  /** Virtual time since 1970 from which on commits count as those of a service under way. */
+  steadyMs = 0;
   /** From the commit of an outbox item to each delivery that succeeded. */
   readonly deliveryLatencies: number[] = [];
   /** When events were published. */
@@ -54,9 +58,10 @@ export class EventWatch {
     const kind = (after ?? before)?.["et"];
     if (kind === outboxes.et && before === undefined) this.waiting.set(place, nowMs);
     if (kind === outboxes.et && after === undefined) {
-      const waitedMs = nowMs - (this.waiting.get(place) ?? nowMs);
+      const sinceMs = this.waiting.get(place) ?? nowMs;
+      const waitedMs = nowMs - sinceMs;
       this.waiting.delete(place);
-      this.latencies.push(waitedMs);
+      (sinceMs < this.steadyMs ? this.startLatencies : this.latencies).push(waitedMs);
       this.longestWaitMs = Math.max(this.longestWaitMs, waitedMs);
     }
     if (kind === events.et && before === undefined) {
