@@ -308,6 +308,13 @@ export const limits = {
     messages_per_invocation: 10,
     /** A queue that a function reads hides a message for six timeouts of the function (AWS docs: Lambda with SQS). */
     visibility_timeouts: 6,
+    /**
+     * The queue of the publisher hides a message for this time instead, so that four deaths, after which a commit
+     * is parked that kills its publisher each time, delay the commits of its brokerage by less than 30 s. The
+     * timeout of the publisher is 5 s. One that begins later than 2 s after the receive may meet a second one; that
+     * costs conflicts and no guarantee.
+     */
+    publishing_visibility_seconds: 7,
     /** With fewer than five receives a message may go away although only Lambda was too busy (AWS docs, same page). */
     max_receives: 5,
     /** How long a failure waits for a person in a dead-letter queue. */

@@ -141,7 +141,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
     },
     statements: ({ volatile }) => quoteStatements(["read:quotes"], volatile),
   },
-  /** Numbers events, one brokerage at a time. A killed one delays the brokerages of its batch by six timeouts. */
+  /** Numbers events, one brokerage at a time. A killed one delays the brokerages of its batch by 7 s. */
   {
     id: "publish",
     file: "events/publish",

@@ -28,6 +28,8 @@ export interface WorkQueueProps {
   readonly variable: string;
   /** Timeout of the function that reads the queue. */
   readonly timeoutSeconds: number;
+  /** How long a message is hidden that was received, when not for six timeouts. */
+  readonly visibilitySeconds?: number;
   /** Invocations that the queue starts at the same time. */
   readonly concurrency: number;
   /** Age of a message at which an operator has to look. */
@@ -44,13 +46,14 @@ export class WorkQueue extends Construct {
     super(scope, id);
     this.props = props;
     const { config, name, fifo, timeoutSeconds } = props;
+    const { visibilitySeconds = limits.queues.visibility_timeouts * timeoutSeconds } = props;
     this.deadLetters = failureQueue(this, `${name}-dead`, config, `${name}-dead`, fifo);
     this.queue = new Queue(this, name, {
       queueName: `${serviceName}-${config.stage}-${name}${fifo ? ".fifo" : ""}`,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       retentionPeriod: retention,
-      visibilityTimeout: Duration.seconds(limits.queues.visibility_timeouts * timeoutSeconds),
+      visibilityTimeout: Duration.seconds(visibilitySeconds),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: limits.queues.max_receives },
       ...(fifo && {
         fifo,

@@ -35,8 +35,11 @@ async function publishGroup(
   try {
     // What is gone has been published, perhaps by a publisher that died before it had created the deliveries.
     if (again.length > 0) await fanOutRecent(tenant);
-    await run.publishEach(await waitingOf(again));
+    const { untried, tried } = await byTries(await waitingOf(again));
+    await run.publishEach(untried);
     await run.publishAll(await waitingOf(wakes.filter((wake) => !again.includes(wake))));
+    // A publisher may have died of one of these, so that whatever comes after it would wait for the next receive.
+    await run.publishEach(tried);
     await run.end();
   } catch (error) {
     await run.end();
@@ -52,6 +55,16 @@ async function publishGroup(
 async function waitingOf(wakes: readonly Wake[]): Promise<readonly Outbox[]> {
   const keys = new Map(wakes.flatMap((wake) => wake.keys).map((key) => [`${key.pk} ${key.sk}`, key]));
   return inCommitOrder(await findAll(outboxes, [...keys.values()]));
+}
+
+/** Items that no transaction of their own has tried, and the others, those with the fewest tries first. */
+async function byTries(items: readonly Outbox[]): Promise<{ untried: readonly Outbox[]; tried: readonly Outbox[] }> {
+  const tries = items.length === 0 ? [] : await triesOf(items);
+  const counted = items.map((item, at) => ({ item, tries: tries[at] ?? 0 })).toSorted((a, b) => a.tries - b.tries);
+  return {
+    untried: counted.filter((each) => each.tries === 0).map(({ item }) => item),
+    tried: counted.filter((each) => each.tries > 0).map(({ item }) => item),
+  };
 }
 
 /** Publishes outbox items of one tenant. Once the table is unavailable or the time is over, what is left is left. */
@@ -89,15 +102,9 @@ class Run {
     }
   }
 
-  /**
-   * Each item in a transaction of its own, which is counted before it begins: the publisher may have died of one. An
-   * item that was tried before comes after the others.
-   */
+  /** Each item in a transaction of its own, which is counted before it begins: the publisher may have died of one. */
   async publishEach(items: readonly Outbox[]): Promise<void> {
-    if (items.length === 0) return;
-    const tries = await triesOf(items);
-    const order = items.map((item, at) => ({ item, before: tries[at] ?? 0 })).toSorted((a, b) => a.before - b.before);
-    for (const { item } of order) {
+    for (const item of items) {
       if (this.isOver()) this.left.push(item);
       else await this.publishAlone(item, await countTry(item));
     }

@@ -4,7 +4,7 @@ import { synthesized } from "./stack-cases.ts";
 
 describe("the queues of events", () => {
   test.each(["sandbox", "production"] as const)(
-    "of %s: a FIFO queue with limits by brokerage, visible again after 30 s, and a queue of many deliveries",
+    "of %s: a FIFO queue with limits by brokerage, visible again after 7 s, and a queue of many deliveries",
     (stage) => {
       const queueOf = (name: string) =>
         only(
@@ -13,7 +13,7 @@ describe("the queues of events", () => {
           ),
         );
       const fifo = { FifoQueue: true, DeduplicationScope: "messageGroup", FifoThroughputLimit: "perMessageGroupId" };
-      expect(queueOf("publish.fifo").properties).toMatchObject({ ...fifo, VisibilityTimeout: 30 });
+      expect(queueOf("publish.fifo").properties).toMatchObject({ ...fifo, VisibilityTimeout: 7 });
       expect(queueOf("publish.fifo").properties["ContentBasedDeduplication"]).toBeUndefined();
       expect(queueOf("publish-dead.fifo").properties).toMatchObject({ FifoQueue: true });
       expect(queueOf("fan-out").properties["FifoQueue"]).toBeUndefined();

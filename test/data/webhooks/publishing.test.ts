@@ -1,10 +1,12 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { draftDelivery } from "../../../shared/domain/delivery.ts";
 import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
-import { outboxes, webhooks } from "../../../shared/table/entities.ts";
+import { deliveries, deliveryId, outboxes, webhooks } from "../../../shared/table/entities.ts";
+import { readAll } from "../../../shared/table/store.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { someEndpoint } from "../../support/builders/decisions.ts";
@@ -47,10 +49,20 @@ async function clients(caller: TestCaller, count: number): Promise<string[]> {
   return ids;
 }
 
+/** The message of the last commit. */
+async function routedLast(caller: TestCaller): Promise<SentMessage[]> {
+  const inserted = (await recordsOf(caller)).filter(
+    ({ eventName, dynamodb }) => eventName === "INSERT" && dynamodb.NewImage?.["et"]?.S === "OUTBOX",
+  );
+  return work.routed(inserted.slice(-1));
+}
+
 async function eventsOf(caller: TestCaller): Promise<{ resource: { id: string }; sequence: string }[]> {
   return (await brokerage(api, caller).get("/events?limit=100")).data;
 }
 
+const fullEventsOf = async (caller: TestCaller) =>
+  (await eventsOf(caller)) as unknown as { id: string; created_at: string; type: string }[];
 const idsOf = async (caller: TestCaller) => (await eventsOf(caller)).map(({ resource }) => resource.id);
 
 async function itemsOf(caller: TestCaller): Promise<Record<string, unknown>[]> {
@@ -167,7 +179,8 @@ describe("a publisher that dies", () => {
   it("after any of its calls leaves numbers without a gap, and the next receive leaves nothing to do", async () => {
     for (let calls = 0, done = false; !done; calls += 1) {
       const caller = newCaller();
-      const endpoint = await endpointOf(caller);
+      // Nine deliveries are created by one transaction, and on the second receive one by one.
+      const endpoints = [await endpointOf(caller), await endpointOf(caller), await endpointOf(caller)];
       const made = await clients(caller, 3);
       const messages = await work.routed(await recordsOf(caller));
       const death = dieAfter(calls);
@@ -183,18 +196,18 @@ describe("a publisher that dies", () => {
       const waiting = items.filter(({ et }) => et === "DELIVERY");
       expect(items.filter(({ et }) => et === "OUTBOX" || et === "PARKED")).toEqual([]);
       // A message that the queue did not take is left to the sweep, which finds the delivery by its time.
-      expect(waiting.map(({ due_pk }) => typeof due_pk)).toEqual(["string", "string", "string"]);
-      expect(new Set([...sent.map(({ body }) => body["delivery_id"]), ...death.refused]).size).toBe(3);
-      for (const { group } of sent) expect(group).toBe(endpoint.id);
+      expect(waiting.map(({ due_pk }) => typeof due_pk)).toEqual(Array.from({ length: 9 }, () => "string"));
+      expect(new Set([...sent.map(({ body }) => body["delivery_id"]), ...death.refused]).size).toBe(9);
+      for (const { group } of sent) expect(endpoints.map(({ id }) => id)).toContain(group);
     }
   });
 
-  it("of one commit each time publishes the others by the third receive, and then parks it", async () => {
+  it("of one commit each time publishes others by the third receive, later ones at once, and parks it", async () => {
     const caller = newCaller();
     const made = await clients(caller, 4);
     const messages = await work.routed(await recordsOf(caller));
     const [deadly = ""] = made.slice(1, 2);
-    const receive = async (receives: number) => {
+    const receive = async (receives: number, later: SentMessage[] = []) => {
       let dead = false;
       api.watched.interfere = ({ operation, input }) => {
         const kills = operation === "TransactWriteItems" && JSON.stringify(input).includes(`#${deadly}`);
@@ -202,7 +215,7 @@ describe("a publisher that dies", () => {
         return dead ? { ...failure("InternalServerError"), status: 500 } : undefined;
       };
       // The dead count nothing down: the try stays counted.
-      await work.receive(messages, receives);
+      await work.receive([...messages, ...later], (message) => (later.includes(message) ? 1 : receives));
       api.watched.interfere = () => undefined;
       return idsOf(caller);
     };
@@ -210,12 +223,72 @@ describe("a publisher that dies", () => {
     expect(await receive(2)).toEqual(made.slice(0, 1));
     const others = made.filter((id) => id !== deadly);
     expect(await receive(3)).toEqual(others);
-    await receive(4);
+    others.push(...(await clients(caller, 1)));
+    expect(await receive(4, await routedLast(caller))).toEqual(others);
     expect(await receive(5)).toEqual(others);
     expect((await typesOf(caller)).filter((et) => et === "PARKED" || et === "OUTBOX")).toEqual(["PARKED"]);
     await sweepHandler({ action: "release_parked" }, lambdaContext());
     await work.receive(await work.routed((await recordsOf(caller)).slice(-5)));
     expect(await idsOf(caller)).toEqual([...others, deadly]);
+  });
+});
+
+describe("a run of the publisher", () => {
+  const isOf = (input: object, text: string) => JSON.stringify(input).includes(text);
+
+  it("reads counter and endpoints once for all its transactions, and owes what endpoints are due to", async () => {
+    const caller = newCaller();
+    const first = await endpointOf(caller, { group_ids: ["vip"] });
+    const broker = brokerage(api, caller);
+    for (let count = 0; count < 3; count += 1) await broker.account(undefined, { group_id: "vip" });
+    const messages = await work.routed(await recordsOf(caller));
+    api.watched.takeCalls();
+    // Each commit has a transaction of its own on the second receive.
+    expect(await work.receive(messages, 2)).toEqual([]);
+    const calls = api.watched.takeCalls();
+    const counted = (operation: string, text: string) =>
+      calls.filter((call) => call.operation === operation && isOf(call.input, text)).length;
+    expect(counted("TransactWriteItems", "|SEQ")).toBe(6);
+    expect(counted("Query", `${caller.tenant_id}|WHE`)).toBe(1);
+    // The last events are looked at by the counter as well.
+    expect(counted("BatchGetItem", "|SEQ")).toBe(2);
+    const owed = api.queues.takeFrom("deliver").map(({ group }) => group);
+    expect(owed).toEqual([first.id, first.id, first.id]);
+  });
+
+  it("owes its events to an endpoint that was created before their commits, while another run was on", async () => {
+    const caller = newCaller();
+    const first = await endpointOf(caller);
+    await clients(caller, 1);
+    let late: WebhookEndpoint | undefined;
+    api.watched.interfere = async ({ operation, input }) => {
+      if (operation !== "TransactWriteItems" || !isOf(input, "|SEQ") || late !== undefined) return undefined;
+      // The run has read its endpoints: this one is created, and then a commit is made.
+      late = await endpointOf(caller);
+      return undefined;
+    };
+    await work.receive(await work.routed(await recordsOf(caller)));
+    alive();
+    await clients(caller, 1);
+    await work.receive(await routedLast(caller));
+    const owed = api.queues.takeFrom("deliver").map(({ group }) => group);
+    expect(owed.toSorted()).toEqual([first.id, first.id, late?.id].toSorted());
+  });
+
+  it("reads the counter again after a transaction whose answer it did not get", async () => {
+    const caller = newCaller();
+    const made = await clients(caller, 3);
+    const messages = await work.routed(await recordsOf(caller));
+    let lost = 0;
+    api.watched.interfere = ({ operation, input }) => {
+      if (operation !== "TransactWriteItems" || !isOf(input, "|SEQ") || lost === 3) return undefined;
+      lost += 1;
+      return "lose_answer";
+    };
+    await work.receive(messages, 2);
+    alive();
+    expect(await work.receive(messages, 3)).toEqual([]);
+    expect(await idsOf(caller)).toEqual(made);
   });
 });
 
@@ -246,22 +319,33 @@ describe("a table that is unavailable", () => {
 });
 
 describe("the fan-out of a transaction", () => {
-  it("creates fifty deliveries at once and leaves the others to a queue, which creates each once", async () => {
+  it("creates fifty deliveries at once, the others by a queue, each once, and changes none", async () => {
     const caller = newCaller();
-    for (let count = 0; count < limits.webhooks.max_endpoints; count += 1) await endpointOf(caller);
+    const endpoint = await endpointOf(caller);
+    for (let count = 1; count < limits.webhooks.max_endpoints; count += 1) await endpointOf(caller);
     await clients(caller, 4);
     const messages = await work.routed(await recordsOf(caller));
     expect(await work.receive(messages)).toEqual([]);
-    const deliveries = async () => (await typesOf(caller)).filter((et) => et === "DELIVERY").length;
-    expect(await deliveries()).toBe(40);
+    const created = async () => (await typesOf(caller)).filter((et) => et === "DELIVERY").length;
+    expect(await created()).toBe(40);
     const queued = api.queues.takeFrom("fan-out");
     expect(queued.map(({ body }) => body)).toEqual([{ tenant_id: caller.tenant_id, sequences: [3, 4] }]);
+    // A worker has one of them already, which another message created.
+    const [, , third] = await fullEventsOf(caller);
+    const begunId = deliveryId(String(third?.id), endpoint.id, 0);
+    const event = { ...(third as NonNullable<typeof third>), sequence: 3 };
+    const draft = draftDelivery(begunId, endpoint, event, new Date().toISOString(), (seconds) => seconds * 1000);
+    await putRaw(api, itemOf(deliveries, { ...draft, claims: 1 }));
+    api.queues.takeFrom("deliver");
     const { handler: fanOut } = await import("../../../functions/events/fan-out.ts");
-    const event = {
+    const twice = {
       Records: [...queued, ...queued].map(({ body }, at) => ({ messageId: `${at}`, body: JSON.stringify(body) })),
     };
-    expect(await fanOut(event as never)).toEqual({ batchItemFailures: [] });
-    expect(await deliveries()).toBe(80);
+    expect(await fanOut(twice as never)).toEqual({ batchItemFailures: [] });
+    expect(await created()).toBe(80);
+    const [begun] = await readAll(deliveries, [deliveries.key(caller.tenant_id, begunId)]);
+    expect(begun).toMatchObject({ claims: 1, status: "pending" });
+    expect(api.queues.takeFrom("deliver").filter(({ body }) => body["delivery_id"] === begunId)).toEqual([]);
     const due = (await scanTable(api.emulator)).filter(({ et, due_pk }) => et === "EVENT" && due_pk !== undefined);
     expect(due).toEqual([]);
     const garbled = { Records: [{ messageId: "x", body: "{" }] };

@@ -11,12 +11,16 @@ const { handler: fanOut } = await import("../../../functions/events/fan-out.ts")
 /** Most messages of a batch of a FIFO queue. */
 const batchMessages = 10;
 
+/** How often a message was received; the same for all, or for each. */
+type Receives = number | ((message: SentMessage) => number);
+
 /** Messages as a function receives them. */
-function received(messages: readonly SentMessage[], receives = 1): SQSEvent {
-  const records = messages.map(({ body, group }) => ({
+function received(messages: readonly SentMessage[], receives: Receives = 1): SQSEvent {
+  const count = (message: SentMessage) => String(typeof receives === "number" ? receives : receives(message));
+  const records = messages.map((message) => ({
     messageId: randomUUID(),
-    body: JSON.stringify(body),
-    attributes: { ApproximateReceiveCount: String(receives), MessageGroupId: group },
+    body: JSON.stringify(message.body),
+    attributes: { ApproximateReceiveCount: count(message), MessageGroupId: message.group },
   }));
   return { Records: records } as unknown as SQSEvent;
 }
@@ -39,7 +43,7 @@ export async function publishDirectly(records: readonly StreamRecord[]): Promise
 /** The functions between the stream and the queues of deliveries, connected as their queues connect them. */
 export function publishing({ queues }: { readonly queues: QueueEndpoint }) {
   /** Hands the publisher messages and returns those that come again. */
-  const receive = async (messages: readonly SentMessage[], receives = 1): Promise<SentMessage[]> => {
+  const receive = async (messages: readonly SentMessage[], receives: Receives = 1): Promise<SentMessage[]> => {
     const again: SentMessage[] = [];
     for (let at = 0; at < messages.length; at += batchMessages) {
       const some = messages.slice(at, at + batchMessages);

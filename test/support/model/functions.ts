@@ -22,6 +22,8 @@ export interface Point {
   readonly function: string;
   readonly call: string;
   readonly when: "before" | "after";
+  /** What it asks for. */
+  readonly input: Readonly<Record<string, unknown>>;
 }
 
 /** What came of an invocation: what the function returned, or why it ended without. */
@@ -150,13 +152,13 @@ class Instance {
   private async call(service: "database" | "queues", name: string, input: Record<string, unknown>): Promise<unknown> {
     const { simulation, services, timings } = this.options;
     for (let attempt = 1; ; attempt += 1) {
-      if (this.dies(name, "before")) return never();
+      if (this.dies(name, "before", input)) return never();
       await this.compute(timings.call_processor_ms);
       try {
         const answer = await services[service](name, input, this.definition.name);
-        return this.dies(name, "after") ? never() : answer;
+        return this.dies(name, "after", input) ? never() : answer;
       } catch (error) {
-        if (this.dies(name, "after")) return never();
+        if (this.dies(name, "after", input)) return never();
         const throttled = /^(?:Throttling|Provisioned)/.test((error as Error).name);
         if (!throttled || attempt === sdkTries) throw error;
         await simulation.sleep(simulation.random() * timings.sdk_retry_ms * 2 ** (attempt - 1));
@@ -164,8 +166,8 @@ class Instance {
     }
   }
 
-  private dies(call: string, when: Point["when"]): boolean {
-    if (this.alive && this.options.crash?.({ function: this.definition.name, call, when })) this.die("crash");
+  private dies(call: string, when: Point["when"], input: Point["input"]): boolean {
+    if (this.alive && this.options.crash?.({ function: this.definition.name, call, when, input })) this.die("crash");
     return !this.alive;
   }
 
