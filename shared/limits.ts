@@ -293,6 +293,11 @@ export const limits = {
     sent_again_after_seconds: 900,
     /** Writes of one function to different deliveries at the same time. */
     parallel_writes: 32,
+    /**
+     * So many deliveries that were not created before are put in one transaction: it costs a unit more for each, and a
+     * fraction of the calls, which are what a function with many deliveries is busy with.
+     */
+    together_from: 8,
   },
   queues: {
     /** Messages of one SendMessageBatch (SQS). */

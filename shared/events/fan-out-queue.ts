@@ -25,7 +25,7 @@ export async function fanOutFresh(
   const [near = [], ...far] = portions(published.filter(({ endpoints = [] }) => endpoints.length > 0));
   if (near.length === 0) return;
   const here = healths()
-    .then((known) => fanOut(near, known))
+    .then((known) => fanOut(near, { healths: known, fresh: true }))
     .catch(() => enqueue([near]));
   await Promise.all([here, enqueue(far)]);
 }
@@ -74,7 +74,10 @@ async function enqueue(some: readonly (readonly PublishedEvent[])[]): Promise<vo
 export async function fanOutMessage(text: string): Promise<void> {
   const { tenant_id, sequences } = JSON.parse(text) as Partial<FanOutMessage>;
   if (typeof tenant_id !== "string" || !Array.isArray(sequences)) throw new Error("The message is not recognised.");
-  await fanOutWaiting(sequences.map((sequence) => events.key(tenant_id, sequence)));
+  await fanOutWaiting(
+    sequences.map((sequence) => events.key(tenant_id, sequence)),
+    true,
+  );
 }
 
 /** The same for the last events of a tenant: a publisher that died may have left some of them. */
@@ -84,7 +87,8 @@ export async function fanOutRecent(tenant: string): Promise<void> {
   await fanOutWaiting(Array.from({ length: count }, (_, at) => eventKeyAt(tenant, counter.last - at, counter)));
 }
 
-async function fanOutWaiting(keys: readonly Key[]): Promise<void> {
+async function fanOutWaiting(keys: readonly Key[], fresh = false): Promise<void> {
   const found = await findAll(events, keys);
-  await fanOut(found.filter(({ wake_at }) => wake_at !== undefined));
+  const waiting = found.filter(({ wake_at }) => wake_at !== undefined);
+  await fanOut(waiting, { fresh });
 }

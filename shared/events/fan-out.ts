@@ -13,6 +13,8 @@ import { accounts, deliveries, deliveryId, events, type PublishedEvent } from ".
 import { isStored } from "../table/expression.ts";
 import { changeItem, putOnce } from "../table/items.ts";
 import { findAll } from "../table/store.ts";
+import { transactOnce } from "../table/transact.ts";
+import { putNew } from "../table/write.ts";
 import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
@@ -37,37 +39,38 @@ export async function subscribersOf(
   };
 }
 
+/** What the caller of a fan-out knows. */
+interface FanOutOptions {
+  /** Health of the endpoints, where it has been read already. */
+  readonly healths?: ReadonlyMap<string, WebhookHealth>;
+  /** Whether these deliveries are most likely not there yet, so that many are created by one transaction. */
+  readonly fresh?: boolean;
+}
+
 /**
  * Creates the deliveries of published events, sends their messages, and then removes the events from the due index.
- * Each delivery is created by a conditional put: a repetition creates nothing twice, and sends a message again for a
- * delivery that no worker has begun. One whose endpoint is closed rests from the start and has no message (ADR 0031).
- * `known` is the health of the endpoints, where the caller has read it already.
+ * Each delivery is put on the condition that it does not exist: a repetition creates nothing twice, changes no
+ * delivery that a worker has begun, and sends a message again for one that no worker has. One whose endpoint is
+ * closed rests from the start and has no message (ADR 0031).
  * @throws when a delivery could not be created; its event stays due
  */
-export async function fanOut(
-  published: readonly PublishedEvent[],
-  known?: ReadonlyMap<string, WebhookHealth>,
-): Promise<void> {
+export async function fanOut(published: readonly PublishedEvent[], options: FanOutOptions = {}): Promise<void> {
   const due = published.filter(({ endpoints }) => endpoints !== undefined && endpoints.length > 0);
   const pairs = due.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
-  const messages: OutgoingDelivery[] = [];
-  const unfinished = new Set<PublishedEvent>();
   const addresses = pairs.map(({ event: { tenant_id }, endpoint: { id } }) => ({ tenant_id, endpoint_id: id }));
-  const healths = known ?? (await endpointHealths(addresses));
+  const healths = options.healths ?? (await endpointHealths(addresses));
   const now = nowIso();
-  const put = inParallel(limits.webhooks.parallel_writes, pairs, async ({ event, endpoint }) => {
+  const drafts = pairs.map(({ event, endpoint }) => {
     const id = deliveryId(event.id, endpoint.id, 0);
     const draft = draftDelivery(id, { ...endpoint, tenant_id: event.tenant_id }, event, now, delayMs);
-    try {
-      const health = healths.get(endpoint.id);
-      const made = await putDelivery(atRest(draft, health, { nowMs: nowMs(), delayMs, chance: chance() }));
-      if (isUnbegun(made)) messages.push(messageOf(made));
-    } catch (error) {
-      unfinished.add(event);
-      throw error;
-    }
+    return { event, draft: atRest(draft, healths.get(endpoint.id), { nowMs: nowMs(), delayMs, chance: chance() }) };
   });
-  const failure = await put.then(
+  const messages: OutgoingDelivery[] = [];
+  const unfinished = new Set<PublishedEvent>();
+  const failure = await createAll(drafts, options.fresh === true, {
+    made: (delivery) => isUnbegun(delivery) && messages.push(messageOf(delivery)),
+    failed: (event) => unfinished.add(event),
+  }).then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
@@ -77,6 +80,44 @@ export async function fanOut(
   const [, cleared] = await Promise.allSettled([trySend(messages), clearing]);
   if (cleared.status === "rejected") throw cleared.reason;
   if (failure !== undefined) throw failure.error;
+}
+
+interface Draft {
+  readonly event: PublishedEvent;
+  readonly draft: Delivery;
+}
+
+/** Gets each delivery as it is stored, and the event of each that could not be created. */
+interface Created {
+  readonly made: (delivery: Delivery) => void;
+  readonly failed: (event: PublishedEvent) => void;
+}
+
+/**
+ * Creates deliveries: many fresh ones in one transaction, otherwise each by a put. A transaction that is cancelled has
+ * created none of its deliveries, and each is put by itself.
+ */
+async function createAll(drafts: readonly Draft[], fresh: boolean, created: Created): Promise<void> {
+  const { together_from, parallel_writes } = limits.webhooks;
+  if (fresh && drafts.length >= together_from && (await createTogether(drafts))) {
+    for (const { draft } of drafts) created.made(draft);
+    return;
+  }
+  await inParallel(parallel_writes, drafts, async ({ event, draft }) => {
+    try {
+      created.made(await putDelivery(draft));
+    } catch (error) {
+      created.failed(event);
+      throw error;
+    }
+  });
+}
+
+/** One transaction of new deliveries; false when it was not carried out, or when that is not known. */
+async function createTogether(drafts: readonly Draft[]): Promise<boolean> {
+  if (drafts.length > limits.commit.max_items) return false;
+  const created = await transactOnce(drafts.map(({ draft }) => putNew(deliveries, draft))).catch(() => ({ ok: false }));
+  return created.ok;
 }
 
 /**
