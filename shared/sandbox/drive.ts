@@ -9,7 +9,7 @@ import type { PublishedEvent } from "../table/entities.ts";
 import { payloadText } from "../table/event-payload.ts";
 import { lastSequence } from "../table/sequences.ts";
 import { loadItems } from "../table/store.ts";
-import { type AccountState, type Attempted, readHolder } from "../trading/commit.ts";
+import { type AccountState, type Attempted, readHolder, readsOf } from "../trading/commit.ts";
 import { readMarket } from "../trading/market.ts";
 import { awaitEvents } from "./events.ts";
 import { actOn, effectsBody, judge, type PriceEffects } from "./matching.ts";
@@ -68,7 +68,8 @@ export async function driveAccount(attempted: Attempted, accountId: string, to: 
 }
 
 async function read({ tenant_id }: Attempted, accountId: string): Promise<State | undefined> {
-  return (await readHolder((refs) => loadItems(tenant_id, refs), tenant_id, accountId, {}))?.state;
+  const reads = readsOf((refs) => loadItems(tenant_id, refs));
+  return (await readHolder(reads, tenant_id, accountId, {}))?.state;
 }
 
 /** Whether an event is one of this request, or of the account: the margin watch may be the first to write it. */

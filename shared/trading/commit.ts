@@ -13,8 +13,8 @@ import { type Evaluated, evaluated, positionsSum, withMarginUpdate } from "../do
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
-import { clients, trades } from "../table/entities.ts";
-import { type Committable, execute, type Load, type Ref, ref } from "../table/store.ts";
+import { clients, type Key, trades } from "../table/entities.ts";
+import { type Committable, execute, type Load, type Ref, readKeys, ref } from "../table/store.ts";
 import { backoffMs } from "../table/transact.ts";
 import { positionsOf } from "./holdings.ts";
 import { tradingRef, writeTrading } from "./items.ts";
@@ -56,17 +56,42 @@ export interface TradingRequest<R, X extends Refs> {
   readonly decide: (state: AccountState, market: Market, found: Found<X>, context: Context) => TradingDecision<R>;
 }
 
-/**
- * Makes a decision about the trading of one account, ready to be committed: with everything it depends on read
- * consistently, and with what follows from it for the account's margin in the same transaction. Two decisions about one
- * account that has positions always meet at its risk, so the later one is made again.
- */
+/** How decisions read: from the table, or from what was read for several of them together. */
+export interface Reads {
+  readonly load: Load;
+  /** Items by key, in the order of the keys. */
+  readonly items: (keys: readonly Key[]) => Promise<readonly unknown[]>;
+  /** The open positions of an account as they are stored, oldest trade first. */
+  readonly positionsOf: (tenant: string, accountId: string) => Promise<readonly Position[]>;
+  /** Times that an account is read before its items must be of one moment. */
+  readonly tries: number;
+}
+
+/** Reads of the table itself, the first of them by the load of a command. */
+export function readsOf(load: Load): Reads {
+  return { load, items: readKeys, positionsOf, tries: limits.commit.decision_tries };
+}
+
+/** As {@link decisionAbout}, with reads of the table and ready to be committed. */
 export async function decideTrading<R, X extends Refs>(
   load: Load,
   context: Context,
   request: TradingRequest<R, X>,
 ): Promise<Committable<R>> {
-  const read = await readHolder(load, context.tenant_id, request.account_id, request.refs);
+  return prepared(await decisionAbout(readsOf(load), context, request), context);
+}
+
+/**
+ * Makes a decision about the trading of one account: with everything it depends on read consistently, and with what
+ * follows from it for the account's margin in the same transaction. Two decisions about one account that has positions
+ * always meet at its risk, so the later one is made again.
+ */
+export async function decisionAbout<R, X extends Refs>(
+  reads: Reads,
+  context: Context,
+  request: TradingRequest<R, X>,
+): Promise<TradingDecision<R>> {
+  const read = await readHolder(reads, context.tenant_id, request.account_id, request.refs);
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
   const needs = await request.needs(read.state, read.found);
   const { currency, client_id } = read.state.account;
@@ -76,14 +101,12 @@ export async function decideTrading<R, X extends Refs>(
     context.tenant_id,
     [...read.state.positions, ...named],
     [clients.key(context.tenant_id, client_id), ...ids.map((id) => trades.key(context.tenant_id, id))],
+    reads.items,
   );
   const [client, ...found] = items as [Client | undefined, ...(Trade | undefined)[]];
   if (client === undefined) return refuse("client_not_found", "The client of the account does not exist.");
   const state = { ...read.state, client, trades: byId(found) };
-  return prepared(
-    withMarginUpdate(state, request.decide(state, market, read.found, context), market, context),
-    context,
-  );
+  return withMarginUpdate(state, request.decide(state, market, read.found, context), market, context);
 }
 
 /** Outcome of a decision that no connection waits for. */
@@ -128,7 +151,7 @@ export async function evaluateAccount(attempted: Attempted, accountId: string): 
 }
 
 async function decideEvaluation(load: Load, context: Context, accountId: string): Promise<Committable<Evaluated>> {
-  const read = await readHolder(load, context.tenant_id, accountId, {});
+  const read = await readHolder(readsOf(load), context.tenant_id, accountId, {});
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
   const { state } = read;
   const market = await readMarket(context.tenant_id, state.positions);
@@ -171,21 +194,21 @@ interface Holder<X extends Refs> {
  * before it shows it on another, so positions whose versions do not add up to what the risk says are read again.
  */
 export async function readHolder<X extends Refs>(
-  load: Load,
+  reads: Reads,
   tenant: string,
   accountId: string,
   refs: X,
 ): Promise<Holder<X> | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const [{ found, account, balance, risk }, open] = await Promise.all([
-      readOwn(load, accountId, refs),
-      positionsOf(tenant, accountId),
+      readOwn(reads.load, accountId, refs),
+      reads.positionsOf(tenant, accountId),
     ]);
     if (account === undefined || balance === undefined) return undefined;
     const positions = underChange(account, open);
     const whole = balance.positions === open.length && (risk?.positions_sum ?? 0) === positionsSum(positions);
     if (whole) return { state: { account, balance, risk, positions, stored: storedOf(open, positions) }, found };
-    if (attempt === limits.commit.decision_tries) throw new Unavailable(`The positions of ${accountId} do not add up.`);
+    if (attempt === reads.tries) throw new Unavailable(`The positions of ${accountId} do not add up.`);
     await pause(backoffMs(attempt));
   }
 }

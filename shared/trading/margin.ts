@@ -18,7 +18,7 @@ import { readPartition } from "../table/partition.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { backoffMs } from "../table/transact.ts";
-import { prepared, readHolder } from "./commit.ts";
+import { prepared, readHolder, readsOf } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
@@ -143,7 +143,7 @@ export async function shownLive(
 }
 
 async function readHeld(load: Load, context: Context, accountId: string) {
-  const read = await readHolder(load, context.tenant_id, accountId, {});
+  const read = await readHolder(readsOf(load), context.tenant_id, accountId, {});
   if (read === undefined || read.state.positions.length === 0) return undefined;
   return { state: read.state, market: await readMarket(context.tenant_id, read.state.positions) };
 }

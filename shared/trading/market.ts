@@ -68,17 +68,21 @@ export async function readMarket(tenant: string, valued: Iterable<Valued>): Prom
   return (await readMarketWith(tenant, valued, [])).market;
 }
 
+/** Reads items by key, in the order of the keys. */
+type ReadItems = (keys: readonly Key[]) => Promise<readonly unknown[]>;
+
 /** As {@link readMarket}, and these items in the same read, in the order of their keys. */
 export async function readMarketWith(
   tenant: string,
   valued: Iterable<Valued>,
   keys: readonly Key[],
+  read: ReadItems = readKeys,
 ): Promise<{ readonly market: Market; readonly items: readonly unknown[] }> {
   const wanted = [...valued];
-  if (wanted.length === 0) return { market: noMarket, items: await readKeys(keys) };
+  if (wanted.length === 0) return { market: noMarket, items: await read(keys) };
   const pairs = await pairsOf(tenant, new Set(wanted.map(({ symbol }) => symbol)));
   const sources = new Set(wanted.flatMap(({ source = internalSource }) => (source === internalSource ? [] : [source])));
-  return readNamed(tenant, symbolsNeeded(pairs, wanted), sources, keys);
+  return readNamed(tenant, symbolsNeeded(pairs, wanted), sources, keys, read);
 }
 
 const noMarket: Market = { symbols: new Map(), quotes: new Map() };
@@ -88,9 +92,15 @@ export async function readQuoted(tenant: string, names: Iterable<string>): Promi
   return (await readNamed(tenant, names, [], [])).market;
 }
 
-async function readNamed(tenant: string, names: Iterable<string>, sources: Iterable<string>, others: readonly Key[]) {
+async function readNamed(
+  tenant: string,
+  names: Iterable<string>,
+  sources: Iterable<string>,
+  others: readonly Key[],
+  read: ReadItems = readKeys,
+) {
   const wanted = [...new Set(names)];
-  const found = await readKeys([
+  const found = await read([
     ...others,
     ...wanted.map((name) => symbols.key(tenant, name)),
     ...wanted.map((name) => quotes.key(tenant, name)),
