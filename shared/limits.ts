@@ -417,8 +417,14 @@ export const limits = {
     max_item_bytes: 16 * 1024,
     /** Transactions that an item names whose money it could be. */
     max_candidates: 10,
-    /** Accounts, or symbols, that one request works on at the same time. */
+    /** Accounts, or symbols, or transactions of several accounts, that one request works on at the same time. */
     parallel: 16,
+    /** Times that the items of a batch are decided from reads in common; what is left then is decided one by one. */
+    passes: 3,
+    /** Members that a transaction of several items keeps for their outbox item and its parts. */
+    outbox_items: 3,
+    /** Bytes of a transaction of several accounts, as JSON; one of DynamoDB has 4 MB. */
+    max_transaction_bytes: 2 * 1024 * 1024,
     /** Tries to write a price that others write too. */
     quote_tries: 5,
     /** A price whose time is further ahead of our clock is refused. */

@@ -21,9 +21,8 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
     newContext,
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
-  await beat(source);
   return inFullTime(async () => {
-    const results = await applyBatch(run, plan.fresh.map(readFeedItem));
+    const results = await applyBatch(run, plan.fresh.map(readFeedItem), beat(source));
     return receiptBody(await advanceSource(source, results), plan.known, results);
   });
 });

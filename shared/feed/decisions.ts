@@ -1,4 +1,4 @@
-import type { Refusal } from "../domain/decision.ts";
+import type { Context, Refusal } from "../domain/decision.ts";
 import { type AccountItem, applyItem, failed, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
@@ -12,9 +12,9 @@ import type { TradingChange, TradingDecision } from "../domain/trading/changes.t
 import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
 import { countMetric, log } from "../runtime/log.ts";
-import type { FeedResultBody, RetryFeedReject } from "../schema/feed.ts";
-import { ref } from "../table/store.ts";
-import { type Attempted, type Committed, commitDecision, commitTrading, prepared } from "../trading/commit.ts";
+import type { RetryFeedReject } from "../schema/feed.ts";
+import { type Ref, ref } from "../table/store.ts";
+import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
 import { candidatesOf } from "./unjoined-legs.ts";
@@ -34,13 +34,14 @@ interface Records {
   readonly reject?: FeedReject | undefined;
 }
 
-function recordRefs({ source, retried }: FeedRun, { raw, dedup }: ItemReading) {
+/** What is noted of an item, and the reject that it is where it is tried again. */
+export function recordRefs({ source, retried }: FeedRun, { raw, dedup }: ItemReading) {
   const mark = tradingRef.dedup(source.id, ...dedup);
   return { mark, ...(retried ? { reject: tradingRef.feedReject(source.id, raw.seq) } : {}) };
 }
 
 /** What a try came to before a refused item is put aside. */
-type Verdict = { readonly status: "applied" | "duplicate"; readonly made: Made } | Earlier;
+export type Verdict = { readonly status: "applied" | "duplicate"; readonly made: Made } | Earlier;
 
 interface Earlier {
   readonly status: "rejected";
@@ -48,6 +49,9 @@ interface Earlier {
   readonly detail: string;
   readonly candidates?: readonly string[];
 }
+
+/** An item whose data are what its type asks for. */
+export type GoodReading = ItemReading & { readonly ok: true };
 
 /** An item with the account that it is about; undefined for a symbol. */
 export interface PlacedItem {
@@ -64,64 +68,103 @@ function orderRef(source: FeedSource, name: string) {
   return tradingRef.unique("source_order", orderMarker(source, name));
 }
 
-/** Applies one item, or puts it aside. One that too many others meet is deferred, with all of its account after it. */
-export async function settleItem(run: FeedRun, { reading, account_id }: PlacedItem): Promise<FeedResultBody> {
-  const { seq } = reading.raw;
-  if (!reading.ok) return putAside(run, reading, reading.refusal);
-  const outcome = await tryItem(run, reading, account_id);
-  if (outcome.kind === "contended")
-    return deferred(seq, "service_unavailable", "Too many change this account at once.");
-  if (outcome.kind === "refused") return putAside(run, reading, outcome.refusal);
-  return resultOf(seq, outcome.result);
-}
-
-function resultOf(seq: string, result: Verdict): FeedResultBody {
-  if (result.status !== "rejected") return { seq, status: result.status, ...result.made };
-  const { candidates, ...rest } = result;
-  return { seq, ...rest, ...(candidates === undefined ? {} : { candidates: [...candidates] }) };
-}
-
-/** An item that is to be sent again. */
-export function deferred(seq: string, code: string, detail: string): FeedResultBody {
-  return { seq, status: "deferred", code, detail };
-}
-
-function tryItem(run: FeedRun, reading: ItemReading & { ok: true }, account?: string): Promise<Committed<Verdict>> {
+/**
+ * Decides an item whose data are what its type asks for: what it does, that it is a duplicate, or why it is refused.
+ * The account is that of the item; a symbol has none.
+ */
+export function decideItem(
+  run: FeedRun,
+  reading: GoodReading,
+  accountId: string | undefined,
+  reads: Reads,
+  context: Context,
+): Promise<TradingDecision<Verdict>> {
   const { item } = reading;
-  if (item.type === "symbol") return trySymbol(run, reading, item);
-  if (account === undefined) throw new Error(`The item ${item.seq} was given no account.`);
-  if (item.type === "order") return tryOrder(run, reading, item, account);
+  if (item.type === "symbol") return decideSymbol(run, reading, item, reads, context);
+  if (accountId === undefined) throw new Error(`The item ${item.seq} was given no account.`);
+  const account = { id: accountId, reads, context };
+  if (item.type === "order") return decideOrder(run, reading, item, account);
   return item.type === "balance_operation"
-    ? tryOperation(run, reading, item, account)
-    : tryAccountItem(run, reading, item, account);
+    ? decideOperation(run, reading, item, account)
+    : decideAccountItem(run, reading, item, account);
+}
+
+/** The account of an item, and how a decision about it reads. */
+interface Account {
+  readonly id: string;
+  readonly reads: Reads;
+  readonly context: Context;
+}
+
+/** Everything that is read for an item by what it says itself: what is noted of it, and who owns the names in it. */
+export function refsOf(run: FeedRun, reading: GoodReading): Readonly<Record<string, Ref<unknown>>> {
+  const { item } = reading;
+  switch (item.type) {
+    case "balance_operation":
+      return operationRefs(run, reading, item);
+    case "order":
+      return orderRefs(run, reading, item);
+    case "symbol":
+      return recordRefs(run, reading);
+    default:
+      return accountItemRefs(run, reading, item);
+  }
+}
+
+type ItemOf<T extends ReadItem["type"]> = Extract<ReadItem, { type: T }>;
+
+function operationRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"balance_operation">) {
+  const name = run.said?.transaction_id ?? data.reference ?? undefined;
+  return {
+    ...recordRefs(run, reading),
+    tenant: ref.tenant(),
+    known: tradingRef.unique("source_operation", operationMarker(run.source, data.operation_id)),
+    ...(name === undefined ? {} : { named: ref.transaction(name) }),
+  };
+}
+
+function accountItemRefs(run: FeedRun, reading: GoodReading, item: AccountItem) {
+  const opens = item.type === "execution" && item.data.action === "open";
+  const order = opens ? (item.data.order_id ?? undefined) : undefined;
+  return {
+    ...recordRefs(run, reading),
+    position: positionRef(run.source, item.data.position_id),
+    ...(order === undefined ? {} : { order: orderRef(run.source, order) }),
+  };
+}
+
+function orderRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"order">) {
+  const position = data.status === "pending" ? null : (data.position_id ?? null);
+  return {
+    ...recordRefs(run, reading),
+    known: orderRef(run.source, data.order_id),
+    ...(position === null ? {} : { trade: positionRef(run.source, position) }),
+    ...(data.status === "pending" ? { symbol: tradingRef.symbol(data.symbol) } : {}),
+  };
 }
 
 /**
  * Money that a platform moved. What it could be the money of is looked for after the account was read: money that is
  * booked between the two changes the account, and the decision is made again.
  */
-function tryOperation(
+function decideOperation(
   run: FeedRun,
-  reading: ItemReading,
-  { data }: Extract<ReadItem, { type: "balance_operation" }>,
-  accountId: string,
+  reading: GoodReading,
+  item: ItemOf<"balance_operation">,
+  { id, reads, context: given }: Account,
 ) {
-  const { source, said, tenant_id } = run;
+  const { data } = item;
+  const { said, tenant_id } = run;
   const name = said?.transaction_id ?? data.reference ?? undefined;
-  const refs = {
-    ...recordRefs(run, reading),
-    tenant: ref.tenant(),
-    known: tradingRef.unique("source_operation", operationMarker(source, data.operation_id)),
-    ...(name === undefined ? {} : { named: ref.transaction(name) }),
-  };
+  const refs = operationRefs(run, reading, item);
   let candidates: readonly string[] = [];
-  return commitTrading<Verdict, typeof refs>(run, {
-    account_id: accountId,
+  return decisionAbout<Verdict, typeof refs>(reads, given, {
+    account_id: id,
     refs,
     needs: async ({ account }, { named, known }) => {
       const amount = operationMinor(data, account);
       const asked = named === undefined && known === undefined && amount.ok;
-      candidates = asked ? await candidatesOf(tenant_id, accountId, amount.result) : [];
+      candidates = asked ? await candidatesOf(tenant_id, id, amount.result) : [];
       return {};
     },
     decide: (account, market, found, context) => {
@@ -156,23 +199,20 @@ function unexpected({ source }: FeedRun, { raw }: ItemReading, made: Made): void
   countMetric("UnexpectedOperation");
 }
 
-function tryAccountItem(run: FeedRun, reading: ItemReading, item: AccountItem, accountId: string) {
-  const { source } = run;
-  const position = positionRef(source, item.data.position_id);
-  const order =
-    item.type === "execution" && item.data.action === "open" ? (item.data.order_id ?? undefined) : undefined;
-  const refs = {
-    ...recordRefs(run, reading),
-    position,
-    ...(order === undefined ? {} : { order: orderRef(source, order) }),
-  };
+function decideAccountItem(
+  run: FeedRun,
+  reading: GoodReading,
+  item: AccountItem,
+  { id, reads, context: given }: Account,
+) {
+  const refs = accountItemRefs(run, reading, item);
   const symbols = item.type === "execution" && item.data.action === "open" ? [item.data.symbol] : [];
-  return commitTrading<Verdict, typeof refs>(run, {
-    account_id: accountId,
+  return decisionAbout<Verdict, typeof refs>(reads, given, {
+    account_id: id,
     refs,
     needs: (state, found) => ({
       symbols,
-      source: source.name,
+      source: run.source.name,
       trades: tradesNeeded(state, item, found.position?.owner_id),
     }),
     decide: (state, market, found, context) => {
@@ -182,53 +222,47 @@ function tryAccountItem(run: FeedRun, reading: ItemReading, item: AccountItem, a
   });
 }
 
-function tryOrder(
+async function decideOrder(
   run: FeedRun,
-  reading: ItemReading,
-  { data }: Extract<ReadItem, { type: "order" }>,
-  accountId: string,
-) {
-  const { source } = run;
-  return commitDecision<Verdict>(run, async (load, context) => {
-    const position = data.status === "pending" ? null : (data.position_id ?? null);
-    const { mark, reject, known, trade, account } = await load({
-      ...recordRefs(run, reading),
-      known: orderRef(source, data.order_id),
-      ...(position === null ? {} : { trade: positionRef(source, position) }),
-      account: ref.account(accountId),
-    });
-    if (account === undefined) throw new Error(`The account ${accountId} is not there.`);
-    const { order, symbol } = await load({
-      ...(known === undefined ? {} : { order: tradingRef.order(known.owner_id) }),
-      ...(data.status === "pending" ? { symbol: tradingRef.symbol(data.symbol) } : {}),
-    });
-    const decision = once(run, reading, { mark, reject }, context.now, (origin) => {
-      const done =
-        data.status === "pending"
-          ? mirrorOrder(account, order, symbol, data, origin, context)
-          : endOrder(order, data, trade?.owner_id ?? null, origin, context);
-      return done.ok ? { ...done, result: { order_id: done.result.id } } : done;
-    });
-    return prepared(decision, context);
+  reading: GoodReading,
+  item: ItemOf<"order">,
+  { id, reads, context }: Account,
+): Promise<TradingDecision<Verdict>> {
+  const { data } = item;
+  const refs: ReturnType<typeof orderRefs> = orderRefs(run, reading, item);
+  const { mark, reject, known, trade, symbol, account } = await reads.load({ ...refs, account: ref.account(id) });
+  if (account === undefined) throw new Error(`The account ${id} is not there.`);
+  const { order } = await reads.load({
+    ...(known === undefined ? {} : { order: tradingRef.order(known.owner_id) }),
+  });
+  return once(run, reading, { mark, reject }, context.now, (origin) => {
+    const done =
+      data.status === "pending"
+        ? mirrorOrder(account, order, symbol, data, origin, context)
+        : endOrder(order, data, trade?.owner_id ?? null, origin, context);
+    return done.ok ? { ...done, result: { order_id: done.result.id } } : done;
   });
 }
 
-function trySymbol(run: FeedRun, reading: ItemReading, { data }: Extract<ReadItem, { type: "symbol" }>) {
-  return commitDecision<Verdict>(run, async (load, context) => {
-    const { mark, reject, symbol } = await load({
-      ...recordRefs(run, reading),
-      symbol: tradingRef.symbol(data.symbol),
-    });
-    const full = symbol === undefined && (await symbolsOf(run.tenant_id)).length >= limits.trading.max_symbols;
-    const decision = once(run, reading, { mark, reject }, context.now, () => {
-      if (full) {
-        const detail = `A brokerage may have ${limits.trading.max_symbols} symbols.`;
-        return { ok: false, refusal: { code: "too_many_symbols", detail } };
-      }
-      const done = setSymbol(symbol, data, context);
-      return done.ok ? { ...done, result: {} } : done;
-    });
-    return prepared(decision, context);
+async function decideSymbol(
+  run: FeedRun,
+  reading: GoodReading,
+  { data }: ItemOf<"symbol">,
+  reads: Reads,
+  context: Context,
+): Promise<TradingDecision<Verdict>> {
+  const { mark, reject, symbol } = await reads.load({
+    ...recordRefs(run, reading),
+    symbol: tradingRef.symbol(data.symbol),
+  });
+  const full = symbol === undefined && (await symbolsOf(run.tenant_id)).length >= limits.trading.max_symbols;
+  return once(run, reading, { mark, reject }, context.now, () => {
+    if (full) {
+      const detail = `A brokerage may have ${limits.trading.max_symbols} symbols.`;
+      return { ok: false, refusal: { code: "too_many_symbols", detail } };
+    }
+    const done = setSymbol(symbol, data, context);
+    return done.ok ? { ...done, result: {} } : done;
   });
 }
 
@@ -313,21 +347,8 @@ function markOf(
   };
 }
 
-/**
- * Puts an item aside with the reason, unless it was applied or put aside meanwhile. The same item under another number
- * is put aside by itself.
- */
-async function putAside(run: FeedRun, reading: ItemReading, refusal: Refusal): Promise<FeedResultBody> {
-  const { seq } = reading.raw;
-  const outcome = await commitDecision<Verdict>(run, async (load, context) => {
-    const records = await load(recordRefs(run, reading));
-    return prepared(decideAside(run, reading, records, refusal, context.now), context);
-  });
-  if (outcome.kind !== "done") return deferred(seq, "service_unavailable", "Too many change this item at once.");
-  return resultOf(seq, outcome.result);
-}
-
-function decideAside(
+/** Notes an item as rejected with the reason, unless it was applied or put aside meanwhile. */
+export function decideAside(
   run: FeedRun,
   { raw, dedup }: ItemReading,
   records: Records,

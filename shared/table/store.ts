@@ -205,7 +205,8 @@ async function readInto(found: Map<string, Stored>, keys: readonly Key[], consis
   }
 }
 
-function identityOf(key: Key): string {
+/** A text that is one and the same for keys of the same item. */
+export function identityOf(key: Key): string {
   return `${key.volatile ?? false}\n${key.pk}\n${key.sk}`;
 }
 
@@ -272,10 +273,9 @@ async function commit<R>(
 ): Promise<Attempt> {
   const tenant = command.tenant_id;
   const stored = command.idempotency && (await storedReplyOf(command.idempotency, tenant, reply));
-  const [first, ...more] = decision.events;
   const items: TransactItem[] = [
     ...decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant))),
-    ...(first === undefined ? [] : putOutbox([first, ...more], context, delayMs)),
+    ...outboxOf(decision.events, context),
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
   ];
   try {
@@ -284,6 +284,11 @@ async function commit<R>(
   } catch (error) {
     return afterCancellation(error, command, decision.changes, stored === undefined ? -1 : items.length - 1);
   }
+}
+
+/** The members of a transaction that announce its events; none where there is no event. */
+export function outboxOf([first, ...more]: readonly DomainEvent[], context: Context): TransactItem[] {
+  return first === undefined ? [] : putOutbox([first, ...more], context, delayMs);
 }
 
 /**

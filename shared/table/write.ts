@@ -65,6 +65,12 @@ function placeOf(key: Key) {
   return { TableName: tableOf(key), Key: { pk: key.pk, sk: key.sk } };
 }
 
+/** The key of the item that a member of a transaction is about. */
+export function keyIn({ Put: put, Update: update, Delete: deleted, ConditionCheck: check }: TransactItem): Key {
+  const { TableName: name, Key: key } = update ?? deleted ?? check ?? { TableName: put?.TableName, Key: put?.Item };
+  return { pk: String(key?.["pk"]), sk: String(key?.["sk"]), volatile: name === env.volatileTableName };
+}
+
 /** Puts an item, in the place of one that is there unless a condition says otherwise. */
 export function putMember<T extends object>(entity: Entity<T>, item: T, when?: ItemChange["when"]) {
   const TableName = tableOf(entity.keyOf(item));

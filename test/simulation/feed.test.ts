@@ -168,9 +168,9 @@ describe("a feed with duplicates, a gap, poison, and a sender that is killed twi
         const early = { first_seq: String(first + 1), items: [] };
         const gap = await stack.api.call("POST", `${path}/batches`, { body: early });
         expect([gap.status, gap.body]).toEqual([409, expect.objectContaining({ expected_seq: String(first) })]);
-        killer.arm(10, "before");
+        killer.arm(2, "before");
       }
-      if (place === 2) killer.arm(15, "after");
+      if (place === 2) killer.arm(3, "after");
       await deliver(path, batch, first, tally);
     }
     const seconds = (performance.now() - started) / 1000;

@@ -1,0 +1,93 @@
+import type { Context, DomainEvent } from "../domain/decision.ts";
+import { mergedChange } from "../domain/feed/merged-change.ts";
+import type { TradingChange } from "../domain/trading/changes.ts";
+import { limits } from "../limits.ts";
+import type { Key } from "../table/entities.ts";
+import { identityOf, outboxOf } from "../table/store.ts";
+import { keyIn, type TransactItem } from "../table/write.ts";
+import { writeTrading } from "../trading/items.ts";
+
+/** A change with its form in the table. */
+export interface Written {
+  readonly key: Key;
+  readonly change: TradingChange;
+  readonly item: TransactItem;
+}
+
+/** A change of a decision in the table's form. */
+export function writtenAs(change: TradingChange, tenant: string): Written {
+  const item = writeTrading(change, tenant);
+  return { key: keyIn(item), change, item };
+}
+
+/**
+ * Decisions about one account that are committed by one transaction: one change of each item, whatever several of them
+ * do to it, and one outbox item with all of their events in order.
+ */
+export class SharedCommit<R> {
+  readonly results: R[] = [];
+  private changes = new Map<string, Written>();
+  private readonly events: DomainEvent[] = [];
+  private context: Context | undefined;
+  private written: { readonly items: readonly TransactItem[]; readonly bytes: number } | undefined;
+
+  /**
+   * Takes a decision that was made on what those before it leave, and returns its changes as they are made now;
+   * undefined when it needs a transaction of its own.
+   */
+  take(
+    result: R,
+    changes: readonly Written[],
+    events: readonly DomainEvent[],
+    context: Context,
+  ): readonly Written[] | undefined {
+    const merged = this.mergedWith(changes, context.tenant_id);
+    if (merged === undefined) return undefined;
+    const tooMuch =
+      merged.size + limits.feed.outbox_items > limits.commit.max_items ||
+      this.events.length + events.length > limits.events.max_per_commit;
+    if (tooMuch && this.results.length > 0) return undefined;
+    this.changes = merged;
+    this.events.push(...events);
+    this.results.push(result);
+    this.context = context;
+    return changes.map((each) => merged.get(identityOf(each.key)) ?? each);
+  }
+
+  private mergedWith(changes: readonly Written[], tenant: string): Map<string, Written> | undefined {
+    const merged = new Map(this.changes);
+    for (const next of changes) {
+      const identity = identityOf(next.key);
+      const before = merged.get(identity);
+      if (before === undefined) {
+        merged.set(identity, next);
+        continue;
+      }
+      const both = mergedChange(before.change, next.change);
+      if (both === undefined) return undefined;
+      merged.set(identity, writtenAs(both, tenant));
+    }
+    return merged;
+  }
+
+  /** Identities of the items that it writes. */
+  get keys(): Iterable<string> {
+    return this.changes.keys();
+  }
+
+  /** The members of its transaction, none where nothing changes, and their bytes as JSON. */
+  get members(): { readonly items: readonly TransactItem[]; readonly bytes: number } {
+    this.written ??= this.write();
+    return this.written;
+  }
+
+  private write() {
+    const outbox = this.context === undefined ? [] : outboxOf(this.events, this.context);
+    const items = [...[...this.changes.values()].map(({ item }) => item), ...outbox];
+    return { items, bytes: Buffer.byteLength(JSON.stringify(items, textOfBigint)) };
+  }
+}
+
+function textOfBigint(_name: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}

@@ -1,0 +1,44 @@
+import type { Refusal } from "../domain/decision.ts";
+import type { ItemReading } from "../domain/feed/batch.ts";
+import type { FeedResultBody } from "../schema/feed.ts";
+import { commitDecision, prepared, readsOf } from "../trading/commit.ts";
+import { decideAside, decideItem, type FeedRun, type PlacedItem, recordRefs, type Verdict } from "./decisions.ts";
+
+/** Applies one item, or puts it aside. One that too many others meet is deferred, with all of its account after it. */
+export async function settleItem(run: FeedRun, { reading, account_id }: PlacedItem): Promise<FeedResultBody> {
+  const { seq } = reading.raw;
+  if (!reading.ok) return putAside(run, reading, reading.refusal);
+  const outcome = await commitDecision(run, async (load, context) =>
+    prepared(await decideItem(run, reading, account_id, readsOf(load), context), context),
+  );
+  if (outcome.kind === "contended")
+    return deferred(seq, "service_unavailable", "Too many change this account at once.");
+  if (outcome.kind === "refused") return putAside(run, reading, outcome.refusal);
+  return resultOf(seq, outcome.result);
+}
+
+/** What became of an item, as the API shows it. */
+export function resultOf(seq: string, result: Verdict): FeedResultBody {
+  if (result.status !== "rejected") return { seq, status: result.status, ...result.made };
+  const { candidates, ...rest } = result;
+  return { seq, ...rest, ...(candidates === undefined ? {} : { candidates: [...candidates] }) };
+}
+
+/** An item that is to be sent again. */
+export function deferred(seq: string, code: string, detail: string): FeedResultBody {
+  return { seq, status: "deferred", code, detail };
+}
+
+/**
+ * Puts an item aside with the reason, unless it was applied or put aside meanwhile. The same item under another number
+ * is put aside by itself.
+ */
+async function putAside(run: FeedRun, reading: ItemReading, refusal: Refusal): Promise<FeedResultBody> {
+  const { seq } = reading.raw;
+  const outcome = await commitDecision<Verdict>(run, async (load, context) => {
+    const records = await load(recordRefs(run, reading));
+    return prepared(decideAside(run, reading, records, refusal, context.now), context);
+  });
+  if (outcome.kind !== "done") return deferred(seq, "service_unavailable", "Too many change this item at once.");
+  return resultOf(seq, outcome.result);
+}

@@ -1,0 +1,109 @@
+import type { BalanceAdjustment } from "../domain/decision.ts";
+import { isAdjustment } from "../domain/posting.ts";
+import type { TradingChange } from "../domain/trading/changes.ts";
+import type { Position } from "../domain/trading/position.ts";
+import type { Key } from "../table/entities.ts";
+import { identityOf, type Load, readKeys } from "../table/store.ts";
+import type { Reads } from "../trading/commit.ts";
+import { positionsOf } from "../trading/holdings.ts";
+
+/**
+ * What was read for a batch, so that items that depend on the same read it once. Each item and each account's positions
+ * are read when they are first asked for, strongly consistent, and stay as they were then: whatever is decided on them
+ * is written on the condition that they are still so.
+ */
+export class BatchMemory {
+  private readonly known = new Map<string, unknown>();
+  private readonly positions = new Map<string, Promise<readonly Position[]>>();
+
+  /** Items by key, in the order of the keys; those that are not known yet in one read. */
+  readonly items = async (keys: readonly Key[]): Promise<readonly unknown[]> => {
+    const missing = keys.filter((key) => !this.known.has(identityOf(key)));
+    if (missing.length > 0) {
+      const found = await readKeys(missing);
+      for (const [place, key] of missing.entries()) this.known.set(identityOf(key), found[place]);
+    }
+    return keys.map((key) => this.known.get(identityOf(key)));
+  };
+
+  /** The open positions of an account as they are stored. */
+  readonly positionsOf = (tenant: string, accountId: string): Promise<readonly Position[]> => {
+    const known = this.positions.get(accountId) ?? positionsOf(tenant, accountId);
+    this.positions.set(accountId, known);
+    return known;
+  };
+}
+
+/**
+ * What the items of one account are decided on: what was read for the batch, and what the items before them leave. What
+ * other accounts leave is not seen, because it may not be committed.
+ */
+export class AccountMemory implements Reads {
+  readonly tries = 1;
+  private readonly left = new Map<string, unknown>();
+  private readonly positions = new Map<string, Position | undefined>();
+  private readonly batch: BatchMemory;
+  private readonly tenant: string;
+
+  constructor(batch: BatchMemory, tenant: string) {
+    this.batch = batch;
+    this.tenant = tenant;
+  }
+
+  readonly items = async (keys: readonly Key[]): Promise<readonly unknown[]> => {
+    const read = await this.batch.items(keys.filter((key) => !this.left.has(identityOf(key))));
+    const others = read[Symbol.iterator]();
+    return keys.map((key) => (this.left.has(identityOf(key)) ? this.left.get(identityOf(key)) : others.next().value));
+  };
+
+  readonly load: Load = async (refs) => {
+    const found = await this.items(Object.values(refs).map((each) => each.keyIn(this.tenant)));
+    return Object.fromEntries(Object.keys(refs).map((name, place) => [name, found[place]])) as never;
+  };
+
+  readonly positionsOf = async (tenant: string, accountId: string): Promise<readonly Position[]> => {
+    const read = await this.batch.positionsOf(tenant, accountId);
+    if (this.positions.size === 0) return read;
+    const open = new Map<string, Position | undefined>(read.map((position) => [position.id, position]));
+    for (const [id, position] of this.positions) open.set(id, position);
+    const left = [...open.values()].filter((position) => position !== undefined);
+    return left.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  };
+
+  /** Notes what a change of the account's own leaves of the item of this key. */
+  leave(key: Key, change: TradingChange): void {
+    if (!isKept(change)) return;
+    const item = itemAfter(change);
+    this.left.set(identityOf(key), item);
+    if (change.op === "remove") this.positions.set(change.before.id, undefined);
+    else if ("entity" in change && change.entity === "position") {
+      this.positions.set((item as Position).id, item as Position);
+    }
+  }
+}
+
+type Kept =
+  | Exclude<TradingChange, { op: "expose" | "hide" | "list" | "unlist" } | { op: "adjust" }>
+  | BalanceAdjustment;
+
+/** Whether a change is one of what decisions about the account read again. */
+function isKept(change: TradingChange): change is Kept {
+  if (change.op === "adjust") return isAdjustment(change);
+  return !["expose", "hide", "list", "unlist"].includes(change.op);
+}
+
+function itemAfter(change: Kept): unknown {
+  switch (change.op) {
+    case "create":
+      return change.item;
+    case "update":
+    case "mark":
+    case "adjust":
+      return change.after;
+    case "claim":
+      return { owner_id: change.owner };
+    case "remove":
+    case "release":
+      return undefined;
+  }
+}

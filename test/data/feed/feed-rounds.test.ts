@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { cancelled, type TableCall } from "../../support/emulator/watched-endpoint.ts";
+import { api, broker, newSource, trader } from "./feed-cases.ts";
+
+const statuses = (results: readonly { readonly status: string }[]) => results.map(({ status }) => status);
+
+const balanceOf = async (account: { readonly id: string }) =>
+  (await broker.get(`/accounts/${account.id}/balance`)).balance;
+
+/** How often each operation was called. */
+function countOf(calls: readonly TableCall[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { operation } of calls) counts[operation] = (counts[operation] ?? 0) + 1;
+  return counts;
+}
+
+const membersOf = ({ input }: TableCall) => (input["TransactItems"] as object[]).length;
+
+describe("a batch of several accounts", () => {
+  it("is read in common and committed by few transactions, whatever the number of its items", async () => {
+    const accounts = [];
+    for (let count = 0; count < 6; count += 1) accounts.push(await trader());
+    const source = await newSource();
+    await source.send(...accounts.map(({ login }, at) => opening(login, `D-${at}`, `P-${at}`)));
+    api.watched.takeCalls();
+    const results = await source.send(
+      ...accounts.flatMap(({ login }, at) => [
+        opening(login, `E-${at}`, `Q-${at}`, { lots: "0.10" }),
+        closing(`C-${at}`, `P-${at}`, { lots: "0.50" }),
+      ]),
+    );
+    const calls = api.watched.takeCalls();
+    expect(new Set(statuses(results))).toEqual(new Set(["applied"]));
+    const counts = countOf(calls);
+    // Twelve items of one account each took two reads of items, one of positions and a transaction.
+    expect(counts["Query"]).toBe(6);
+    expect(counts["TransactWriteItems"]).toBeLessThanOrEqual(3);
+    expect(counts["BatchGetItem"]).toBeLessThanOrEqual(8);
+  });
+
+  it("commits several deals of one account at once, and what follows from one of them after it", async () => {
+    const account = await trader();
+    const source = await newSource();
+    api.watched.takeCalls();
+    const results = await source.send(
+      opening(account.login, "D-1", "P-1", { commission: "0" }),
+      opening(account.login, "D-2", "P-2", { commission: "0" }),
+      opening(account.login, "D-1", "P-1", { commission: "0" }),
+      closing("D-3", "P-1", { profit: "340.00", commission: "0" }),
+      closing("D-4", "P-2", { profit: "-40.00", commission: "0" }),
+    );
+    expect(countOf(api.watched.takeCalls())["TransactWriteItems"]).toBe(2);
+    expect(statuses(results)).toEqual(["applied", "applied", "duplicate", "applied", "applied"]);
+    expect(results[2].trade_id).toBe(results[0].trade_id);
+    expect(await balanceOf(account)).toBe("10300.00");
+  });
+
+  it("decides an account again that changes meanwhile, and the others only once", async () => {
+    const [first, second] = [await trader(), await trader()];
+    const source = await newSource();
+    const transactions: TableCall[] = [];
+    let changed = false;
+    api.watched.interfere = async (call) => {
+      if (call.operation !== "TransactWriteItems") return undefined;
+      if (changed) {
+        transactions.push(call);
+        return undefined;
+      }
+      changed = true;
+      await broker.deposit(first, "5.00", { status: "completed" });
+      transactions.splice(0, transactions.length, call);
+      return undefined;
+    };
+    const results = await source.send(opening(first.login, "D-1", "P-1"), opening(second.login, "D-2", "P-2"));
+    expect(statuses(results)).toEqual(["applied", "applied"]);
+    // Both together, the second account without the first one, the first one by itself.
+    const [both = 0, ...alone] = transactions.map(membersOf);
+    expect(alone).toHaveLength(2);
+    expect(alone.reduce((sum, count) => sum + count, 0)).toBe(both);
+    expect([await balanceOf(first), await balanceOf(second)]).toEqual(["10001.50", "9996.50"]);
+  });
+
+  it("applies each item once where its transaction meets others", async () => {
+    const accounts = [await trader(), await trader(), await trader()];
+    const source = await newSource();
+    let met = 0;
+    api.watched.interfere = (call) => {
+      if (call.operation !== "TransactWriteItems" || met === 2) return undefined;
+      met += 1;
+      const codes = Array.from({ length: membersOf(call) }, () => "None");
+      codes[met === 1 ? 0 : codes.length - 1] = "TransactionConflict";
+      return cancelled(...codes);
+    };
+    const results = await source.send(
+      ...accounts.flatMap(({ login }, at) => [
+        opening(login, `D-${at}`, `P-${at}`, { commission: "0" }),
+        closing(`C-${at}`, `P-${at}`, { profit: "10.00", commission: "0" }),
+      ]),
+    );
+    expect(new Set(statuses(results))).toEqual(new Set(["applied"]));
+    for (const account of accounts) expect(await balanceOf(account)).toBe("10010.00");
+  });
+
+  it("never commits what follows from a deal before it: a close waits with the deal that it closes", async () => {
+    const [one, other] = [await trader(), await trader()];
+    const source = await newSource();
+    api.watched.interfere = (call) => {
+      const fails = call.operation === "TransactWriteItems" && JSON.stringify(call.input).includes(one.id);
+      return fails ? cancelled(...Array.from({ length: membersOf(call) }, () => "ThrottlingError")) : undefined;
+    };
+    const items = [
+      opening(one.login, "D-1", "P-1", { commission: "0" }),
+      closing("D-2", "P-1", { profit: "1.00", commission: "0" }),
+      moneyMoved(other.login, "B-1", "deposit", "1.00"),
+    ];
+    const numbered = items.map((item, at) => ({ seq: String(at + 1), ...item }));
+    const waiting = await source.raw({ first_seq: "1", items: numbered });
+    expect(statuses(waiting.body.results.slice(0, 2))).toEqual(["deferred", "deferred"]);
+    api.watched.interfere = () => undefined;
+    const again = await source.raw({ first_seq: "1", items: numbered });
+    expect(statuses(again.body.results.slice(0, 2))).toEqual(["applied", "applied"]);
+    expect([await balanceOf(one), await balanceOf(other)]).toEqual(["10001.00", "10001.00"]);
+  });
+});
