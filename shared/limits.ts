@@ -417,8 +417,13 @@ export const limits = {
     max_item_bytes: 16 * 1024,
     /** Transactions that an item names whose money it could be. */
     max_candidates: 10,
-    /** Accounts, or symbols, or transactions of several accounts, that one request works on at the same time. */
+    /** Accounts, or symbols, that one request works on at the same time. */
     parallel: 16,
+    /** Transactions of one batch at the same time: a hundred deals take about seventeen. */
+    parallel_transactions: 24,
+    /** Accounts whose positions an environment remembers from its last batches, and positions of each of them. */
+    remembered_accounts: 1000,
+    remembered_positions: 50,
     /** Times that the items of a batch are decided from reads in common; what is left then is decided one by one. */
     passes: 3,
     /** Members that a transaction of several items keeps for their outbox item and its parts. */

@@ -1,4 +1,4 @@
-import { applyBatch } from "../../shared/feed/batches.ts";
+import { applyAlone } from "../../shared/feed/batches.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
@@ -24,6 +24,5 @@ export const handler = await ingest(retryFeedReject, async ({ path, body, caller
     newContext,
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
-  const [result] = await inFullTime(() => applyBatch(run, [readFeedItem(JSON.parse(reject.item))]));
-  return result;
+  return inFullTime(() => applyAlone(run, readFeedItem(JSON.parse(reject.item))));
 });

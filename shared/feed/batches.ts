@@ -34,6 +34,12 @@ export async function applyBatch(
   return readings.flatMap(({ raw }) => results.get(raw.seq) ?? []);
 }
 
+/** Applies one item by itself, or puts it aside. */
+export async function applyAlone(run: FeedRun, reading: ItemReading): Promise<FeedResultBody> {
+  const [item = { reading, account_id: undefined }] = await placeItems(run, new BatchMemory(), [reading]);
+  return settledOrDeferred(run, item);
+}
+
 /** Settles items between which no symbol comes: first from reads in common, then what is left one by one. */
 async function settlePart(run: FeedRun, part: readonly ItemReading[], alive?: Promise<void>) {
   const memory = new BatchMemory();

@@ -1,11 +1,43 @@
+import type { Balance } from "../domain/account.ts";
 import type { BalanceAdjustment } from "../domain/decision.ts";
 import { isAdjustment } from "../domain/posting.ts";
 import type { TradingChange } from "../domain/trading/changes.ts";
 import type { Position } from "../domain/trading/position.ts";
-import type { Key } from "../table/entities.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
+import { limits } from "../limits.ts";
+import { type Key, risks } from "../table/entities.ts";
 import { identityOf, type Load, readKeys } from "../table/store.ts";
 import type { Reads } from "../trading/commit.ts";
 import { positionsOf } from "../trading/holdings.ts";
+
+/** The positions of accounts as this environment left them, with the version of the risk that it left with them. */
+const leftPositions = new Map<string, { readonly risk: number; readonly positions: readonly Position[] }>();
+
+/**
+ * The open positions of an account whose money and risk were read now, as far as they are known without a query: there
+ * are none, or they are as this environment left them, since every change of a position moves the version of the risk.
+ */
+export function knownPositions(
+  tenant: string,
+  accountId: string,
+  balance: Balance | undefined,
+  risk: StoredRisk | undefined,
+): readonly Position[] | undefined {
+  if (balance?.positions === 0 && (risk?.positions_sum ?? 0) === 0) return [];
+  const left = leftPositions.get(`${tenant}#${accountId}`);
+  return left !== undefined && left.risk === risk?.version ? left.positions : undefined;
+}
+
+/** Remembers the positions of an account that was just committed, of the accounts that came last. */
+async function rememberPositions(tenant: string, accountId: string, memory: AccountMemory): Promise<void> {
+  const name = `${tenant}#${accountId}`;
+  const [risk] = (await memory.items([risks.key(tenant, accountId)])) as (StoredRisk | undefined)[];
+  const positions = await memory.positionsOf(tenant, accountId);
+  leftPositions.delete(name);
+  if (risk === undefined || positions.length > limits.feed.remembered_positions) return;
+  if (leftPositions.size >= limits.feed.remembered_accounts) leftPositions.delete([...leftPositions.keys()][0] ?? "");
+  leftPositions.set(name, { risk: risk.version, positions });
+}
 
 /**
  * What was read for a batch, so that items that depend on the same read it once. Each item and each account's positions
@@ -25,6 +57,11 @@ export class BatchMemory {
     }
     return keys.map((key) => this.known.get(identityOf(key)));
   };
+
+  /** Takes the positions of an account as known. */
+  holds(accountId: string, positions: readonly Position[]): void {
+    this.positions.set(accountId, Promise.resolve(positions));
+  }
 
   /** The open positions of an account as they are stored. */
   readonly positionsOf = (tenant: string, accountId: string): Promise<readonly Position[]> => {
@@ -69,6 +106,11 @@ export class AccountMemory implements Reads {
     const left = [...open.values()].filter((position) => position !== undefined);
     return left.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   };
+
+  /** Keeps the positions of the account for later batches, once all that was noted here is committed. */
+  remember(accountId: string): Promise<void> {
+    return rememberPositions(this.tenant, accountId, this);
+  }
 
   /** Notes what a change of the account's own leaves of the item of this key. */
   leave(key: Key, change: TradingChange): void {

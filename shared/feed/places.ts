@@ -1,4 +1,4 @@
-import type { Account } from "../domain/account.ts";
+import type { Account, Balance } from "../domain/account.ts";
 import { refuse } from "../domain/decision.ts";
 import { tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
@@ -6,6 +6,7 @@ import { positionMarker } from "../domain/feed/deals.ts";
 import { orderMarker } from "../domain/feed/mirror-order.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import { limits } from "../limits.ts";
 import { inParallel } from "../runtime/parallel.ts";
@@ -13,7 +14,7 @@ import { accounts, balances, clients, type Key, orders, risks, trades, uniques }
 import type { Ref } from "../table/store.ts";
 import { readMarketWith } from "../trading/market.ts";
 import { type FeedRun, type PlacedItem, refsOf } from "./decisions.ts";
-import type { BatchMemory } from "./memory.ts";
+import { type BatchMemory, knownPositions } from "./memory.ts";
 
 /** The names by which an item tells its account. */
 interface Names {
@@ -142,22 +143,23 @@ function holderKeys(tenant: string, accountIds: Iterable<string>): Key[] {
 }
 
 /**
- * Reads what decisions about these items depend on, the items of all accounts in common: the accounts with their money,
- * their risk and their positions, then the clients, the symbols and the newest prices. What is read already is not read
- * again. A decision that needs more than this reads it itself.
+ * Reads what decisions about these items depend on, the items of all accounts in common: the accounts with their money
+ * and their risk, the positions that are not known by these, then the clients, the symbols and the newest prices. What
+ * is read already is not read again. A decision that needs more than this reads it itself.
  */
 export async function readAhead(run: FeedRun, memory: BatchMemory, items: readonly PlacedItem[]): Promise<void> {
   const { tenant_id: tenant, source } = run;
   const readings = items.map(({ reading }) => reading);
   const ids = [...new Set(items.flatMap(({ account_id }) => account_id ?? []))];
   const noted = readings.flatMap((reading) => (reading.ok ? keysOf(tenant, refsOf(run, reading)) : []));
+  await memory.items([...holderKeys(tenant, ids), ...noted]);
   const positions = new Map<string, readonly Position[]>();
-  await Promise.all([
-    memory.items([...holderKeys(tenant, ids), ...noted]),
-    inParallel(limits.page.queries_at_once, ids, async (id) => {
-      positions.set(id, await memory.positionsOf(tenant, id));
-    }),
-  ]);
+  await inParallel(limits.page.queries_at_once, ids, async (id) => {
+    const [balance, risk] = await memory.items([balances.key(tenant, id), risks.key(tenant, id)]);
+    const known = knownPositions(tenant, id, balance as Balance | undefined, risk as StoredRisk | undefined);
+    if (known !== undefined) memory.holds(id, known);
+    positions.set(id, await memory.positionsOf(tenant, id));
+  });
   const held = (await memory.items(ids.map((id) => accounts.key(tenant, id)))) as (Account | undefined)[];
   const byId = new Map(held.flatMap((account) => (account === undefined ? [] : [[account.id, account] as const])));
   const named = items.flatMap(({ reading, account_id = "" }) => {

@@ -25,6 +25,13 @@ export function leftOf({ items, results }: Lane): readonly PlacedItem[] {
 
 type Commit = SharedCommit<FeedResultBody>;
 
+/** The commits of a lane in their order. */
+interface Decided {
+  readonly commits: readonly Commit[];
+  /** Keeps what the account holds, when the commit of this place was its last one. */
+  readonly remember: (step: number) => Promise<void>;
+}
+
 /** A commit on its way, and where its results go. */
 interface Pending {
   readonly lane: Lane;
@@ -37,24 +44,25 @@ interface Pending {
  * fails, or whose account was changed by others meanwhile. That one is left to be decided alone, from reads of its own.
  */
 export async function settleTogether(run: FeedRun, memory: BatchMemory, lanes: readonly Lane[]): Promise<void> {
-  const decided = new Map<Lane, readonly Commit[]>();
+  const decided = new Map<Lane, Decided>();
   await inParallel(limits.feed.parallel, lanes, async (lane) => {
     decided.set(lane, await decideLane(run, memory, lane));
   });
   let going = lanes;
   for (let step = 0; going.length > 0 && hasTime(run); step += 1) {
     const pending = going.flatMap((lane): Pending[] => {
-      const commit = decided.get(lane)?.[step];
+      const commit = decided.get(lane)?.commits[step];
       return commit === undefined ? [] : [{ lane, commit }];
     });
     const done = new Set<Lane>();
-    await inParallel(limits.feed.parallel, packed(pending), async (group) => {
+    await inParallel(limits.feed.parallel_transactions, packed(pending), async (group) => {
       for (const { lane, commit } of await sendGroup(group)) {
         lane.results.push(...commit.results);
         done.add(lane);
       }
     });
     going = going.filter((lane) => done.has(lane));
+    await Promise.all(going.map((lane) => decided.get(lane)?.remember(step)));
   }
 }
 
@@ -64,7 +72,7 @@ export function hasTime({ remainingMs }: FeedRun): boolean {
 }
 
 /** Decides the items of an account one on what the other leaves, up to the first that is to be decided alone. */
-async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise<readonly Commit[]> {
+async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise<Decided> {
   const memory = new AccountMemory(batch, run.tenant_id);
   const commits: Commit[] = [];
   let hidden = false;
@@ -85,7 +93,9 @@ async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise
     for (const { key, change } of made ?? []) memory.leave(key, change);
     hidden ||= decision.changes.some(isHidden);
   }
-  return commits;
+  const [{ account_id = "" } = {}] = lane.items;
+  const isLast = (step: number) => step === commits.length - 1;
+  return { commits, remember: async (step) => (isLast(step) ? memory.remember(account_id) : undefined) };
 }
 
 /** Whether a change is one of what operations ask the table for, and do not find in the memory. */

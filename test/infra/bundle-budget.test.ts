@@ -33,7 +33,7 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/drive-account": 194,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 206,
+  "feed/send-batch": 216,
   "feed/retry-reject": 206,
   // The samples of events are 24 KiB.
   "webhooks/test": 135,

@@ -33,10 +33,23 @@ describe("a batch of several accounts", () => {
     const calls = api.watched.takeCalls();
     expect(new Set(statuses(results))).toEqual(new Set(["applied"]));
     const counts = countOf(calls);
-    // Twelve items of one account each took two reads of items, one of positions and a transaction.
-    expect(counts["Query"]).toBe(6);
+    // Twelve items took four reads of items, a query of positions and a transaction each, one by one.
+    expect(counts["Query"]).toBeUndefined();
     expect(counts["TransactWriteItems"]).toBeLessThanOrEqual(3);
     expect(counts["BatchGetItem"]).toBeLessThanOrEqual(8);
+  });
+
+  it("asks for the positions of an account again that others changed since its last batch", async () => {
+    const account = await trader();
+    const source = await newSource();
+    await source.send(opening(account.login, "D-1", "P-1", { commission: "0" }));
+    await broker.deposit(account, "5.00", { status: "completed" });
+    api.watched.takeCalls();
+    const [closed] = await source.send(closing("D-2", "P-1", { profit: "1.00", commission: "0", lots: "0.40" }));
+    expect(closed.status).toBe("applied");
+    const calls = countOf(api.watched.takeCalls());
+    expect([calls["Query"], calls["TransactWriteItems"]]).toEqual([1, 1]);
+    expect(await balanceOf(account)).toBe("10006.00");
   });
 
   it("commits several deals of one account at once, and what follows from one of them after it", async () => {
