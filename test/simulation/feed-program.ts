@@ -10,6 +10,7 @@ import type { Trade } from "../../shared/domain/trading/trade.ts";
 import { decisionContext, someAccount } from "../support/builders/decisions.ts";
 import { exampleCfds, examplePrices, someMarket, someSymbol } from "../support/builders/trading.ts";
 import { TradingDesk } from "../support/builders/trading-desk.ts";
+import type { RawItem, RawValue } from "../support/emulator/raw-table.ts";
 
 /** An item as a bridge sends it, without its number. */
 export interface SentItem {
@@ -170,7 +171,7 @@ export function feedProgram(seed: number, accountCount: number, executions: numb
 }
 
 /** What is compared of an account: everything that does not depend on when and under which identifier it was made. */
-export interface Outcome {
+interface Outcome {
   readonly balance: string;
   readonly used_margin: string;
   readonly positions: readonly string[];
@@ -179,7 +180,7 @@ export interface Outcome {
 }
 
 /** What is compared of a position, as a text. */
-export function positionText(position: Pick<Position, "symbol" | "side" | "lots" | "open_price"> & Fields): string {
+function positionText(position: Pick<Position, "symbol" | "side" | "lots" | "open_price"> & Fields): string {
   const { symbol, side, lots, open_price, margin_minor, margin_ratio, swap_minor, source } = position;
   return JSON.stringify([
     symbol,
@@ -194,7 +195,7 @@ export function positionText(position: Pick<Position, "symbol" | "side" | "lots"
 }
 
 /** What is compared of a trade, as a text. */
-export function tradeText(trade: Fields): string {
+function tradeText(trade: Fields): string {
   const { source_trade_id, status, lots, initial_lots, open_price, open_at, close_price, close_reason } = trade;
   const money = ["gross_minor", "service_gross_minor", "commission_minor", "swap_minor"].map((name) =>
     trade[name] === null ? null : String(trade[name]),
@@ -261,4 +262,34 @@ function outcomeOf(desk: TradingDesk): Outcome {
     trades: [...desk.trades.values()].map((one: Trade) => tradeText(one as never)).toSorted(),
     ledger: desk.ledger.map(({ kind, amount_minor }: Ledger) => `${kind} ${amount_minor}`),
   };
+}
+
+function plain(item: RawItem): Record<string, unknown> {
+  const value = (raw: RawValue | undefined) =>
+    typeof raw === "object" && raw !== null && "number" in raw ? raw.number : raw;
+  return Object.fromEntries(Object.entries(item).map(([name, raw]) => [name, value(raw)]));
+}
+
+/** What the items of a table come to for these accounts. */
+export function outcomesOf(all: readonly RawItem[], ids: readonly string[]): Outcome[] {
+  const byAccount = new Map<string, Record<string, unknown>[]>();
+  for (const item of all.map(plain)) {
+    const id = String(item["account_id"]);
+    byAccount.set(id, [...(byAccount.get(id) ?? []), item]);
+  }
+  return ids.map((id) => {
+    const own = byAccount.get(id) ?? [];
+    const of = (type: string) => own.filter(({ et }) => et === type);
+    const [balance] = of("BALANCE");
+    const ledger = of("LEDGER").toSorted((a, b) => Number(a["balance_version"]) - Number(b["balance_version"]));
+    return {
+      balance: String(balance?.["balance_minor"]),
+      used_margin: String(balance?.["used_margin_minor"]),
+      positions: of("POSITION")
+        .map((one) => positionText(one as never))
+        .toSorted(),
+      trades: of("TRADE").map(tradeText).toSorted(),
+      ledger: ledger.map(({ kind, amount_minor }) => `${kind} ${amount_minor}`),
+    };
+  });
 }

@@ -1,20 +1,12 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { type RawItem, type RawValue, scanTable } from "../support/emulator/raw-table.ts";
+import { type RawItem, scanTable } from "../support/emulator/raw-table.ts";
 import { someClient } from "../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
-import {
-  feedPrices,
-  feedProgram,
-  feedSymbols,
-  modelOf,
-  type Outcome,
-  positionText,
-  tradeText,
-} from "./feed-program.ts";
+import { feedPrices, feedProgram, feedSymbols, modelOf, outcomesOf } from "./feed-program.ts";
 
 /** The long form is `FEED_EXECUTIONS=10000 FEED_ACCOUNTS=200`. */
 const executions = Number(process.env["FEED_EXECUTIONS"] ?? 160);
@@ -99,35 +91,6 @@ async function deliver(path: string, items: readonly object[], first: number, ta
 
 async function items(): Promise<RawItem[]> {
   return scanTable({ client, tableName: tableNameOf(stack.cloud, "main") });
-}
-
-function plain(item: RawItem): Record<string, unknown> {
-  const value = (raw: RawValue | undefined) =>
-    typeof raw === "object" && raw !== null && "number" in raw ? raw.number : raw;
-  return Object.fromEntries(Object.entries(item).map(([name, raw]) => [name, value(raw)]));
-}
-
-function outcomesOf(all: readonly RawItem[], ids: readonly string[]): Outcome[] {
-  const byAccount = new Map<string, Record<string, unknown>[]>();
-  for (const item of all.map(plain)) {
-    const id = String(item["account_id"]);
-    byAccount.set(id, [...(byAccount.get(id) ?? []), item]);
-  }
-  return ids.map((id) => {
-    const own = byAccount.get(id) ?? [];
-    const of = (type: string) => own.filter(({ et }) => et === type);
-    const [balance] = of("BALANCE");
-    const ledger = of("LEDGER").toSorted((a, b) => Number(a["balance_version"]) - Number(b["balance_version"]));
-    return {
-      balance: String(balance?.["balance_minor"]),
-      used_margin: String(balance?.["used_margin_minor"]),
-      positions: of("POSITION")
-        .map((one) => positionText(one as never))
-        .toSorted(),
-      trades: of("TRADE").map(tradeText).toSorted(),
-      ledger: ledger.map(({ kind, amount_minor }) => `${kind} ${amount_minor}`),
-    };
-  });
 }
 
 const countOf = (names: readonly string[]) =>
