@@ -342,6 +342,11 @@ export const limits = {
     metrics_stale_ms: 60_000,
     /** Trades that one step of a liquidation closes: each takes up to ten of the 100 items of a transaction. */
     closes_per_step: 8,
+    /**
+     * A trigger that is placed gets at least an equal part divided by this. With 2 the last of 20 openings on an
+     * account of little money writes almost twice as many triggers; with more than 4 triggers are met more often.
+     */
+    placed_trigger_divisor: 4n,
     /** Symbols of a tenant, which some decisions read all at once. */
     max_symbols: 1000,
     /** Symbols whose quotes one call asks for. */

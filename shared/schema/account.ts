@@ -185,10 +185,10 @@ export const WatchedAccount = z.object({
   ...AccountBalance.shape,
   object: described(z.literal("watched_account"), "Resource type; always this value."),
   client_id: described(z.string(), "Client identifier."),
-  evaluated_at: described(Timestamp, "Time of the last margin evaluation."),
+  evaluated_at: described(Timestamp, "Time at which the margin was last recorded."),
   evaluated_margin_level: described(
     z.nullable(z.string()),
-    "Margin level at the last evaluation; the list is sorted by it.",
+    "Margin level that was last recorded; the list is sorted by it.",
   ),
   liquidating: described(z.boolean(), "Whether a stop-out is closing the account's positions."),
 });

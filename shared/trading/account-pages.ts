@@ -108,7 +108,7 @@ interface WatchedPage extends Moment {
   readonly page: Page<{ readonly holdings: Holdings; readonly risk: StoredRisk }>;
 }
 
-/** A page of accounts by their margin level at the last evaluation, the lowest first. */
+/** A page of accounts by the margin level that was last recorded, the lowest first. */
 export async function pageOfWatched(tenant: string, place: ListPlace): Promise<WatchedPage> {
   const request = { ...pageRequest(place, "margin_level"), ...matching(place.query, ["margin_status"]) };
   const page = await pageOfEntries("list", [risks.watched(tenant)], request, ["account_id"]);

@@ -1,4 +1,4 @@
-import { type Pair, symbolsNeeded } from "../domain/trading/needs.ts";
+import { type Pair, symbolsNeeded } from "../domain/trading/pricing/needs.ts";
 import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
 import { internalSource, type SourcePulse } from "../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";

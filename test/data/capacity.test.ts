@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { symbols } from "../../shared/table/entities.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
-import { putMarket } from "../support/builders/trading-data.ts";
+import { someSymbol } from "../support/builders/trading.ts";
+import { putItem, putMarket, putQuote } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { newCaller, type RequestParts } from "../support/emulator/request.ts";
 import { unitsOf } from "../support/emulator/watched-endpoint.ts";
@@ -240,6 +242,48 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       expect(await costOf("GET", `/accounts/metrics?account_ids=${account.id}`)).toEqual(
         most("BatchGetItem Query BatchGetItem", 9, 0),
       );
+    });
+
+    describe("in many symbols", () => {
+      const names = Array.from({ length: 20 }, (_, place) => `IX${String(place).padStart(2, "0")}`);
+      const trade = (symbol = "") => ({ symbol, side: "buy", lots: "0.10" }) as const;
+      const spread = async (count: number) => {
+        const own = await broker.account("9000.00", { type: "demo", leverage: 100 });
+        for (const symbol of names.slice(0, count)) await floor.open(own.id, trade(symbol));
+        return own;
+      };
+      const price = (value: string) => putQuote(api, tenant, names[0] ?? "", [value, value]);
+      beforeAll(async () => {
+        const terms = { tenant_id: tenant, calc_mode: "cfd", base_currency: "USD", quote_currency: "USD" } as const;
+        for (const name of names) {
+          await putItem(api, symbols, someSymbol(name, terms));
+          await putQuote(api, tenant, name, ["1.10000", "1.10010"]);
+        }
+      });
+
+      it("to open a trade in the twentieth, one or two triggers of the others", async () => {
+        const own = await spread(19);
+        const body = { account_id: own.id, ...trade(names[19]) };
+        const cost = await costOf("POST", "/sandbox/trades", { body });
+        expect(sorted(cost)).toEqual(most("BatchGetItem BatchGetItem Query TransactWriteItems", 49, 31));
+      });
+
+      it("to complete a deposit, no trigger; to evaluate, nothing until one is met, and then that one", async () => {
+        const own = await spread(18);
+        const deposit = await broker.deposit(own, "50000.00");
+        const cost = await costOf("PATCH", `/transactions/${deposit.id}`, { body: { status: "completed" } });
+        expect(cost.written).toBeLessThanOrEqual(31);
+        const evaluated = async () => {
+          api.watched.takeCalls();
+          await floor.evaluate(own.id);
+          return unitsOf(api.watched.takeCalls().filter(({ operation }) => operation === "TransactWriteItems"));
+        };
+        await price("1.09000");
+        expect(await evaluated()).toBe(0);
+        await price("0.90000");
+        expect(await evaluated()).toBeLessThanOrEqual(10);
+        expect(await evaluated()).toBe(0);
+      });
     });
 
     it("to open a trade, two reads more than that of its positions, and none of the trades of the others", async () => {

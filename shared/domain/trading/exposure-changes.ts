@@ -11,7 +11,10 @@ import { marketClock } from "./pricing/symbol.ts";
 import type { Outcome } from "./stop-out.ts";
 import { type Exposure, highest, type StoredRisk, type StoredTrigger, type WatchedState } from "./stored-risk.ts";
 
-/** Written when it differs, and with every other change: then two decisions about one account always meet here. */
+/**
+ * Written when it differs, and with every other change: then two decisions about one account always meet here. Another
+ * level of the same state alone is not written: as long as prices are between the triggers it means nothing.
+ */
 export function riskChange(
   { risk: before }: WatchedState,
   stored: StoredRisk,
@@ -19,8 +22,9 @@ export function riskChange(
   now: string,
 ): readonly TradingChange[] {
   if (before === undefined) return [{ op: "create", entity: "risk", item: { ...stored, version: 1 } }];
-  const { updated_at, version, left_by } = before;
-  if (!always && sameValue({ ...stored, updated_at, version, left_by }, before)) return [];
+  const { updated_at, version, left_by, margin_level, equity_minor } = before;
+  const same = { ...stored, updated_at, version, left_by, margin_level, equity_minor };
+  if (!always && sameValue(same, before)) return [];
   const after: StoredRisk = { ...stored, updated_at: later(updated_at, now), version: version + 1 };
   return [{ op: "update", entity: "risk", before, after }];
 }
@@ -32,6 +36,11 @@ export function storedTrigger({ symbol, down, up }: Trigger): StoredTrigger {
     down: down === null || down <= 0n ? null : String(least(down, highest)),
     up: up === null || up > highest ? null : String(greatest(up, 0n)),
   };
+}
+
+/** The trigger that an entry stands for. */
+export function knownTrigger({ symbol, down, up }: StoredTrigger): Trigger {
+  return { symbol, down: down === null ? null : BigInt(down), up: up === null ? null : BigInt(up) };
 }
 
 interface ExposurePlan {

@@ -4,11 +4,11 @@ import type { Account } from "../account.ts";
 import { minorDigits } from "../money.ts";
 import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions } from "./margin.ts";
 import type { Conversion } from "./pricing/convert.ts";
-import type { Market, Quote } from "./pricing/quote.ts";
+import type { Market } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
-import type { TradingSymbol } from "./pricing/symbol.ts";
 import type { Valuation } from "./profit.ts";
+import { divided, reachOf, type Sensitivity, type Slack, widestMove } from "./slack.ts";
 
 /**
  * When an account must be evaluated again because of one symbol, in points of its price: a quote whose bid is at or
@@ -21,16 +21,8 @@ export interface Trigger {
   readonly up: bigint | null;
 }
 
-/** The farthest that a price which converts may move, as a part of itself, before the account is looked at again. */
-const widest = quotient(1n, 20n);
 /** What two conversion steps within the widest move can at most make of a change: 1 / (1 - 1/20)^2. */
 const secondOrder = quotient(400n, 361n);
-
-/** How far an account is from its next decision, in minor units; undefined where no decision lies in that direction. */
-interface Slack {
-  readonly loss: bigint | undefined;
-  readonly gain: bigint | undefined;
-}
 
 /**
  * How much equity may fall and rise before the state of the account changes, its next margin call is armed, or it is
@@ -61,23 +53,20 @@ function floorDivide(numerator: bigint, denominator: bigint): bigint {
   return numerator % denominator !== 0n && numerator < 0n ? cut - 1n : cut;
 }
 
-/** What one unit of a symbol's price can at most cost and earn, falling and rising, in units of the account. */
-interface Sensitivity {
-  readonly symbol: TradingSymbol;
-  readonly quote: Quote;
-  fallLoss: Rational;
-  riseLoss: Rational;
-  /** Profits are converted at this price: then both directions end at the widest move. */
-  converts: boolean;
-}
-
 /**
- * The triggers of an account, one per symbol that its equity depends on, conversion pairs included. The way to the next
- * decision is divided among the symbols in equal parts, so that moves of all of them together cannot reach it unseen.
+ * The triggers of an account, one per symbol that its equity depends on, conversion pairs included. What moves of all
+ * symbols together can come to before any trigger is met is within the way to the next decision. Triggers that are
+ * `known` stay where they are as long as that is true with them; the others divide what is left ({@link divided}).
  * Where a price is missing or old every quote of its symbol is a trigger, and so it is where a liquidation of ours is
  * due or could not close everything: {@link wakesAtEveryQuote}.
  */
-export function triggersOf(holdings: Holdings, armed: boolean, market: Market, now: string): Trigger[] {
+export function triggersOf(
+  holdings: Holdings,
+  armed: boolean,
+  market: Market,
+  now: string,
+  known: readonly Trigger[] = [],
+): Trigger[] {
   const values = valuePositions(market, holdings.positions, now);
   const metrics = metricsOf(holdings.account, holdings.balance, values);
   const sensitivities = sensitivitiesOf(market, values);
@@ -87,14 +76,23 @@ export function triggersOf(holdings: Holdings, armed: boolean, market: Market, n
   }
   if (sensitivities.size === 0) return [];
   const slack = slackOf(holdings.account, metrics, armed, values.length);
-  const unit = quotient(1n, 10n ** BigInt(minorDigits[holdings.account.currency]));
-  const share = (minor: bigint | undefined) =>
-    minor === undefined ? undefined : unit.mul(minor < 0n ? 0n : minor).div(BigInt(sensitivities.size));
-  const shares = { loss: share(slack.loss), gain: share(slack.gain) };
+  const unit = 10n ** BigInt(minorDigits[holdings.account.currency]);
   const wakes = wakesAtEveryQuote(holdings, metrics, values, market);
-  return [...sensitivities.values()].map((one) =>
-    wakes(one.symbol.symbol) ? everyQuote(one.symbol.symbol) : triggerOf(one, shares),
+  const stored = new Map(known.map((trigger) => [trigger.symbol, trigger]));
+  const { kept, share } = divided(
+    slack,
+    [...sensitivities.values()].map((one) => ({
+      name: one.symbol.symbol,
+      reach: wakes(one.symbol.symbol) ? undefined : reachOf(one, stored.get(one.symbol.symbol), slack, unit),
+    })),
   );
+  const inUnits = (minor: bigint | undefined) => (minor === undefined ? undefined : quotient(minor, unit));
+  const shares = { loss: inUnits(share.loss), gain: inUnits(share.gain) };
+  return [...sensitivities.values()].map((one) => {
+    const name = one.symbol.symbol;
+    if (wakes(name)) return everyQuote(name);
+    return (kept.has(name) ? stored.get(name) : undefined) ?? triggerOf(one, shares);
+  });
 }
 
 function everyQuote(symbol: string): Trigger {
@@ -119,6 +117,7 @@ function wakesAtEveryQuote(
   return (symbol) => traded.has(symbol);
 }
 
+/** A trigger where no more than a share can be lost or gained before it is met. */
 function triggerOf(
   { symbol, quote, fallLoss, riseLoss, converts }: Sensitivity,
   shares: { readonly loss: Rational | undefined; readonly gain: Rational | undefined },
@@ -126,7 +125,7 @@ function triggerOf(
   // What a fall can cost a rise can earn, and the other way round.
   const fall = nearest([reach(shares.loss, fallLoss), reach(shares.gain, riseLoss)]);
   const rise = nearest([reach(shares.loss, riseLoss), reach(shares.gain, fallLoss)]);
-  const cap = rational(quote.bid).mul(widest);
+  const cap = widestMove(quote);
   const capped = (distance: Rational | undefined) =>
     converts && (distance === undefined || distance.gt(cap)) ? cap : distance;
   const down = capped(fall);

@@ -23,7 +23,7 @@ export interface Risk {
   readonly tenant_id: string;
   readonly client_id: string;
   readonly margin_status: MarginStatus;
-  /** Percent with two digits at the last evaluation; null without used margin. */
+  /** Percent with two digits when it was last written; null without used margin. */
   readonly margin_level: string | null;
   readonly equity_minor: bigint;
   readonly armed: boolean;

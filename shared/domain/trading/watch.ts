@@ -3,7 +3,7 @@ import type { Context } from "../decision.ts";
 import { isAdjustment } from "../posting.ts";
 import { type PositionChange, positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
 import { triggersOf } from "./exposure.ts";
-import { afterMs, exposurePlan, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
+import { afterMs, exposurePlan, knownTrigger, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
 import { underChange, withoutChange } from "./leverage-change.ts";
 import type { Holdings } from "./margin.ts";
 import type { Position } from "./position.ts";
@@ -138,7 +138,10 @@ function withExposureIndex<R>(
   const step = leverageStep(state, after, others, outcome.mayLiquidate);
   const known = state.risk?.triggers ?? [];
   const { risk } = outcome;
-  const wanted = risk.run === null ? triggersOf(after, risk.armed, market, context.now).map(storedTrigger) : known;
+  const wanted =
+    risk.run === null
+      ? triggersOf(after, risk.armed, market, context.now, known.map(knownTrigger)).map(storedTrigger)
+      : known;
   const plan = exposurePlan(state.account, known, wanted, room - Math.min(step.changes.length, Math.ceil(room / 2)));
   const written = [...others, ...step.changes.slice(0, room - plan.changes.length)];
   const complete = plan.complete && step.complete;

@@ -58,18 +58,18 @@ describe("the money of an account with open positions", () => {
     expect((await withdraw(account, "10.00", { headers })).status).toBe(201);
   });
 
-  it("moves the prices at which the account is looked at with every posting", async () => {
+  it("moves the price at which the account is looked at where it would come too late, and not otherwise", async () => {
     const account = await trader("2000.00");
     await floor.open(account.id, eurusd);
     const triggers = async () => (await itemsOf(account.id, "EXPOSURE")).map(({ trigger }) => Number(trigger));
     const [before = 0] = await triggers();
     await broker.deposit(account, "1000.00", { status: "completed" });
-    const [richer = 0] = await triggers();
-    expect(richer).toBeLessThan(before);
-    const payment = await withdraw(account, "1000.00");
-    expect(await triggers()).toEqual([richer]);
-    await broker.move(payment.body, "completed");
     expect(await triggers()).toEqual([before]);
+    const payment = await withdraw(account, "1500.00");
+    expect(await triggers()).toEqual([before]);
+    await broker.move(payment.body, "completed");
+    const [poorer = 0] = await triggers();
+    expect(poorer).toBeGreaterThan(before);
   });
 
   it("may go below its margin by a forced return, which makes the margin call at once", async () => {

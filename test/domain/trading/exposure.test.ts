@@ -26,8 +26,10 @@ function desk(balance: string, openings: readonly Opening[], fields: Partial<Acc
   return account;
 }
 
-const triggers = (holdings: Holdings, armed = true, on = market) =>
-  new Map(triggersOf(holdings, armed, on, decisionTime).map((trigger) => [trigger.symbol, trigger]));
+const triggers = (holdings: Holdings, armed = true, on = market, known: ReadonlyMap<string, Trigger> = new Map()) =>
+  new Map(
+    triggersOf(holdings, armed, on, decisionTime, [...known.values()]).map((trigger) => [trigger.symbol, trigger]),
+  );
 
 function points(price: string): bigint {
   return BigInt(price.replace(".", ""));
@@ -75,6 +77,36 @@ describe("the triggers of an account", () => {
     expect(way(two) / way(one)).toBeLessThan(0.51);
   });
 
+  it("stay where they are while they are met in time, and let as few others move as possible", () => {
+    const names = ["EURUSD", "AUDUSD", "GBPUSD", "NZDUSD"];
+    const openings = names.map((name): Opening => [name, "buy", "0.10"]);
+    const before = triggers(desk("2000.00", openings.slice(0, 3)).state);
+    const { state } = desk("2000.00", openings);
+    const placedAgain = (after: ReadonlyMap<string, Trigger>) =>
+      names.filter((name) => before.has(name) && after.get(name) !== before.get(name));
+    expect(placedAgain(triggers(state, true, market, before))).toHaveLength(1);
+    const richer = {
+      ...state,
+      balance: { ...state.balance, balance_minor: state.balance.balance_minor + usd("500.00") },
+    };
+    const known = triggers(state);
+    expect([...triggers(richer, true, market, known)]).toEqual([...known]);
+  });
+
+  it("are placed again once they are met although nothing is to be decided", () => {
+    const openings: Opening[] = [
+      ["EURUSD", "buy", "0.10"],
+      ["AUDUSD", "buy", "0.10"],
+    ];
+    const { state } = desk("2000.00", openings);
+    const known = triggers(state);
+    const fallen = moved(market, "EURUSD", -400, 10);
+    const early = new Map([...known, ["EURUSD", { symbol: "EURUSD", down: 109_000n, up: null }]]);
+    const after = triggers(state, true, fallen, early);
+    expect(Number(after.get("EURUSD")?.down)).toBeLessThan(105_600);
+    expect(after.get("AUDUSD")).toEqual(known.get("AUDUSD"));
+  });
+
   it("lie on both sides while a margin call waits to be armed again", () => {
     const { state } = desk("1200.00", [["EURUSD", "buy", "1.00"]]);
     expect(triggers(state, true).get("EURUSD")?.up).toBeNull();
@@ -109,10 +141,13 @@ const opening = fc.tuple(
   fc.constantFrom("buy" as const, "sell" as const),
   lots,
 );
-const moves = fc.array(fc.record({ name: fc.constantFrom(...symbols), basis: fc.integer({ min: -150, max: 150 }) }), {
-  minLength: 5,
-  maxLength: 40,
+/** A tick, and money that comes or goes before it, in percent of the used margin at the beginning. */
+const move = fc.record({
+  name: fc.constantFrom(...symbols),
+  basis: fc.integer({ min: -150, max: 150 }),
+  paid: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: -40, max: 60 })),
 });
+const moves = fc.array(move, { minLength: 5, maxLength: 40 });
 const spread = fc.integer({ min: 0, max: 20 });
 
 /** The market after a move of one symbol by so many hundredths of a percent. */
@@ -151,7 +186,17 @@ describe("an account that is evaluated only when a trigger is met", () => {
           let on = market;
           for (const account of [always, watched]) settle(account, on);
           let known = triggers(watched.state, watched.risk?.armed ?? true, on);
-          for (const { name, basis } of steps) {
+          const judge = () => {
+            settle(watched, on);
+            known = triggers(watched.state, watched.risk?.armed ?? true, on, known);
+          };
+          for (const { name, basis, paid } of steps) {
+            if (paid !== 0) {
+              for (const account of [always, watched])
+                pay(account, (start.balance.used_margin_minor * BigInt(paid)) / 100n);
+              settle(always, on);
+              judge();
+            }
             on = moved(on, name, basis, gap);
             settle(always, on);
             ticks += 1;
@@ -159,8 +204,7 @@ describe("an account that is evaluated only when a trigger is met", () => {
             const quote = on.quotes.get(name);
             if (trigger !== undefined && quote !== undefined && met(trigger, quote)) {
               evaluations += 1;
-              settle(watched, on);
-              known = triggers(watched.state, watched.risk?.armed ?? true, on);
+              judge();
             }
             expect(watched.announced).toEqual(always.announced);
             expect(watched.balance.balance_minor).toBe(always.balance.balance_minor);
@@ -174,6 +218,15 @@ describe("an account that is evaluated only when a trigger is met", () => {
     expect(evaluations).toBeLessThan(ticks / 2);
   });
 });
+
+function pay(account: TradingDesk, minor: bigint): void {
+  const { balance_minor, available_minor } = account.balance;
+  account.balance = {
+    ...account.balance,
+    balance_minor: balance_minor + minor,
+    available_minor: available_minor + minor,
+  };
+}
 
 /** The same account again, with funds. */
 function copyOf(start: TradingDesk, funds: bigint): TradingDesk {

@@ -152,7 +152,7 @@ describe("an account with more symbols than one transaction can watch", () => {
   const still = marketAt([]);
 
   function holderOfAll() {
-    const account = watchedDesk("90000.00");
+    const account = watchedDesk("3000.00");
     for (const name of names) account.open(name, still, "internal", "0.01");
     for (let more = true; more; ) more = account.evaluate(still).again;
     return account;
@@ -160,19 +160,22 @@ describe("an account with more symbols than one transaction can watch", () => {
 
   it("is handed over by the commit that leaves it so, and carried on by the evaluator alone", () => {
     const account = holderOfAll();
-    account.take("1000.00", marketAt(names.map(() => 50)));
+    // An old price makes every quote of every symbol a trigger.
+    const old = someQuote("S00USD", ["1.10000", "1.10010"], { time: at(-300) });
+    const stale = { ...still, quotes: new Map([...still.quotes, ["S00USD", old]]) };
+    account.take("1000.00", stale);
     expect(isDueAtOnce(account.risk())).toBe(true);
-    const risen = marketAt(names.map(() => 100));
-    const steps = [account.evaluate(risen).again];
+    const steps = [account.evaluate(stale).again];
     expect(account.risk().wake_at).toBe(at(30));
     expect(isDueAtOnce(account.risk())).toBe(false);
-    while (steps.at(-1) === true) steps.push(account.evaluate(risen).again);
+    while (steps.at(-1) === true) steps.push(account.evaluate(stale).again);
     expect(steps).toEqual([true, true, false]);
     expect(account.risk().wake_at).toBeNull();
   });
 
   it("is watched after a few steps although a quarter of the prices rises at each", () => {
     const account = holderOfAll();
+    account.take("1700.00", still);
     const points = names.map(() => 0);
     const steps: boolean[] = [];
     while (steps.at(-1) !== false && steps.length < 50) {

@@ -1,4 +1,4 @@
-import type { TradingSymbol } from "./pricing/symbol.ts";
+import type { TradingSymbol } from "./symbol.ts";
 
 /** What must be known of a symbol to tell whether it converts. */
 export type Pair = Pick<TradingSymbol, "symbol" | "calc_mode" | "base_currency" | "quote_currency" | "commission">;
