@@ -379,8 +379,15 @@ export const limits = {
     run_resumed_after_ms: 30_000,
     /** An account at its stop-out level that nothing can be done about is looked at again after this time. */
     stuck_retried_after_ms: 60_000,
-    /** Partitions that the accounts of one symbol and direction are spread over; each costs every tick a read. */
-    exposure_shards: 2,
+    /**
+     * Partitions that the accounts of one symbol and direction are spread over; each costs every tick a read. A number
+     * may rise, never fall: what is in a shard that no tick reads is lost.
+     */
+    exposure_shards: 8,
+    /** As many as there were before triggers noted it. */
+    first_exposure_shards: 2,
+    /** Index partitions of a brokerage's list of margin levels, and of each margin status. May rise, never fall. */
+    risk_shards: 4,
     /** How long a function remembers which symbols a tenant has; what a symbol says is read each time. */
     symbols_cached_ms: 10_000,
     /** Tenants whose symbols one function remembers. */

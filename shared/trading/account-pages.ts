@@ -76,7 +76,7 @@ async function profiles(tenant: string, { index, partition }: AccountSource, req
 
 /** Accounts in these states by what is remembered of them; their own attributes are looked at once they are read. */
 async function notNormal(tenant: string, states: readonly string[], { keep, ...request }: PageRequest) {
-  const partitions = states.map((state) => risks.inStatus(tenant, state));
+  const partitions = states.flatMap((state) => risks.inStatus(tenant, state));
   const page = await pageOfEntries("state", partitions, request, ["account_id"]);
   const ids = page.items.map(({ item }) => String(item["account_id"]));
   const held = await readHeld(tenant, ids);
@@ -111,7 +111,7 @@ interface WatchedPage extends Moment {
 /** A page of accounts by the margin level that was last recorded, the lowest first. */
 export async function pageOfWatched(tenant: string, place: ListPlace): Promise<WatchedPage> {
   const request = { ...pageRequest(place, "margin_level"), ...matching(place.query, ["margin_status"]) };
-  const page = await pageOfEntries("list", [risks.watched(tenant)], request, ["account_id"]);
+  const page = await pageOfEntries("list", risks.watched(tenant), request, ["account_id"]);
   const keys = page.items.flatMap(({ item }) => {
     const id = String(item["account_id"]);
     return [risks.key(tenant, id), accounts.key(tenant, id), balances.key(tenant, id)];

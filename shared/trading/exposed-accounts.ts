@@ -46,9 +46,15 @@ async function* accountsIn(parts: readonly Passed[]): AsyncGenerator<readonly st
   while (open.length > 0) {
     const pages = await Promise.all(open.map(pageOf));
     open = pages.flatMap(({ next }) => (next === undefined ? [] : [next]));
-    const found = pages.flatMap(({ accountIds }) => accountIds);
+    const found = interleaved(pages.map(({ accountIds }) => accountIds));
     if (found.length > 0) yield found;
   }
+}
+
+/** One of each list after the other, so that evaluations write to all shards at the same time and exhaust none. */
+function interleaved(lists: readonly (readonly string[])[]): string[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, place) => lists.flatMap((list) => list[place] ?? [])).flat();
 }
 
 async function pageOf({ partition, start, ...range }: Passed) {

@@ -29,12 +29,13 @@ export function riskChange(
   return [{ op: "update", entity: "risk", before, after }];
 }
 
-/** A trigger within the prices that there can be; one beyond them is none. */
+/** A trigger within the prices that there can be, spread over as many shards as there are; one beyond them is none. */
 export function storedTrigger({ symbol, down, up }: Trigger): StoredTrigger {
   return {
     symbol,
     down: down === null || down <= 0n ? null : String(least(down, highest)),
     up: up === null || up > highest ? null : String(greatest(up, 0n)),
+    shards: limits.trading.exposure_shards,
   };
 }
 
@@ -79,7 +80,7 @@ export function exposurePlan(
     }
     changes.push(...needed);
     if (after === undefined) held.delete(symbol);
-    else held.set(symbol, after);
+    else if (needed.length > 0 || !held.has(symbol)) held.set(symbol, after);
   }
   return { triggers: [...held.values()], changes, complete };
 }
@@ -97,20 +98,26 @@ function entryChanges(
   before: StoredTrigger | undefined,
   after: StoredTrigger | undefined,
 ): TradingChange[] {
-  const entry = (direction: Exposure["direction"], trigger: string): Exposure => ({
+  const sides = ["dn", "up"] as const;
+  const priceOf = (trigger: StoredTrigger | undefined, direction: Exposure["direction"]) =>
+    trigger?.[direction === "dn" ? "down" : "up"] ?? null;
+  const isSame = sides.every((direction) => priceOf(before, direction) === priceOf(after, direction));
+  if (isSame) return [];
+  const entry = (direction: Exposure["direction"], trigger: string, shards: number | undefined): Exposure => ({
     tenant_id: holder.tenant_id,
     account_id: holder.id,
     symbol,
     direction,
     trigger,
+    ...(shards === undefined ? {} : { shards }),
   });
-  return (["dn", "up"] as const).flatMap((direction) => {
-    const side = direction === "dn" ? "down" : "up";
-    const [old, wanted] = [before?.[side] ?? null, after?.[side] ?? null];
-    if (old === wanted) return [];
+  // An entry stays in the shard that it was put into until it moves; then the other direction goes along.
+  return sides.flatMap((direction) => {
+    const [old, wanted] = [priceOf(before, direction), priceOf(after, direction)];
+    if (old === wanted && before?.shards === after?.shards) return [];
     return [
-      ...(old === null ? [] : [{ op: "hide", entry: entry(direction, old) } as const]),
-      ...(wanted === null ? [] : [{ op: "expose", entry: entry(direction, wanted) } as const]),
+      ...(old === null ? [] : [{ op: "hide", entry: entry(direction, old, before?.shards) } as const]),
+      ...(wanted === null ? [] : [{ op: "expose", entry: entry(direction, wanted, after?.shards) } as const]),
     ];
   });
 }

@@ -12,6 +12,8 @@ export interface StoredTrigger {
   readonly symbol: string;
   readonly down: string | null;
   readonly up: string | null;
+  /** Shards that its entries are spread over; absent where they were put before that was noted. */
+  readonly shards?: number;
 }
 
 /** The risk of an account as it is stored. It is written with every change of what its account's margin depends on. */
@@ -55,6 +57,8 @@ export interface Exposure {
   readonly direction: "dn" | "up";
   /** Points of the symbol as a decimal number. */
   readonly trigger: string;
+  /** As in {@link StoredTrigger}. */
+  readonly shards?: number;
 }
 
 /** A symbol whose price met triggers: it is checked again until no account is past its trigger. */

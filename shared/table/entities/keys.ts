@@ -92,7 +92,12 @@ export function duePartition(kind: DueKind, shard: number): string {
 }
 
 function shardOf(kind: DueKind, id: string): number {
-  return Number.parseInt(sha256(id).slice(0, 4), 16) % dueShards(kind);
+  return spread(id, dueShards(kind));
+}
+
+/** The shard of an identifier among so many. */
+export function spread(id: string, shards: number): number {
+  return Number.parseInt(sha256(id).slice(0, 4), 16) % shards;
 }
 
 /** The digits of Crockford's base 32, which sort as their values do. */

@@ -6,9 +6,8 @@ import type { TradingSymbol } from "../../domain/trading/pricing/symbol.ts";
 import type { Breach, Exposure, StoredRisk } from "../../domain/trading/stored-risk.ts";
 import type { Trade } from "../../domain/trading/trade.ts";
 import { limits } from "../../limits.ts";
-import { sha256 } from "../../runtime/digest.ts";
 import { quoteType, riskType } from "../table-shape.ts";
-import { dueKeys, type Entity, type IndexKeys, type Key, placeAt, ulidOf } from "./keys.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, placeAt, spread, ulidOf } from "./keys.ts";
 
 /** Trading symbols of a tenant in one partition, by name. */
 export const symbols = {
@@ -173,6 +172,15 @@ function levelKey(level: string | null): string {
 /** Levels beyond it, in hundredths of a percent, sort as if they were equal. */
 const widestLevel = 1e15;
 
+/** The shards of a list of risks. What was put there before there were several is in the first. */
+function inShards(list: string): string[] {
+  return Array.from({ length: limits.trading.risk_shards }, (_, shard) => (shard === 0 ? list : `${list}|${shard}`));
+}
+
+function ownShard(partitions: readonly string[], accountId: string): string {
+  return partitions[spread(accountId, partitions.length)] ?? "";
+}
+
 /**
  * What is remembered of an account's margin. Lists: of a tenant by margin level, the lowest first (`list`); accounts
  * that are not normal (`state`); those to evaluate again (`due`).
@@ -181,18 +189,22 @@ export const risks = {
   et: riskType,
   key: (tenant: string, accountId: string): Key => ({ pk: `${tenant}#${accountId}`, sk: "RISK" }),
   keyOf: (item: StoredRisk): Key => risks.key(item.tenant_id, item.account_id),
-  watched: (tenant: string) => `${tenant}|WATCH`,
-  inStatus: (tenant: string, status: string) => `${tenant}|RISK|${status}`,
+  /** The partitions of a list, each in its order. */
+  watched: (tenant: string) => inShards(`${tenant}|WATCH`),
+  inStatus: (tenant: string, status: string) => inShards(`${tenant}|RISK|${status}`),
   indexesOf: (item: StoredRisk): IndexKeys => ({
     ...(item.margin_level === null && item.margin_status === "normal"
       ? {}
       : {
-          list_pk: risks.watched(item.tenant_id),
+          list_pk: ownShard(risks.watched(item.tenant_id), item.account_id),
           list_sk: `${levelKey(item.margin_level)}|${ulidOf(item.account_id)}`,
         }),
     ...(item.margin_status === "normal"
       ? {}
-      : { state_pk: risks.inStatus(item.tenant_id, item.margin_status), state_sk: ulidOf(item.account_id) }),
+      : {
+          state_pk: ownShard(risks.inStatus(item.tenant_id, item.margin_status), item.account_id),
+          state_sk: ulidOf(item.account_id),
+        }),
     facets: { margin_status: item.margin_status },
     ...(item.wake_at === null ? {} : dueKeys("RISK", item.account_id, item.wake_at)),
   }),
@@ -206,12 +218,12 @@ export const exposures = {
   et: "EXPOSURE",
   partition: (tenant: string, symbol: string, direction: Direction, shard: number) =>
     `${tenant}|EXP|${symbol}|${direction}|${shard}`,
-  /** The shard that an account's entries are in. */
-  shardOf: (accountId: string) => Number.parseInt(sha256(accountId).slice(0, 4), 16) % limits.trading.exposure_shards,
+  /** The shard that an entry is in: its account decides, among as many as there were when it was put. */
+  shardOf: ({ account_id, shards = limits.trading.first_exposure_shards }: Exposure) => spread(account_id, shards),
   /** Points of a symbol, between 0 and 10^18, as a text that sorts like the number. */
   sortOf: (points: string) => points.padStart(19, "0"),
   keyOf: (item: Exposure): Key => ({
-    pk: exposures.partition(item.tenant_id, item.symbol, item.direction, exposures.shardOf(item.account_id)),
+    pk: exposures.partition(item.tenant_id, item.symbol, item.direction, exposures.shardOf(item)),
     sk: `${exposures.sortOf(item.trigger)}|${item.account_id}`,
   }),
 } satisfies Entity<Exposure> & Record<string, unknown>;

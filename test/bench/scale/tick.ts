@@ -35,6 +35,12 @@ export interface Ticked {
 const copied = new Set<string>([accounts, balances, positions, trades, risks, exposures].map(({ et }) => et));
 const ulidOf = (id: string) => id.slice(id.indexOf("_") + 1);
 
+/** Keys of a copy that follow from its identifier otherwise than by containing it. */
+function placeOf(item: Item): object {
+  if (item["et"] === exposures.et) return exposures.keyOf(item as never);
+  return item["et"] === risks.et ? risks.indexesOf(item as never) : {};
+}
+
 /** Copies of everything that one account has, each under an identifier of its own. */
 function copyAccount(stage: Stage, id: string, copies: number): void {
   const account = ulidOf(id);
@@ -46,8 +52,7 @@ function copyAccount(stage: Stage, id: string, copies: number): void {
     const numbered = (ulid: string) => `${ulid.slice(0, -6)}${String(copy).padStart(6, "0")}`;
     for (const { text } of kept) {
       const item = JSON.parse(text.replaceAll(account, numbered(account)).replaceAll(trade, numbered(trade))) as Item;
-      const place = item["et"] === exposures.et ? exposures.keyOf(item as never) : {};
-      stage.database.seed(stage.mainTable, { ...item, ...place });
+      stage.database.seed(stage.mainTable, { ...item, ...placeOf(item) });
     }
   }
 }

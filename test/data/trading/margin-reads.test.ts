@@ -3,6 +3,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, expect, it } from "vitest";
 import { draftRisk } from "../../../shared/domain/trading/risk.ts";
 import type { Exposure } from "../../../shared/domain/trading/stored-risk.ts";
+import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { accounts, balances, exposures, positions, risks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
@@ -101,6 +102,6 @@ it(`a tick reads an entry for each account inside the move, of ${sizes.join(" or
     await market.see(await market.price(tenant, "EURUSD", ["1.09390", "1.09400"]));
     expect(market.sentFor()).toEqual([]);
   }
-  const expected = { calls: 4, watched: inside, judged: perAccount * inside + shared };
+  const expected = { calls: 2 * limits.trading.exposure_shards, watched: inside, judged: perAccount * inside + shared };
   expect(told).toEqual(sizes.map(() => expected));
 }, 120_000);

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Order } from "../../../shared/domain/trading/order.ts";
+import type { Exposure } from "../../../shared/domain/trading/stored-risk.ts";
+import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
-import { orders } from "../../../shared/table/entities.ts";
+import { exposures, orders, risks } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { someOrder, someSymbol } from "../../support/builders/trading.ts";
 import { putItem, putMarket } from "../../support/builders/trading-data.ts";
@@ -23,6 +25,7 @@ afterEach(() => {
   delete process.env["TIME_SCALE"];
 });
 const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
+const { changeItem, deleteItem } = await import("../../../shared/table/items.ts");
 const { marketWatch } = await import("../../support/builders/market-watch.ts");
 const market = marketWatch(api);
 
@@ -72,9 +75,30 @@ describe("a price", () => {
     api.watched.takeCalls();
     expect(await market.see(record)).toEqual([]);
     const calls = api.watched.takeCalls();
-    expect(calls.map(({ operation }) => operation)).toEqual(["Query", "Query", "Query", "Query"]);
-    expect(calls.map(({ output }) => output?.["ScannedCount"])).toEqual([0, 0, 0, 0]);
+    const queries = 2 * limits.trading.exposure_shards;
+    expect(calls.map(({ operation }) => operation)).toEqual(Array(queries).fill("Query"));
+    expect(calls.map(({ output }) => output?.["ScannedCount"])).toEqual(Array(queries).fill(0));
     expect(market.sentFor()).toEqual([]);
+  });
+
+  it("finds accounts whose triggers were put when there were two shards, and leaves none there", async () => {
+    const { tenant, ids } = await floorOf(8);
+    const entryOf = async (id: string) => (await itemsOf(id, "EXPOSURE"))[0] as unknown as Exposure & { pk: string };
+    const shardIn = ({ pk }: { pk: string }) => Number(pk.split("|").at(-1));
+    for (const id of ids) {
+      const { pk, symbol, direction, trigger } = await entryOf(id);
+      const entry: Exposure = { tenant_id: tenant, account_id: id, symbol, direction, trigger };
+      await deleteItem({ pk, sk: exposures.keyOf(entry).sk });
+      await putItem(api, exposures, entry);
+      const triggers = [{ symbol: "EURUSD", down: trigger, up: null }];
+      await changeItem(risks.key(tenant, id), { set: { triggers } });
+      expect(shardIn(await entryOf(id))).toBeLessThan(2);
+    }
+    await market.see(await market.price(tenant, "EURUSD", falling));
+    expect((await market.evaluateSent()).toSorted()).toEqual(ids.toSorted());
+    const found = await Promise.all(ids.map(entryOf));
+    expect(found.map(shardIn)).toEqual(found.map((entry) => exposures.shardOf({ ...entry, shards: 8 })));
+    expect(Math.max(...found.map(shardIn))).toBeGreaterThan(1);
   });
 
   it("of another brokerage, or of another symbol, sends for nobody", async () => {

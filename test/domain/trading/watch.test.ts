@@ -79,7 +79,7 @@ describe("an account that a commit leaves below its stop-out level", () => {
     expect(isDueAtOnce(account.risk())).toBe(true);
     const every = { down: String(10n ** 18n), up: "0" };
     expect(new Set(account.risk().triggers)).toEqual(
-      new Set(["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every }))),
+      new Set(["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every, shards: 8 }))),
     );
   });
 
