@@ -17,24 +17,24 @@ const others: Readonly<Record<string, number>> = {
   // The description itself, compressed.
   "documents/openapi": 90,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it are 40 KiB.
-  "transactions/deposit": 172,
-  "transactions/withdrawal": 172,
-  "transactions/update": 167,
-  "accounts/update": 170,
-  "sandbox/open-trade": 163,
-  "sandbox/close-trade": 152,
+  "transactions/deposit": 173,
+  "transactions/withdrawal": 174,
+  "transactions/update": 169,
+  "accounts/update": 171,
+  "sandbox/open-trade": 166,
+  "sandbox/close-trade": 154,
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 159,
+  "sandbox/settle-transaction": 161,
   "sandbox/fail-transaction": 159,
-  "sandbox/return-transaction": 159,
+  "sandbox/return-transaction": 161,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 184,
+  "sandbox/set-prices": 186,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 194,
+  "sandbox/drive-account": 196,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 216,
-  "feed/retry-reject": 206,
+  "feed/send-batch": 218,
+  "feed/retry-reject": 210,
   // The samples of events are 24 KiB.
   "webhooks/test": 135,
   "sandbox/trigger-event": 135,
