@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { decodeTime } from "ulid";
+import type { Cloud } from "../../../infra/local/cloud.ts";
+import { scanTable } from "../../support/emulator/raw-table.ts";
+import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
+import type { MemorySample } from "./figures.ts";
+
+/** What waits: how much of it, and for how long the oldest has. */
+export interface Waiting {
+  readonly count: number;
+  readonly oldest_ms: number;
+}
+
+/** What waits to be published, and to be delivered; an event whose deliveries are not created yet is one of them. */
+export interface Backlog {
+  readonly outbox: Waiting;
+  readonly deliveries: Waiting;
+}
+
+/** Reads the whole table for what waits in it. */
+export async function backlogOf(cloud: Cloud): Promise<Backlog> {
+  const client = tableClient(cloud);
+  try {
+    const items = await scanTable({ client, tableName: tableNameOf(cloud, "main") });
+    const now = Date.now();
+    const waiting = (bornMs: readonly number[]) => ({
+      count: bornMs.length,
+      oldest_ms: bornMs.length === 0 ? 0 : now - Math.min(...bornMs),
+    });
+    const outbox = items.filter(({ et }) => et === "OUTBOX").map(({ sk }) => decodeTime(String(sk).slice(-26)));
+    const open = items.filter(
+      ({ due_pk, et, status }) =>
+        (et === "DELIVERY" && /^(?:pending|retrying)$/.test(String(status))) ||
+        // Its deliveries are not created yet.
+        (et === "EVENT" && due_pk !== undefined),
+    );
+    return {
+      outbox: waiting(outbox),
+      deliveries: waiting(open.map(({ created_at }) => Date.parse(String(created_at)))),
+    };
+  } finally {
+    client.destroy();
+  }
+}
+
+const mb = 1024 * 1024;
+
+/** Memory of the runner and of what it has started. Collects first where Node was started with `--expose-gc`. */
+export function memoryOf(cloud: Cloud, startMs: number): MemorySample {
+  globalThis.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  const all = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + residentOf(pid), 0) / mb;
+  return {
+    second: (Date.now() - startMs) / 1000,
+    heap: heapUsed / mb,
+    runner: rss / mb,
+    servers: all(Object.values(cloud.servers)),
+    functions: all(cloud.functions.map(({ pid }) => pid)),
+  };
+}
+
+/** Bytes of a process in memory; 0 of one that has ended. */
+function residentOf(pid: number): number {
+  try {
+    const kb = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return Number(kb ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}

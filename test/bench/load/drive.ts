@@ -1,0 +1,148 @@
+import type { Cloud } from "../../../infra/local/cloud.ts";
+import type { ApiClient } from "../../support/stack/api-client.ts";
+import { fundedAccount } from "../../support/stack/api-client.ts";
+import { newApplication } from "../../support/stack/application.ts";
+import type { Receiver } from "../../support/stack/receiver.ts";
+import { register } from "../../support/stack/webhooks.ts";
+import { type Answered, type EventCounts, isEarned } from "./figures.ts";
+import { draw, endpointAt, type Known, kindsOfMix, remember } from "./mix.ts";
+
+/** How requests follow each other: at their times whatever becomes of those before, or one after the other. */
+export type Loop = "open" | "closed";
+
+/** A stretch of load. */
+export interface Stretch {
+  readonly loop: Loop;
+  readonly seconds: number;
+  /** Requests a second of each application. */
+  readonly rate: number;
+}
+
+/** A brokerage under load, with a webhook endpoint that gets all of its events. */
+export class Brokerage {
+  readonly tenant_id: string;
+  /** Answers that are no success, an earned 429 left out. */
+  readonly errors: string[] = [];
+  earned = 0;
+  private readonly baseUrl: string;
+  private readonly api: ApiClient;
+  private readonly random: () => number;
+  private readonly known: Known = { clients: [], accounts: [], transactions: [], pending: [] };
+  private readonly written: string[] = [];
+  private readonly received: ReadonlySet<string>;
+  private sentMs: number[] = [];
+
+  private constructor(
+    cloud: Cloud,
+    own: { api: ApiClient; tenant_id: string },
+    random: () => number,
+    received: Set<string>,
+  ) {
+    this.baseUrl = cloud.baseUrl;
+    this.api = own.api;
+    this.tenant_id = own.tenant_id;
+    this.random = random;
+    this.received = received;
+  }
+
+  /** Makes one with an account that the first requests are about. */
+  static async open(cloud: Cloud, receiver: Receiver, inbox: Inbox, random: () => number): Promise<Brokerage> {
+    const own = await newApplication(cloud);
+    const path = `/${own.tenant_id}`;
+    const brokerage = new Brokerage(cloud, own, random, inbox.open(path));
+    await register(own.api, receiver.url + path, { event_types: kindsOfMix() });
+    const { client_id, account_id } = await fundedAccount(own.api, "1000.00");
+    brokerage.known.clients.push(client_id);
+    brokerage.known.accounts.push(account_id);
+    brokerage.written.push(`client.created ${client_id}`, `account.created ${account_id}`);
+    await brokerage.send("create_deposit", Date.now());
+    return brokerage;
+  }
+
+  /** Sends requests of the mix for so long; `told` learns of each answer. */
+  async load({ loop, seconds, rate }: Stretch, told: (answered: Answered) => void): Promise<void> {
+    const startMs = Date.now();
+    const endMs = startMs + seconds * 1000;
+    const begun: Promise<void>[] = [];
+    for (let turn = 0; ; turn += 1) {
+      const dueMs = startMs + ((turn + this.random()) * 1000) / rate;
+      if (dueMs >= endMs) break;
+      await new Promise((resolve) => setTimeout(resolve, dueMs - Date.now()));
+      const one = this.send(endpointAt(this.random()), loop === "open" ? dueMs : Date.now()).then(told);
+      if (loop === "open") begun.push(one);
+      else await one;
+    }
+    await Promise.all(begun);
+  }
+
+  /** What was written, what the API lists of it by now, and what the receiver got. */
+  async counts(): Promise<EventCounts> {
+    const published = new Map<string, string>();
+    let path: string | undefined = "/events?limit=100";
+    while (path !== undefined) {
+      const { body }: { body: EventPage } = await this.api.call<EventPage>("GET", path);
+      for (const { id, type, resource } of body.data) published.set(id, `${type} ${resource.id}`);
+      path = body.has_more ? `/events?limit=100&cursor=${encodeURIComponent(body.next_cursor ?? "")}` : undefined;
+    }
+    return { written: this.written, published, received: this.received };
+  }
+
+  private async send(endpoint: string, dueMs: number): Promise<Answered> {
+    const { route, path, body, emits } = draw(endpoint, this.known, this.random);
+    const sentMs = Date.now();
+    this.sentMs = [...this.sentMs.filter((at) => at > sentMs - 60_000), sentMs];
+    const reply = await fetch(this.baseUrl + path, {
+      method: route.method,
+      headers: {
+        Authorization: `Bearer ${this.api.token}`,
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await reply.text();
+    const answered = { route: route.id, status: reply.status, ms: Date.now() - dueMs };
+    if (reply.status >= 400) this.failed(answered, sentMs, text);
+    else if (emits !== undefined) {
+      const { id } = JSON.parse(text) as { id: string };
+      this.written.push(`${emits} ${id}`);
+      remember(this.known, route.id, id);
+    }
+    return answered;
+  }
+
+  private failed({ route, status }: Answered, sentMs: number, text: string): void {
+    if (status === 429 && isEarned(this.sentMs, sentMs)) this.earned += 1;
+    else this.errors.push(`${route} ${status} ${text}`);
+  }
+}
+
+interface EventPage {
+  readonly data: readonly { readonly id: string; readonly type: string; readonly resource: { readonly id: string } }[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** What a receiver got: identifiers of events by path, and how long each took from its commit. */
+export class Inbox {
+  /** Milliseconds from the commit to the first receipt. */
+  readonly latencies: number[] = [];
+  private readonly ids = new Map<string, Set<string>>();
+
+  constructor(receiver: Receiver) {
+    receiver.answer = ({ path, body, atMs }, reply) => {
+      // The runner's memory is measured, which this process is.
+      receiver.received.splice(0);
+      const { id, created_at } = JSON.parse(body) as { id: string; created_at: string };
+      const ids = this.ids.get(path);
+      if (ids !== undefined && !ids.has(id)) this.latencies.push(atMs - Date.parse(created_at));
+      ids?.add(id);
+      reply.end();
+    };
+  }
+
+  open(path: string): Set<string> {
+    const ids = new Set<string>();
+    this.ids.set(path, ids);
+    return ids;
+  }
+}

@@ -1,0 +1,128 @@
+import { routes } from "../../../shared/routes/index.ts";
+import type { Route } from "../../../shared/routes/route.ts";
+import type { EventType } from "../../../shared/schema/event-types.ts";
+import { someClient } from "../../support/stack/api-client.ts";
+
+/**
+ * How often each endpoint is called, in parts of 100: what a back office asks for at its desks, and what the sites and
+ * platforms of a brokerage write. Trades are left out, because markets close.
+ */
+export const mix: Readonly<Record<string, number>> = {
+  get_client: 9,
+  list_clients: 5,
+  list_client_accounts: 5,
+  get_account: 9,
+  get_balance: 8,
+  list_accounts: 4,
+  get_account_metrics: 3,
+  list_account_transactions: 5,
+  list_ledger: 3,
+  get_transaction: 6,
+  list_transactions: 4,
+  list_events: 3,
+  get_quote: 4,
+  list_symbols: 2,
+  create_client: 7,
+  update_client: 4,
+  create_account: 5,
+  create_deposit: 8,
+  update_transaction: 6,
+};
+
+/** What an application knows of its own brokerage: the newest identifiers of each kind. */
+export interface Known {
+  readonly clients: string[];
+  readonly accounts: string[];
+  readonly transactions: string[];
+  /** Deposits that were not completed yet. */
+  readonly pending: string[];
+}
+
+/** A request of an endpoint, ready to be sent. */
+export interface Drawn {
+  readonly route: Route;
+  readonly path: string;
+  readonly body?: unknown;
+  /** Event that its success must bring, about the resource of the answer. */
+  readonly emits?: EventType;
+}
+
+const mostKnown = 50;
+const quoted = "EURUSD";
+const byId = new Map(routes.map((route) => [route.id, route]));
+
+/** Every kind of event that requests of the mix may bring. */
+export function kindsOfMix(): string[] {
+  return [...new Set(Object.keys(mix).flatMap((id) => routeOf(id).emits))];
+}
+
+/** The row of an endpoint of the mix; throws for one that the route table has not got. */
+export function routeOf(id: string): Route {
+  const route = byId.get(id);
+  if (route === undefined) throw new Error(`The route table has no endpoint ${id}.`);
+  return route;
+}
+
+/** An endpoint of the mix, by a number from 0 up to 1. */
+export function endpointAt(chance: number): string {
+  const whole = Object.values(mix).reduce((sum, parts) => sum + parts, 0);
+  let left = chance * whole;
+  for (const [id, parts] of Object.entries(mix)) {
+    left -= parts;
+    if (left < 0) return id;
+  }
+  throw new Error("A chance is below 1.");
+}
+
+/**
+ * A request of an endpoint about something that the application knows; `random` gives numbers from 0 up to 1. Where no
+ * deposit waits to be completed, one is made.
+ */
+export function draw(id: string, known: Known, random: () => number): Drawn {
+  const route = routeOf(id);
+  const any = (ids: readonly string[]) => ids[Math.floor(random() * ids.length)] ?? "";
+  const of = (ids: readonly string[]) => route.path.replace("{id}", any(ids));
+  switch (id) {
+    case "create_client":
+      return { route, path: route.path, body: someClient(), emits: "client.created" };
+    case "update_client": {
+      const body = { first_name: `Ana ${Math.floor(random() * 1e9).toString(36)}` };
+      return { route, path: of(known.clients), body, emits: "client.updated" };
+    }
+    case "create_account":
+      return { route, path: route.path, body: { client_id: any(known.clients) }, emits: "account.created" };
+    case "create_deposit":
+      return {
+        route,
+        path: route.path,
+        body: { account_id: any(known.accounts), amount: "10.00" },
+        emits: "transaction.created",
+      };
+    case "update_transaction": {
+      const pending = known.pending.shift();
+      if (pending === undefined) return draw("create_deposit", known, random);
+      const path = route.path.replace("{id}", pending);
+      return { route, path, body: { status: "completed" }, emits: "transaction.completed" };
+    }
+    case "get_account_metrics":
+      return { route, path: `${route.path}?account_ids=${any(known.accounts)}` };
+    default:
+      return { route, path: of(idsFor(route.path, known)).replace("{symbol}", quoted) };
+  }
+}
+
+function idsFor(path: string, { clients, accounts, transactions }: Known): readonly string[] {
+  if (path.startsWith("/clients")) return clients;
+  return path.startsWith("/accounts") ? accounts : transactions;
+}
+
+/** Remembers what a request made; the oldest of many is forgotten. */
+export function remember(known: Known, routeId: string, id: string): void {
+  const made = { create_client: known.clients, create_account: known.accounts, create_deposit: known.transactions };
+  const ids = made[routeId as keyof typeof made];
+  if (ids === undefined) return;
+  for (const each of routeId === "create_deposit" ? [ids, known.pending] : [ids]) {
+    each.push(id);
+    if (each.length > mostKnown) each.shift();
+  }
+}
