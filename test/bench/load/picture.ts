@@ -40,6 +40,7 @@ export function latencyPicture(points: readonly Point[], caption: string): strin
   };
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    `<title>${safe(caption)}</title>`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     text(width / 2, 18, caption, "middle"),
     ...grid,
@@ -60,6 +61,9 @@ function round(value: number): number {
 }
 
 function text(x: number, y: number, words: string, anchor: string, colour = "#333"): string {
-  const plain = words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" fill="${colour}">${plain}</text>`;
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" fill="${colour}">${safe(words)}</text>`;
+}
+
+function safe(words: string): string {
+  return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
