@@ -1,12 +1,35 @@
 /** What a request may take on average, from its arrival at the gateway to its answer, ms. */
 export const averageLatencyMs = 50;
 
-/** Of that, the gateway's share (AWS docs: `Latency` minus `IntegrationLatency`) and that of an invocation, ms. */
+/** The gateway's share of it (AWS docs: `Latency` minus `IntegrationLatency`), ms. */
 export const gatewayMs = 10;
+
+/** The share of an invocation in addition to the duration of the function, ms. */
 export const invokeMs = 4;
 
 /** What remains for the function of a route on average, ms. */
 export const averageDurationMs = averageLatencyMs - gatewayMs - invokeMs;
 
-/** Routes that may take longer on average, by their id, each with its reason. */
-export const slowRoutes: Readonly<Record<string, string>> = {};
+const secondRead = "what the second read is of, the first one shows: two reads before a transaction of 25 ms";
+const queued = "it sends its message to the queue before it answers";
+const works = "it does a batch or all effects of a price before it answers";
+
+/** Routes that may take longer on average, by their id, each with its reason (test/bench/LATENCY.md). */
+export const slowRoutes: Readonly<Record<string, string>> = {
+  update_account: secondRead,
+  create_withdrawal: secondRead,
+  update_transaction: secondRead,
+  sandbox_settle_transaction: secondRead,
+  sandbox_fail_transaction: secondRead,
+  sandbox_return_transaction: secondRead,
+  place_sandbox_order: secondRead,
+  open_sandbox_trade: secondRead,
+  close_sandbox_trade: secondRead,
+  test_webhook_endpoint: queued,
+  sandbox_trigger_event: queued,
+  retry_delivery: queued,
+  send_feed_batch: works,
+  retry_feed_reject: works,
+  set_sandbox_prices: works,
+  drive_sandbox_account: works,
+};

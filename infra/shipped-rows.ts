@@ -19,7 +19,6 @@ const described = {
   within: true,
   tenantless: true,
   secrets: true,
-  computes: true,
   queues: true,
   example: true,
   refusals: true,

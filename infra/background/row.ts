@@ -81,8 +81,6 @@ export interface BackgroundRow {
   /** The stage that alone has it; without this every stage does. */
   readonly stage?: Stage;
   readonly timeoutSeconds: number;
-  /** Memory in MB, when not that of all functions. */
-  readonly memoryMb?: number;
   /** Nested stack, when not the folder's. */
   readonly nestedStack?: string;
   /** Secrets that it may read; their ids are in its environment. */

@@ -148,7 +148,6 @@ export const backgroundRows: readonly BackgroundRow[] = [
     description: "Publishes the events of commits",
     trigger: { queue: "publishing" },
     timeoutSeconds: 5,
-    memoryMb: limits.functions.computing_memory_mb,
     queues: ["deliver"],
     sendsEvents: ["fan_out"],
     statements: ({ table }) =>
@@ -161,7 +160,6 @@ export const backgroundRows: readonly BackgroundRow[] = [
     description: "Creates the deliveries of events with many subscribers",
     trigger: { queue: "fan_out" },
     timeoutSeconds: 30,
-    memoryMb: limits.functions.computing_memory_mb,
     queues: ["deliver"],
     statements: ({ table }) => tableStatements(["read", "put", "update"], { tableArn: table, keys: tenantKeys }),
   },
@@ -242,7 +240,6 @@ export const backgroundRows: readonly BackgroundRow[] = [
     description: "Evaluates the margin of accounts at the newest prices",
     trigger: { queue: "evaluations" },
     timeoutSeconds: 30,
-    memoryMb: limits.functions.computing_memory_mb,
     statements: ({ table, volatile }) => [
       ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
       ...quoteStatements(["read:quotes"], volatile),

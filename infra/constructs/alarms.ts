@@ -207,8 +207,8 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms on the slowest of some routes by the average duration of their functions. The gateway's own metric of a route
-   * would cost 0.30 USD a month for each of five metrics; the duration of a function costs nothing.
+   * Alarms on the slowest of some routes by the average duration of their functions. The gateway's own metrics of a
+   * route would cost 0.30 USD a month each; the duration of a function costs nothing.
    */
   private routeLatencyRules(): Rule[] {
     return byAlarm("route-latency", this.props.routeIds, (id, functionIds) => {

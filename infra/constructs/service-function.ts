@@ -4,6 +4,7 @@ import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
+import { memoryOf } from "../function-memory.ts";
 import { functionName, type StageConfig } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { allow, withoutLeadingKeys } from "./grants.ts";
@@ -20,7 +21,6 @@ export interface ServiceFunctionProps {
   /** What the function may do in addition to writing its log and its traces. */
   readonly statements: readonly PolicyStatement[];
   readonly timeoutSeconds?: number;
-  readonly memoryMb?: number;
   /** Invocations at the same time that are kept for it, and the most that it gets. */
   readonly reservedConcurrency?: number;
 }
@@ -55,7 +55,7 @@ export class ServiceFunction extends Construct {
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: props.memoryMb ?? limits.functions.memory_mb,
+      memorySize: memoryOf(props.id),
       timeout: Duration.seconds(props.timeoutSeconds ?? limits.functions.timeout_seconds),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       handler: "index.handler",

@@ -83,7 +83,7 @@ export class BackgroundFunctions {
 
   private add(row: BackgroundRow, usagePlanId: string): ServiceFunction {
     const { functions, queues, secrets } = this.props;
-    const { file, id, description, timeoutSeconds, nestedStack, memoryMb } = row;
+    const { file, id, description, timeoutSeconds, nestedStack } = row;
     const context = this.context(usagePlanId);
     const work = this.work(row);
     const made = functions.add({
@@ -108,7 +108,6 @@ export class BackgroundFunctions {
         ...Object.assign({}, ...(row.sendsEvents ?? []).map((name) => queues[name].environment)),
       },
       ...(work !== undefined && { reservedConcurrency: work.concurrency }),
-      ...(memoryMb !== undefined && { memoryMb }),
       ...(nestedStack !== undefined && { nestedStack }),
     });
     this.made.set(id, made);

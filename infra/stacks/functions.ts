@@ -14,7 +14,6 @@ export interface FunctionProps {
   readonly statements: readonly PolicyStatement[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeoutSeconds?: number;
-  readonly memoryMb?: number;
   readonly reservedConcurrency?: number;
   /** Nested stack, when not the folder's. */
   readonly nestedStack?: string;
@@ -54,7 +53,6 @@ export class FunctionStacks {
       statements: props.statements,
       environment: { ...environment, ...props.environment },
       ...(props.timeoutSeconds !== undefined && { timeoutSeconds: props.timeoutSeconds }),
-      ...(props.memoryMb !== undefined && { memoryMb: props.memoryMb }),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrency: props.reservedConcurrency }),
     });
   }

@@ -105,7 +105,6 @@ export class ServiceStack extends Stack {
       description: describeRoute(route),
       statements: [...routeStatements(route, arns), ...this.ladder.sendStatements(queues)],
       environment: { ...this.secrets.environment(secrets), ...this.ladder.environment(queues) },
-      ...(route.computes === true && { memoryMb: limits.functions.computing_memory_mb }),
     });
   }
 

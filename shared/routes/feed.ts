@@ -101,7 +101,6 @@ Types of items and their \`data\`:
   scope: "feed:write",
   rate: "feed",
   grants: ["read", "query", "put", "update", "delete", "read:quotes", "put:quotes"],
-  computes: true,
   body: FeedBatch,
   named: true,
   cleaned: true,

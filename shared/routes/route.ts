@@ -84,8 +84,6 @@ export interface Route {
   readonly named?: true;
   /** Text of the body comes from another system and is cleaned where it is read, so that it cannot block the rest. */
   readonly cleaned?: true;
-  /** The function computes for seconds and gets memory for a whole processor. */
-  readonly computes?: true;
   /** Queues of deliveries that the function sends to. */
   readonly queues?: readonly "deliver"[];
   readonly query?: $ZodType;

@@ -27,9 +27,14 @@ export interface Sample {
   readonly status?: number;
 }
 
-/** Runs one sample in a new process; `warm` requests are made twice over, the second half of them measured. */
-export async function sample(subject: Subject, warm = 0): Promise<Sample> {
-  const { stdout } = await inFolder(subject, warm, (file) => run(functionNode(), [sampler, file], options(subject)));
+/**
+ * Runs one sample in a new process; `warm` requests are made twice over, the second half of them measured. They are the
+ * first one again, or `more` where a request succeeds only once.
+ */
+export async function sample(subject: Subject, warm = 0, more: readonly unknown[] = []): Promise<Sample> {
+  const { stdout } = await inFolder(subject, { warm, more }, (file) =>
+    run(functionNode(), [sampler, file], options(subject)),
+  );
   const result: Sample = JSON.parse(stdout);
   if (result.status !== undefined && result.status >= 300) {
     throw new Error(`${subject.name} answered ${result.status}; the bench measures what succeeds.`);
@@ -40,7 +45,9 @@ export async function sample(subject: Subject, warm = 0): Promise<Sample> {
 /** Instructions of one process as cachegrind counts them, in millions. */
 export async function instructions(subject: Subject): Promise<number> {
   const tool = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", functionNode(), sampler];
-  const { stderr } = await inFolder(subject, 0, (file) => run("valgrind", [...tool, file], options(subject)));
+  const { stderr } = await inFolder(subject, { warm: 0, more: [] }, (file) =>
+    run("valgrind", [...tool, file], options(subject)),
+  );
   const refs = /I\s+refs:\s+([\d,]+)/.exec(stderr)?.[1];
   if (refs === undefined) throw new Error(`valgrind counted nothing: ${stderr.slice(-500)}`);
   return Number(refs.replaceAll(",", "")) / 1_000_000;
@@ -58,12 +65,19 @@ function options({ environment }: Subject) {
   return { env: { ...environment }, maxBuffer: 1 << 20, timeout: 120_000 };
 }
 
-async function inFolder<T>(subject: Subject, warm: number, work: (file: string) => Promise<T>): Promise<T> {
+async function inFolder<T>(
+  subject: Subject,
+  { warm, more }: { readonly warm: number; readonly more: readonly unknown[] },
+  work: (file: string) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "bench-"));
   try {
     const file = join(folder, "work.json");
     const event = await subject.event();
-    await writeFile(file, JSON.stringify({ module: subject.module, events: event === undefined ? [] : [event], warm }));
+    await writeFile(
+      file,
+      JSON.stringify({ module: subject.module, events: event === undefined ? [] : [event, ...more], warm }),
+    );
     return await work(file);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -13,7 +13,24 @@ export const prices = {
   lambda_per_million_requests: 0.2,
   /** Lambda on arm64. */
   lambda_per_gigabyte_second: 0.0000133334,
+  /** SQS, FIFO, at which standard queues are priced too; they cost 0.40. */
+  sqs_per_million_requests: 0.5,
+  logs_per_gigabyte: 0.5,
+  traces_per_million: 5,
+  transfer_per_gigabyte: 0.09,
 } as const;
+
+/** What a request leaves behind: bytes of its log and of its answer, and the share of requests that are traced. */
+export const traffic = { log_bytes: 900, answer_bytes: 2500, traced_share: 0.05 } as const;
+
+/** Dollars of a million requests for logs, traces and transfer. */
+export function trafficDollars(): number {
+  return (
+    (traffic.log_bytes / 1000) * prices.logs_per_gigabyte +
+    traffic.traced_share * prices.traces_per_million +
+    (traffic.answer_bytes / 1000) * prices.transfer_per_gigabyte
+  );
+}
 
 /** What one million requests cost without logs, by the memory and the billed time of the function and its units. */
 export function dollarsPerMillion(request: {

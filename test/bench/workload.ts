@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { routes } from "../../shared/routes/index.ts";
@@ -13,7 +14,7 @@ import { startApi, type TestApi } from "../support/emulator/api.ts";
 import { putRaw } from "../support/emulator/deliveries.ts";
 import { functionEnvironment } from "../support/emulator/emulator.ts";
 import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/emulator/request.ts";
-import { unitsOf } from "../support/emulator/watched-endpoint.ts";
+import { type TableCall, unitsOf } from "../support/emulator/watched-endpoint.ts";
 import { startTokenService } from "../support/stack/token-service.ts";
 import { sandboxWork } from "./sandbox-work.ts";
 
@@ -24,6 +25,13 @@ export interface RowCost {
   readonly write_units: number;
 }
 
+/** The calls that one request of a row made. */
+export interface RowCalls {
+  readonly calls: readonly TableCall[];
+  /** Messages that it sent to queues. */
+  readonly messages: number;
+}
+
 /** The work that the bench gives to the functions, with the services that they do it on. */
 export interface Workload {
   /** Environment of every process that is measured. */
@@ -32,6 +40,10 @@ export interface Workload {
   readonly eventFor: (file: string) => Promise<unknown>;
   /** What a request of a row costs on DynamoDB; undefined where the bench has no request. */
   readonly costOf: (row: Route) => Promise<RowCost | undefined>;
+  /** The calls of one request of a row, each held for so long by its operation; undefined as above. */
+  readonly callsOf: (row: Route, holdMs?: (operation: string) => number) => Promise<RowCalls | undefined>;
+  /** The real handlers, for work of another kind. */
+  readonly api: TestApi;
   readonly stop: () => Promise<void>;
 }
 
@@ -68,19 +80,23 @@ export async function startWorkload(): Promise<Workload> {
       return { open: true, address: "/oauth/revoke", parts };
     },
     create_application: async () => ({
+      as: newCaller(),
       address: "/applications",
       parts: { body: { name: "Bench", scopes: ["clients:read"] } },
     }),
     get_application: async () => ({ address: `/applications/${application.id}` }),
     update_application: async () => ({
       address: `/applications/${application.id}`,
-      parts: { body: { name: "Bench" } },
+      parts: { body: { name: newName() } },
     }),
-    revoke_application: async () => ({ address: `/applications/${(await tokens.application({}, caller)).id}` }),
-    rotate_application_secret: async () => ({
-      address: `/applications/${(await tokens.application({}, caller)).id}/rotate_secret`,
-      parts: { body: { grace_seconds: 60 } },
-    }),
+    revoke_application: async () => {
+      const { id, admin: as } = await tokens.application();
+      return { as, address: `/applications/${id}` };
+    },
+    rotate_application_secret: async () => {
+      const { id, admin: as } = await tokens.application();
+      return { as, address: `/applications/${id}/rotate_secret`, parts: { body: { grace_seconds: 60 } } };
+    },
   };
   const asked = async (row: Route): Promise<Asked | undefined> =>
     (special[row.id] ?? seeds.requests[row.id])?.() ?? plainRead(row, seeds.ids);
@@ -91,17 +107,27 @@ export async function startWorkload(): Promise<Workload> {
     const found = await asked(row);
     return found && proxyEvent(callerOf(found), row.method, found.address, found.parts).event;
   };
-  const costOf = async (row: Route) => {
+  const callsOf = async (row: Route, holdMs?: (operation: string) => number) => {
     const found = await asked(row);
     if (found === undefined) return undefined;
     // The first call loads the handler, which may read on its own.
     const call = (each: Asked) => api.call(callerOf(each), row.method, each.address, each.parts);
     await call(found);
     const again = (await asked(row)) ?? found;
+    if (holdMs !== undefined) {
+      api.watched.interfere = ({ operation }) => setTimeout(holdMs(operation), undefined);
+    }
     api.watched.takeCalls();
+    api.queues.takeMessages();
     const answer = await call(again);
+    api.watched.interfere = () => undefined;
     if (answer.status >= 300) throw new Error(`${row.id}: ${answer.status} ${answer.text}`);
-    const calls = api.watched.takeCalls();
+    return { calls: api.watched.takeCalls(), messages: api.queues.takeMessages().length };
+  };
+  const costOf = async (row: Route) => {
+    const found = await callsOf(row);
+    if (found === undefined) return undefined;
+    const { calls } = found;
     const reads = calls.filter(({ operation }) => /^(?:BatchGetItem|Query|GetItem)$/.test(operation));
     const writes = calls.filter((each) => !reads.includes(each));
     return { calls: calls.length, read_units: unitsOf(reads), write_units: unitsOf(writes) };
@@ -117,7 +143,7 @@ export async function startWorkload(): Promise<Workload> {
     BENCH_CLIENT_PK: pk,
     BENCH_CLIENT_SK: sk,
   };
-  return { environment, eventFor, costOf, stop: api.stop };
+  return { environment, eventFor, costOf, callsOf, api, stop: api.stop };
 }
 
 interface Seeds {
@@ -157,7 +183,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       create_client: async () => ({ address: "/clients", parts: { body: clientRequest() } }),
       update_client: async () => ({
         address: `/clients/${account.client_id}`,
-        parts: { body: { first_name: `Ana${Math.random()}`.slice(0, 12).replace(/[\d.]/g, "a") } },
+        parts: { body: { first_name: newName() } },
       }),
       create_account: async () => ({
         address: "/accounts",
@@ -208,7 +234,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       }),
       ...traded.requests,
       ...sandboxWork(api),
-      update_settings: async () => ({ address: "/settings", parts: { body: { four_eyes: false } } }),
+      update_settings: async () => ({ as: newCaller(), address: "/settings", parts: { body: { four_eyes: true } } }),
     },
   };
 }
@@ -289,6 +315,12 @@ async function exhaustedDelivery(api: TestApi, endpoint_id: string, event: Publi
   const delivery: Delivery = { ...draft, ...ended, completed_at: event.created_at };
   await putRaw(api, itemOf(deliveries, delivery));
   return delivery;
+}
+
+/** A name that no resource has yet, so that it changes something. */
+function newName(): string {
+  const letters = Array.from({ length: 12 }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26)));
+  return `Ana${letters.join("")}`;
 }
 
 /** A read needs nothing but the id of a resource that is there. */

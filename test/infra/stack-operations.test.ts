@@ -2,8 +2,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { backgroundOf } from "../../infra/background/index.ts";
-import { slowRoutes } from "../../infra/latency.ts";
-import { functionName } from "../../infra/stages.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import {
@@ -341,25 +339,6 @@ describe("what runs by itself", () => {
     },
   );
 
-  test("an alarm watches the average duration of every route, unless a reason says why it may take longer", () => {
-    const stage = synthesized("production");
-    const alarms = ofType(stage, "AWS::CloudWatch::Alarm").filter(({ properties }) =>
-      /-route-latency(?:-\d+)?$/.test(String(properties["AlarmName"])),
-    );
-    for (const { properties } of alarms) {
-      expect(properties).toMatchObject({ Threshold: 36, EvaluationPeriods: 6, DatapointsToAlarm: 5 });
-    }
-    const stats = alarms.flatMap(({ properties }) => list(properties["Metrics"]).map((each) => at(each, "MetricStat")));
-    const watched = stats.flatMap((each) => list(at(each, "Metric", "Dimensions", 0, "Value")));
-    const shipped = routes.filter(({ stages }) => stages.includes("production")).map(({ id }) => id);
-    const expected = shipped.filter((id) => slowRoutes[id] === undefined);
-    const nameOf = (id: string) => functionName("production", id);
-    expect(watched.sort()).toEqual(expected.map(nameOf).sort());
-    expect(Object.keys(slowRoutes).filter((id) => !routes.some((row) => row.id === id))).toEqual([]);
-    const dashboard = JSON.stringify(only(ofType(stage, "AWS::CloudWatch::Dashboard")).properties);
-    for (const id of expected) expect(dashboard).toContain(nameOf(id));
-  });
-
   test("an alarm that calculates fills what is missing of each metric", () => {
     const calculating = ofType(synthesized("sandbox"), "AWS::CloudWatch::Alarm").filter(
       ({ properties }) => properties["Metrics"] !== undefined,
@@ -378,7 +357,7 @@ describe("what runs by itself", () => {
       const metrics = list(properties["Metrics"]);
       const expression = metrics.map((metric) => at(metric, "Expression") ?? "").join("");
       const ids = metrics.filter((metric) => at(metric, "MetricStat") !== undefined).map((metric) => at(metric, "Id"));
-      expect(ids.length).toBeGreaterThan(1);
+      expect(ids.length).toBeGreaterThan(0);
       for (const id of ids) expect(expression).toContain(`FILL(${id}, `);
       const bare = expression.replaceAll(/FILL\(\w+, \d\)/g, "");
       expect(bare.match(/\b[a-z]\w*/g) ?? []).toEqual([]);

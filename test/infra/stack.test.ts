@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { backgroundOf } from "../../infra/background/index.ts";
-import { stageConfig } from "../../infra/stages.ts";
+import { memories, memoryOf } from "../../infra/function-memory.ts";
+import { functionName, stageConfig } from "../../infra/stages.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { at, functionOf, ofType, only } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
-
-/** Functions that compute for seconds. */
-const computing = /-(?:send-feed-batch|evaluate|publish|fan-out|set-sandbox-prices|drive-sandbox-account)$/;
 
 describe("functions", () => {
   test("have the settings of the service, a name from their id, and a log with the stage's retention", () => {
@@ -14,11 +12,13 @@ describe("functions", () => {
       const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
       const expected = routes.filter((route) => route.stages.includes(stage)).length + backgroundOf(stage).length;
       expect(functions).toHaveLength(expected);
+      const ids = [...routes, ...backgroundOf(stage)].map(({ id }) => id);
+      const memories = new Map(ids.map((id) => [functionName(stage, id), memoryOf(id)]));
       for (const { properties } of functions) {
         expect(properties).toMatchObject({
           Runtime: "nodejs24.x",
           Architectures: ["arm64"],
-          MemorySize: computing.test(String(properties["FunctionName"])) ? 1769 : 512,
+          MemorySize: memories.get(String(properties["FunctionName"])),
           Handler: "index.handler",
           TracingConfig: { Mode: "Active" },
         });
@@ -29,6 +29,15 @@ describe("functions", () => {
       );
       expect(new Set(retentions)).toEqual(new Set([Number(stageConfig(stage).logRetention)]));
     }
+  });
+
+  test("have memory of their own only by an id that exists, and a whole processor where they compute for long", () => {
+    const ids = new Set([...routes, ...backgroundOf("sandbox")].map(({ id }) => id));
+    expect(Object.keys(memories).filter((id) => !ids.has(id))).toEqual([]);
+    const long = ["send_feed_batch", "evaluate", "publish", "fan-out", "set_sandbox_prices", "drive_sandbox_account"];
+    for (const id of long) expect([id, memoryOf(id)]).toEqual([id, 1769]);
+    expect(new Set(Object.values(memories))).toEqual(new Set([1024, 1769]));
+    expect(memoryOf("get_client")).toBe(512);
   });
 
   test("get exactly the environment that they use", () => {

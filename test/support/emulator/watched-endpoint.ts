@@ -10,6 +10,9 @@ export interface TableCall {
   readonly input: Readonly<Record<string, unknown>>;
   /** The answer, parsed; undefined until it is there. */
   readonly output: Readonly<Record<string, unknown>> | undefined;
+  /** When it came, and when its answer went back, by `performance.now()`. */
+  readonly began_ms: number;
+  readonly ended_ms: number | undefined;
 }
 
 /** An answer that a test gives in DynamoDB's place. */
@@ -68,6 +71,7 @@ export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
     }
     const answer = await forward(target, agent, incoming, withCapacity(text));
     call.answer = answer.bytes;
+    call.ended_ms = performance.now();
     if (planted === "lose_answer") outgoing.destroy();
     else send(outgoing, answer.status, answer.bytes);
   }
@@ -90,6 +94,8 @@ class PassingCall implements TableCall {
   readonly operation: string;
   private readonly text: string;
   private parsed: Readonly<Record<string, unknown>> | undefined;
+  readonly began_ms = performance.now();
+  ended_ms: number | undefined;
   answer: Buffer | undefined;
 
   constructor(operation: string, text: string) {
