@@ -180,6 +180,12 @@ export const limits = {
     /** The publisher begins no transaction so long before its timeout, and its calls end before the last part of it. */
     publish_reserve_ms: 1500,
     publish_budget_reserve_ms: 300,
+    /** Of that last part, the time for what takes a counted try back. */
+    take_back_ms: 200,
+    /** Parked commits that are released at the same time. */
+    released_in_parallel: 4,
+    /** Records of the stream that the router receives at once; after so many it does not pause, for more are waiting. */
+    routed_records: 100,
     kept_seconds: 90 * 24 * 3600,
     /** An outbox item that is still there after this time is found by the sweep. */
     unpublished_after_seconds: 60,

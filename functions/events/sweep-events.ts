@@ -15,9 +15,9 @@ import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
  * it puts back what an operator wants to have published again, and does nothing else.
  */
 export async function handler(event: { action?: string }, context: Context): Promise<Record<string, number>> {
-  if (event.action === "release_parked") return { released: await releaseParked() };
   const remainingMs = () => context.getRemainingTimeInMillis();
   const hasTime = () => remainingMs() > limits.events.sweep_reserve_ms;
+  if (event.action === "release_parked") return releaseParked(hasTime);
   return runSweeps({
     unpublished: wakePublisher(hasTime),
     fanned_out: fanOutOverdue(hasTime),

@@ -123,7 +123,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
         table: "main",
         inserted: [{ et: { S: [outboxType] } }],
         images: [{ et: { S: [riskType] }, left_by: { S: ["commit"] } }],
-        batchSize: 100,
+        batchSize: limits.events.routed_records,
         maximumRetryAttempts: 5,
         failureQueue: "route-failures",
         lateAlarm: {

@@ -1,6 +1,8 @@
 import { limits } from "../limits.ts";
+import { withinBudget } from "../runtime/budget.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { countMetric, log } from "../runtime/log.ts";
+import { inParallel } from "../runtime/parallel.ts";
 import { overdueKeys } from "../table/due.ts";
 import { type Outbox, outboxes, type Parked, parkedOutboxes, publishTries } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
@@ -15,15 +17,24 @@ export async function triesOf(items: readonly Outbox[]): Promise<readonly number
   return found.map((tries) => (tries as { n?: number } | undefined)?.n ?? 0);
 }
 
-/**
- * Counts a transaction of its own of an outbox item, or takes one back that the table did not decide. Returns how many
- * it had.
- */
+/** Counts a transaction of its own of an outbox item. Returns how many it had. */
 export async function countTry(item: Outbox, by: 1 | -1 = 1): Promise<number> {
   const expires_at = Math.floor(nowMs() / 1000) + limits.events.tries_kept_seconds;
   const change = { add: { n: by }, set: { ...typeTag(publishTries.et), expires_at } };
   const counted = await changeAndRead<{ n: number }>(publishTries.keyOf(item), change, "again");
   return counted.item?.n ?? 0;
+}
+
+/**
+ * Takes a try back that the table did not decide. It has a budget of its own, in the last moments of the publisher:
+ * where the table is slow, the publisher's has just ended, and a brownout would park what is sound.
+ */
+export async function takeTryBack(item: Outbox): Promise<void> {
+  try {
+    await withinBudget(limits.events.take_back_ms, () => countTry(item, -1));
+  } catch (error) {
+    log.warn("A try of the publisher stays counted.", { outbox_id: item.id, error: (error as Error).name });
+  }
 }
 
 /**
@@ -42,19 +53,22 @@ export async function park({ wake_at: _, ...item }: Outbox, error: string): Prom
 }
 
 /**
- * Puts every parked outbox item back, with tries of its own again: the stream brings it to the publisher. Returns how
- * many there were.
+ * Puts parked outbox items back while `hasTime` says so, with tries of their own again: the stream brings them to the
+ * publisher. Returns how many, and how many are left for the next call: those it had no time for or met a conflict at.
  */
-export async function releaseParked(): Promise<number> {
+export async function releaseParked(hasTime: () => boolean): Promise<{ released: number; left: number }> {
   const parked = await findAll(parkedOutboxes, await overdueKeys("PARKED"));
-  for (const { parked_at: _at, error: _error, ...item } of parked) {
+  let released = 0;
+  await inParallel(limits.events.released_in_parallel, parked, async ({ parked_at: _at, error: _error, ...item }) => {
+    if (!hasTime()) return;
     const wake_at = new Date(nowMs() + delayMs(limits.events.unpublished_after_seconds)).toISOString();
-    const released = await transactOnce([
+    const moved = await transactOnce([
       deleteMember(parkedOutboxes.keyOf(item), [isStored]),
       putNew(outboxes, { ...item, wake_at }),
       deleteMember(publishTries.keyOf(item)),
     ]);
-    if (!released.ok) throw released.error;
-  }
-  return parked.length;
+    if (moved.ok) released += 1;
+    else log.warn("A parked commit was not released.", { outbox_id: item.id, error: (moved.error as Error).name });
+  });
+  return { released, left: parked.length - released };
 }

@@ -6,7 +6,7 @@ import { type SweepResult, sweepKeys } from "../table/due.ts";
 import { type Key, type Outbox, outboxes } from "../table/entities.ts";
 import { findAll } from "../table/store.ts";
 import { fanOutFresh, fanOutRecent } from "./fan-out-queue.ts";
-import { countTry, park, triesOf } from "./parking.ts";
+import { countTry, park, takeTryBack, triesOf } from "./parking.ts";
 import { batches, inCommitOrder, type Prepared, prepare, publishBatch } from "./publish.ts";
 import { sendOutboxKeys, tenantIn, type Wake } from "./publishing-queue.ts";
 import { RunReads } from "./run-reads.ts";
@@ -152,7 +152,7 @@ class Run {
       await this.publish([item]);
     } catch (error) {
       if (!isUnavailable(error)) return this.giveUp(item, tries, error);
-      await countTry(item, -1);
+      await takeTryBack(item);
       this.leave([item], error);
     }
   }

@@ -1,4 +1,5 @@
 import type { DynamoDBRecord } from "aws-lambda";
+import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
@@ -7,8 +8,9 @@ import { sendOutboxKeys } from "./publishing-queue.ts";
 
 /**
  * Tells the publisher of the outbox items that commits have inserted, and then waits for a moment, so that the next
- * batch of the shard fills: a few messages with many keys cost the publisher less than many with one. Returns the
- * sequence numbers of the records that have to come again.
+ * batch of the shard fills: a few messages with many keys cost the publisher less than many with one. After a full
+ * batch it does not wait, since more is there already. Returns the sequence numbers of the records that have to come
+ * again.
  */
 export async function routeOutbox(records: readonly DynamoDBRecord[]): Promise<ReadonlySet<string>> {
   const inserted = records.filter(
@@ -22,7 +24,7 @@ export async function routeOutbox(records: readonly DynamoDBRecord[]): Promise<R
     log.error("Outbox items could not be sent to the publisher.", { items: inserted.length, error: name, message });
     return new Set(inserted.map(({ dynamodb }) => dynamodb?.SequenceNumber ?? ""));
   }
-  await pause(env.routerPauseMs);
+  if (records.length < limits.events.routed_records) await pause(env.routerPauseMs);
   return new Set();
 }
 

@@ -279,7 +279,7 @@ describe("a commit that cannot be published", () => {
     expect((await stored()).sort()).toEqual(["CLIENT", "PARKED", "PUBLISHTRIES"]);
     expect((await sweepEvents())["unpublished"]).toBe(0);
     api.watched.interfere = () => undefined;
-    expect(await sweepHandler({ action: "release_parked" }, lambdaContext())).toEqual({ released: 1 });
+    expect(await sweepHandler({ action: "release_parked" }, lambdaContext(60_000))).toEqual({ released: 1, left: 0 });
     expect((await stored()).sort()).toEqual(["CLIENT", "OUTBOX"]);
     expect(await deliver((await waiting(caller)).slice(-1))).toEqual({ batchItemFailures: [] });
     const [last] = (await eventsOf(caller)).slice(-1);

@@ -15,7 +15,7 @@ import { putRaw } from "../../support/emulator/deliveries.ts";
 import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
 import { readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
-import { failure } from "../../support/emulator/watched-endpoint.ts";
+import { closedDoor, failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
 const api = await startApi();
@@ -227,7 +227,7 @@ describe("a publisher that dies", () => {
     expect(await receive(4, await routedLast(caller))).toEqual(others);
     expect(await receive(5)).toEqual(others);
     expect((await typesOf(caller)).filter((et) => et === "PARKED" || et === "OUTBOX")).toEqual(["PARKED"]);
-    await sweepHandler({ action: "release_parked" }, lambdaContext());
+    await sweepHandler({ action: "release_parked" }, lambdaContext(60_000));
     await work.receive(await work.routed((await recordsOf(caller)).slice(-5)));
     expect(await idsOf(caller)).toEqual([...others, deadly]);
   });
@@ -315,6 +315,23 @@ describe("a table that is unavailable", () => {
     api.watched.interfere = () => undefined;
     expect(await work.receive(own, 5)).toEqual([]);
     expect(await idsOf(callers[0])).toEqual(made);
+  });
+
+  it("counts as no try either when it answers so late that the time of the publisher ends first", async () => {
+    const caller = newCaller();
+    await clients(caller, 1);
+    const messages = await work.routed(await recordsOf(caller));
+    const silence = closedDoor();
+    api.watched.interfere = ({ operation }) =>
+      operation === "TransactWriteItems" ? silence.opened.then(() => undefined) : undefined;
+    expect(await work.receive(messages, 2, 2000)).toEqual(messages);
+    silence.open();
+    api.watched.interfere = () => undefined;
+    const tries = (await scanTable(api.emulator)).filter(({ et }) => et === "PUBLISHTRIES");
+    expect(tries.filter(({ pk }) => String(pk).startsWith(caller.tenant_id)).map(({ n }) => n)).toEqual([
+      { number: "0" },
+    ]);
+    expect(await work.receive(messages, 3)).toEqual([]);
   });
 });
 

@@ -43,12 +43,16 @@ export async function publishDirectly(records: readonly StreamRecord[]): Promise
 /** The functions between the stream and the queues of deliveries, connected as their queues connect them. */
 export function publishing({ queues }: { readonly queues: QueueEndpoint }) {
   /** Hands the publisher messages and returns those that come again. */
-  const receive = async (messages: readonly SentMessage[], receives: Receives = 1): Promise<SentMessage[]> => {
+  const receive = async (
+    messages: readonly SentMessage[],
+    receives: Receives = 1,
+    timeoutMs = 5000,
+  ): Promise<SentMessage[]> => {
     const again: SentMessage[] = [];
     for (let at = 0; at < messages.length; at += batchMessages) {
       const some = messages.slice(at, at + batchMessages);
       const event = received(some, receives);
-      const { batchItemFailures: failed } = await publish(event, lambdaContext(5000));
+      const { batchItemFailures: failed } = await publish(event, lambdaContext(timeoutMs));
       const ids = new Set(failed.map(({ itemIdentifier }) => itemIdentifier));
       again.push(...some.filter((_, place) => ids.has(event.Records[place]?.messageId ?? "")));
     }
