@@ -152,11 +152,6 @@ function eventQueues(
     visibilitySeconds: limits.queues.publishing_visibility_seconds,
     lateAfterSeconds: limits.queues.late_publishing_seconds,
   });
-  acknowledge(
-    publishing,
-    "Brokerage-rules::queue-visibility",
-    "Four deaths of a publisher end within 30 s; two publishers of one brokerage cost conflicts alone (ADR 0037).",
-  );
   const fan_out = new WorkQueue(scope, "FanOut", {
     ...{ config, name: "fan-out", noun: "Events", fifo: false, variable: "FAN_OUT_QUEUE_URL" },
     concurrency: fanOutConcurrency,

@@ -143,9 +143,9 @@ async function removeRisk(walk: Walk, account_id: string): Promise<void> {
   for (;;) {
     const [found] = await readAll(risks, [key]);
     if (found === undefined) return;
-    const entries = found.triggers.flatMap(({ symbol, down, up }) => [
-      ...(down === null ? [] : [{ symbol, direction: "dn", trigger: down } as const]),
-      ...(up === null ? [] : [{ symbol, direction: "up", trigger: up } as const]),
+    const entries = found.triggers.flatMap(({ down, up, ...place }) => [
+      ...(down === null ? [] : [{ ...place, direction: "dn", trigger: down } as const]),
+      ...(up === null ? [] : [{ ...place, direction: "up", trigger: up } as const]),
     ]);
     const keys = entries.map((entry) => exposures.keyOf({ ...entry, tenant_id: tenant, account_id }));
     await walk.remove("other_items", keys);

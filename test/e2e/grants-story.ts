@@ -1,5 +1,3 @@
-import { PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
 import { draftRisk } from "../../shared/domain/trading/risk.ts";
@@ -10,10 +8,10 @@ import { decisionContext, someAccount } from "../support/builders/decisions.ts";
 import { someMarket, someOrder, somePosition, someQuote, someSymbol } from "../support/builders/trading.ts";
 import { type Credentials, fundedAccount, getToken, someClient } from "../support/stack/api-client.ts";
 import { floorOf } from "../support/stack/cloud-floor.ts";
-import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import type { Receiver } from "../support/stack/receiver.ts";
 import type { Stack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
+import { put, unused, withPlacing } from "./grants-stack.ts";
 
 /** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
 async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
@@ -96,23 +94,6 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   return { endpoint: good.split("/")[2] ?? "", delivery: sent.id };
 }
 
-/**
- * Statements that nothing has needed yet. What a role allows to the logs and traces of its function is used by the
- * service itself, not by a call of ours.
- */
-export function unused({ cloud }: Stack): string[] {
-  const found = cloud.unusedGrants().filter(({ reason }) => reason === undefined);
-  return found.map(({ function: name, statement }) => `${name} ${statement}`);
-}
-
-/** Writes items past every role, in the place of what is not told here. */
-async function put(stack: Stack, table: "main" | "volatile", ...items: Record<string, unknown>[]): Promise<void> {
-  const client = tableClient(stack.cloud);
-  const TableName = tableNameOf(stack.cloud, table);
-  for (const item of items) await client.send(new PutItemCommand({ TableName, Item: marshall(item) }));
-  client.destroy();
-}
-
 /** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */
 export async function quoteSymbol(stack: Stack): Promise<void> {
   const { tenant_id } = stack;
@@ -170,7 +151,8 @@ async function tellOfTrading(stack: Stack, account_id: string): Promise<Record<s
 }
 
 /** What the sandbox's providers do with a client, and with the money of an account that has an open position. */
-async function tellOfProviders({ api }: Stack, post: (kind: string) => Promise<{ body: { id: string } }>) {
+async function tellOfProviders(stack: Stack, account_id: string, post: (kind: string) => Promise<string>) {
+  const { api } = stack;
   const trigger = async (address: string) => {
     const headers = { "Idempotency-Key": address };
     const { status, text } = await api.call("POST", `/sandbox/${address}`, { headers });
@@ -178,17 +160,39 @@ async function tellOfProviders({ api }: Stack, post: (kind: string) => Promise<{
   };
   const { body: client } = await api.call<{ id: string }>("POST", "/clients", { body: someClient() });
   for (const name of ["verify", "reject"]) await trigger(`clients/${client.id}/${name}`);
-  const [paid, declined] = [(await post("deposit")).body.id, (await post("withdrawal")).body.id];
-  await trigger(`transactions/${paid}/settle`);
-  await trigger(`transactions/${paid}/return`);
-  await api.call("PATCH", `/transactions/${declined}`, { body: { status: "processing" } });
-  await trigger(`transactions/${declined}/fail`);
-  const { account_id } = (await api.call<{ account_id: string }>("GET", `/transactions/${paid}`)).body;
-  const body = { account_id, amount: "1.19", provider: "sandbox" };
-  const { body: provided } = await api.call<{ id: string }>("POST", "/transactions/deposit", { body });
-  await eventually(async () => {
-    const { body: now } = await api.call("GET", `/transactions/${provided.id}`);
-    return now["status"] === "completed" || undefined;
+  const settled = async () => {
+    const id = await post("deposit");
+    await trigger(`transactions/${id}/settle`);
+    return id;
+  };
+  const declined = async () => {
+    const id = await post("withdrawal");
+    await api.call("PATCH", `/transactions/${id}`, { body: { status: "processing" } });
+    return id;
+  };
+  const placing = { stack, account_id };
+  await withPlacing(placing, "sandbox-settle-transaction", {
+    prepare: () => post("deposit"),
+    change: (id) => trigger(`transactions/${id}/settle`),
+  });
+  await withPlacing(placing, "sandbox-return-transaction", {
+    prepare: settled,
+    change: (id) => trigger(`transactions/${id}/return`),
+  });
+  await withPlacing(placing, "sandbox-fail-transaction", {
+    prepare: declined,
+    change: (id) => trigger(`transactions/${id}/fail`),
+  });
+  await withPlacing(placing, "sandbox-simulate-provider", {
+    prepare: async () => "",
+    change: async () => {
+      const body = { account_id, amount: "1.19", provider: "sandbox" };
+      const { body: provided } = await api.call<{ id: string }>("POST", "/transactions/deposit", { body });
+      await eventually(async () => {
+        const { body: now } = await api.call("GET", `/transactions/${provided.id}`);
+        return now["status"] === "completed" || undefined;
+      });
+    },
   });
 }
 
@@ -211,17 +215,23 @@ async function tellOfMargin(stack: Stack): Promise<void> {
   // Every change below evaluates the account and moves its wake, so the sweep has to find it first.
   await eventually(() => !unused(stack).includes("brokerage-sandbox-margin-sweep SendAccounts") || undefined);
   const move = (path: string, fields: object) => api.call("PATCH", path, { body: fields });
-  const post = (kind: string, status?: string) =>
-    api.call<{ id: string }>("POST", `/transactions/${kind}`, {
-      body: { account_id, amount: "1.00", ...(status === undefined ? {} : { status }) },
-    });
+  const post = async (kind: string, status?: string) => {
+    const body = { account_id, amount: "1.00", ...(status === undefined ? {} : { status }) };
+    const made = await api.call<{ id: string }>("POST", `/transactions/${kind}`, { body });
+    expect(made.status, made.text).toBe(201);
+    return made.body.id;
+  };
   expect((await move(`/accounts/${account_id}`, { leverage: 20 })).status).toBe(200);
   expect((await move(`/accounts/${account_id}`, { leverage: 30 })).status).toBe(200);
-  expect((await post("deposit", "completed")).status).toBe(201);
-  expect((await post("withdrawal", "completed")).status).toBe(201);
-  const { body: pending } = await post("withdrawal");
-  expect((await move(`/transactions/${pending.id}`, { status: "completed" })).status).toBe(200);
-  await tellOfProviders(stack, post);
+  const placing = { stack, account_id };
+  for (const kind of ["deposit", "withdrawal"]) {
+    await withPlacing(placing, `create-${kind}`, { prepare: async () => "", change: () => post(kind, "completed") });
+  }
+  await withPlacing(placing, "update-transaction", {
+    prepare: () => post("withdrawal"),
+    change: async (id) => expect((await move(`/transactions/${id}`, { status: "completed" })).status).toBe(200),
+  });
+  await tellOfProviders(stack, account_id, post);
   expect((await api.call("DELETE", `/accounts/${account_id}`)).status).toBe(200);
 }
 

@@ -8,7 +8,8 @@ import { fundedAccount, someClient } from "../support/stack/api-client.ts";
 import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
-import { quoteSymbol, tellStory, unused } from "./grants-story.ts";
+import { unused } from "./grants-stack.ts";
+import { quoteSymbol, tellStory } from "./grants-story.ts";
 
 interface Statement {
   Sid?: string;

@@ -22,15 +22,17 @@ const others: Readonly<Record<string, number>> = {
   "transactions/update": 169,
   "accounts/update": 171,
   "sandbox/open-trade": 166,
-  "sandbox/close-trade": 154,
+  "sandbox/close-trade": 156,
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 161,
   "sandbox/fail-transaction": 159,
   "sandbox/return-transaction": 161,
+  // It completes and fails transactions like the others, without deciding about positions itself.
+  "sandbox/simulate-provider": 127,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 186,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 196,
+  "sandbox/drive-account": 198,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 218,

@@ -65,11 +65,16 @@ export function quantile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
 }
 
+/** Commits a second, for how long, and the events of each. */
+interface CommitsWanted extends Pick<PublishingRun, "rate" | "seconds"> {
+  readonly events?: number;
+}
+
 /**
  * Commits at random moments that come to a rate, without waiting for each other. Returns how many were begun, and how
  * many of them the database refused because a partition was spent.
  */
-export function commitAtRate(stage: Stage, { rate, seconds }: Pick<PublishingRun, "rate" | "seconds">) {
+export function commitAtRate(stage: Stage, { rate, seconds, events = 1 }: CommitsWanted) {
   const { simulation } = stage;
   const commits = { begun: 0, refused: 0 };
   const next = () => {
@@ -77,7 +82,7 @@ export function commitAtRate(stage: Stage, { rate, seconds }: Pick<PublishingRun
     commits.begun += 1;
     const number = commits.begun;
     simulation.start(async () => {
-      const outcome = await stage.call("commit", { tenant, number });
+      const outcome = await stage.call("commit", { tenant, number, events });
       if (outcome.ok) return;
       if (outcome.why !== "error" || !isUnavailable(outcome.error))
         throw new Error("A commit failed.", { cause: outcome });

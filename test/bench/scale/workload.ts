@@ -11,15 +11,24 @@ import { transact } from "../../../shared/table/transact.ts";
 import { writeOf } from "../../../shared/table/write.ts";
 import { drawWebhookSecret } from "../../../shared/webhooks/secrets.ts";
 
-/** Makes a client, as `POST /clients` commits it: one transaction with one event in its outbox item. */
-export async function commit({ tenant, number }: { readonly tenant: string; readonly number: number }): Promise<void> {
+interface CommitRequest {
+  readonly tenant: string;
+  readonly number: number;
+  readonly events?: number;
+}
+
+/** Makes a client, as `POST /clients` commits it: one transaction with an outbox item, which has its event so often. */
+export async function commit({ tenant, number, events = 1 }: CommitRequest): Promise<void> {
   const context = { ...systemContext(tenant, "scale"), request_id: newId("req") };
   const request = { email: `client-${number}@example.com`, first_name: "Ana", last_name: "Silva" };
   const decision = openClient(request, context);
   const [first, ...more] = decision.ok ? decision.events : [];
   if (!decision.ok || first === undefined) throw new Error("The client was refused.");
   const changes = decision.changes.map((change) => writeOf(change, tenant));
-  await transact([...changes, ...putOutbox([first, ...more], context, delayMs)]);
+  await transact([
+    ...changes,
+    ...putOutbox([first, ...more, ...Array.from({ length: events - 1 }, () => first)], context, delayMs),
+  ]);
 }
 
 /** Makes endpoints of a tenant that subscribe to everything and are proven, or without a success so far. */
