@@ -143,8 +143,8 @@ function dueTo(endpoints: readonly WebhookEndpoint[], moment: number): Pick<Publ
 }
 
 /**
- * The order of the commits: by time, but never against the versions of one resource, whatever the clocks of two
- * machines say and in whatever order the items came.
+ * The order of the commits: by time, and by their place among those that one request decided at one moment, but never
+ * against the versions of one resource, whatever the clocks of two machines say and in whatever order the items came.
  */
 export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
   const latest = new Map<string, string>();
@@ -155,7 +155,10 @@ export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
     latest.set(item.root_id, at);
     return { item, at };
   });
-  return timed.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)).map(({ item }) => item);
+  const placeOf = ({ item: { place = 0 } }: (typeof timed)[number]) => place;
+  return timed
+    .toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : placeOf(a) - placeOf(b)))
+    .map(({ item }) => item);
 }
 
 /** Runs of items that fit one transaction by number and by size; one that has parts is a run of its own. */

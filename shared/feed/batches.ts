@@ -48,8 +48,12 @@ async function settlePart(run: FeedRun, part: readonly ItemReading[], alive?: Pr
   let open = lanes.filter(({ items: [first] }) => first?.account_id !== undefined);
   for (let pass = 0; pass < limits.feed.passes && open.length > 0 && hasTime(run); pass += 1) {
     const read = pass === 0 ? memory : new BatchMemory();
-    await readAhead(run, read, open.flatMap(leftOf));
-    await settleTogether(run, read, open);
+    const now = nowIso();
+    // Where the reads in common fail, each account is read by itself, so that one of them holds up no other.
+    await readAhead(run, read, open.flatMap(leftOf)).catch((error: unknown) =>
+      log.warn("The accounts of a batch are read one by one.", { error: (error as Error).name }),
+    );
+    await settleTogether(run, read, open, now);
     open = open.filter((lane) => leftOf(lane).length > 0);
     await inParallel(limits.feed.parallel, open, (lane) => settleNext(run, lane));
     open = open.filter((lane) => leftOf(lane).length > 0 && !isDeferred(lane));

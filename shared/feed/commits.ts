@@ -22,13 +22,13 @@ export function writtenAs(change: TradingChange, tenant: string): Written {
 
 /**
  * Decisions about one account that are committed by one transaction: one change of each item, whatever several of them
- * do to it, and one outbox item with all of their events in order.
+ * do to it, and an outbox item of each decision. These stay next to the resources that they are about, so that the
+ * stream keeps the order of the events of one trade whatever other trades were decided with it (ADR 0043).
  */
 export class SharedCommit<R> {
   readonly results: R[] = [];
   private changes = new Map<string, Written>();
-  private readonly events: DomainEvent[] = [];
-  private context: Context | undefined;
+  private readonly outboxes: TransactItem[] = [];
   private written: { readonly items: readonly TransactItem[]; readonly bytes: number } | undefined;
 
   /**
@@ -40,17 +40,16 @@ export class SharedCommit<R> {
     changes: readonly Written[],
     events: readonly DomainEvent[],
     context: Context,
+    place: number,
   ): readonly Written[] | undefined {
     const merged = this.mergedWith(changes, context.tenant_id);
     if (merged === undefined) return undefined;
-    const tooMuch =
-      merged.size + limits.feed.outbox_items > limits.commit.max_items ||
-      this.events.length + events.length > limits.events.max_per_commit;
-    if (tooMuch && this.results.length > 0) return undefined;
+    const outbox = outboxOf(events, context, place);
+    const members = merged.size + this.outboxes.length + outbox.length;
+    if (members > limits.commit.max_items && this.results.length > 0) return undefined;
     this.changes = merged;
-    this.events.push(...events);
+    this.outboxes.push(...outbox);
     this.results.push(result);
-    this.context = context;
     return changes.map((each) => merged.get(identityOf(each.key)) ?? each);
   }
 
@@ -82,8 +81,7 @@ export class SharedCommit<R> {
   }
 
   private write() {
-    const outbox = this.context === undefined ? [] : outboxOf(this.events, this.context);
-    const items = [...[...this.changes.values()].map(({ item }) => item), ...outbox];
+    const items = [...[...this.changes.values()].map(({ item }) => item), ...this.outboxes];
     return { items, bytes: Buffer.byteLength(JSON.stringify(items, textOfBigint)) };
   }
 }

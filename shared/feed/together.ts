@@ -42,11 +42,18 @@ interface Pending {
  * Settles as many items of each lane as can be decided from what was read for all of them: the items of an account in
  * one transaction as far as they fit, and several accounts in one. A lane stops before an item that is refused, that
  * fails, or whose account was changed by others meanwhile. That one is left to be decided alone, from reads of its own.
+ * `now` is a moment before anything was read: a price that comes after the read is then newer than the decision, and is
+ * judged when the commit is watched.
  */
-export async function settleTogether(run: FeedRun, memory: BatchMemory, lanes: readonly Lane[]): Promise<void> {
+export async function settleTogether(
+  run: FeedRun,
+  memory: BatchMemory,
+  lanes: readonly Lane[],
+  now: string,
+): Promise<void> {
   const decided = new Map<Lane, Decided>();
   await inParallel(limits.feed.parallel, lanes, async (lane) => {
-    decided.set(lane, await decideLane(run, memory, lane));
+    decided.set(lane, await decideLane({ ...run, newContext: () => ({ ...run.newContext(), now }) }, memory, lane));
   });
   let going = lanes;
   for (let step = 0; going.length > 0 && hasTime(run); step += 1) {
@@ -76,7 +83,7 @@ async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise
   const memory = new AccountMemory(batch, run.tenant_id);
   const commits: Commit[] = [];
   let hidden = false;
-  for (const { reading, account_id } of leftOf(lane)) {
+  for (const [place, { reading, account_id }] of leftOf(lane).entries()) {
     if (!reading.ok || (hidden && reading.item.type === "balance_operation")) break;
     const context = run.newContext();
     // What fails here fails again where the item is decided alone, and is reported there.
@@ -84,11 +91,11 @@ async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise
     if (decision === undefined || !decision.ok) break;
     const changes = decision.changes.map((change) => writtenAs(change, run.tenant_id));
     const result = resultOf(reading.raw.seq, decision.result);
-    let made = commits.at(-1)?.take(result, changes, decision.events, context);
+    let made = commits.at(-1)?.take(result, changes, decision.events, context, place);
     if (made === undefined) {
       const own: Commit = new SharedCommit();
       commits.push(own);
-      made = own.take(result, changes, decision.events, context);
+      made = own.take(result, changes, decision.events, context, place);
     }
     for (const { key, change } of made ?? []) memory.leave(key, change);
     hidden ||= decision.changes.some(isHidden);

@@ -7,12 +7,13 @@ import { putNew, type TransactItem } from "./write.ts";
  * The outbox item of a commit: its events in order, complete but for id and sequence, which they get when they are
  * published. What does not fit it goes into parts next to it, written in the same transaction: how large a resource may
  * be is a rule of requests, and one that was stored before the rule must still be published. `delayMs` turns a business
- * delay into real time.
+ * delay into real time. `place` is the order among commits that one request decides at one moment.
  */
 export function putOutbox(
   events: readonly [DomainEvent, ...DomainEvent[]],
   context: Context,
   delayMs: (seconds: number) => number,
+  place = 0,
 ): TransactItem[] {
   if (events.length > limits.events.max_per_commit) {
     throw new Error(`A commit may write ${limits.events.max_per_commit} events, not ${events.length}.`);
@@ -27,6 +28,7 @@ export function putOutbox(
     events: own,
     ...(more.length === 0 ? {} : { parts: more.length }),
     created_at: context.now,
+    ...(place === 0 ? {} : { place }),
     wake_at: new Date(wake).toISOString(),
   };
   const { id: outbox_id, tenant_id, root_id } = outbox;

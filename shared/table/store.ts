@@ -286,9 +286,9 @@ async function commit<R>(
   }
 }
 
-/** The members of a transaction that announce its events; none where there is no event. */
-export function outboxOf([first, ...more]: readonly DomainEvent[], context: Context): TransactItem[] {
-  return first === undefined ? [] : putOutbox([first, ...more], context, delayMs);
+/** The members of a transaction that announce its events, see {@link putOutbox}; none where there is no event. */
+export function outboxOf([first, ...more]: readonly DomainEvent[], context: Context, place = 0): TransactItem[] {
+  return first === undefined ? [] : putOutbox([first, ...more], context, delayMs, place);
 }
 
 /**

@@ -15,6 +15,8 @@ export interface Outbox {
   /** How many parts hold the events that do not fit; absent when all do. */
   readonly parts?: number;
   readonly created_at: string;
+  /** The order among commits of one moment that one request decided one after the other; absent for the first. */
+  readonly place?: number;
   /** When the sweep looks for it, RFC 3339. */
   readonly wake_at: string;
 }

@@ -1,7 +1,12 @@
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
+import { inCommitOrder } from "../../../shared/events/publish.ts";
+import { outboxes, risks } from "../../../shared/table/entities.ts";
+import { findAll } from "../../../shared/table/store.ts";
 import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { scanTable } from "../../support/emulator/raw-table.ts";
 import { cancelled, type TableCall } from "../../support/emulator/watched-endpoint.ts";
-import { api, broker, newSource, trader } from "./feed-cases.ts";
+import { api, broker, caller, newSource, trader } from "./feed-cases.ts";
 
 const statuses = (results: readonly { readonly status: string }[]) => results.map(({ status }) => status);
 
@@ -14,6 +19,14 @@ function countOf(calls: readonly TableCall[]): Record<string, number> {
   for (const { operation } of calls) counts[operation] = (counts[operation] ?? 0) + 1;
   return counts;
 }
+
+/** Outbox items that wait. */
+const outboxesOf = async () => {
+  const keys = (await scanTable(api.emulator)).flatMap(({ et, pk, sk }) =>
+    et === "OUTBOX" ? [{ pk: String(pk), sk: String(sk) }] : [],
+  );
+  return findAll(outboxes, keys);
+};
 
 const membersOf = ({ input }: TableCall) => (input["TransactItems"] as object[]).length;
 
@@ -67,6 +80,45 @@ describe("a batch of several accounts", () => {
     expect(statuses(results)).toEqual(["applied", "applied", "duplicate", "applied", "applied"]);
     expect(results[2].trade_id).toBe(results[0].trade_id);
     expect(await balanceOf(account)).toBe("10300.00");
+  });
+
+  it("announces each deal next to its own trade, and those of one batch in their order", async () => {
+    const account = await trader();
+    const source = await newSource();
+    await source.send(opening(account.login, "D-1", "P-1"));
+    const before = new Set((await outboxesOf()).map(({ id }) => id));
+    await source.send(
+      closing("D-2", "P-1"),
+      opening(account.login, "D-3", "P-3"),
+      opening(account.login, "D-5", "P-5"),
+      closing("D-6", "P-5"),
+    );
+    const own = inCommitOrder((await outboxesOf()).filter(({ id }) => !before.has(id)).toReversed());
+    const announced = own.map(({ root_id, events: [text = ""] }) => {
+      const { type, resource } = JSON.parse(text).body;
+      return { type, isOwn: resource.id === root_id };
+    });
+    expect(announced).toEqual(
+      ["trade.closed", "trade.opened", "trade.opened", "trade.closed"].map((type) => ({ type, isOwn: true })),
+    );
+  });
+
+  it("goes on one by one where the accounts cannot be read in common", async () => {
+    const [sound, broken] = [await trader(), await trader()];
+    const source = await newSource();
+    await source.send(opening(sound.login, "D-1", "P-1"), opening(broken.login, "D-2", "P-2"));
+    const Key = { pk: { S: risks.key(caller.tenant_id, broken.id).pk }, sk: { S: "RISK" } };
+    const version = (v: string) =>
+      api.emulator.client.send(
+        new UpdateItemCommand({
+          ...{ TableName: api.emulator.tableName, Key, UpdateExpression: "SET v = :v" },
+          ExpressionAttributeValues: { ":v": { N: v } },
+        }),
+      );
+    await version("99");
+    const results = await source.send(closing("D-3", "P-1"), closing("D-4", "P-2"));
+    expect(statuses(results)).toEqual(["applied", "deferred"]);
+    await version("1");
   });
 
   it("decides an account again that changes meanwhile, and the others only once", async () => {
