@@ -159,8 +159,11 @@ export const limits = {
      * their keys are below the 4 MB of a transaction (DynamoDB).
      */
     max_published_bytes: 1792 * 1024,
-    /** Outbox items that one message names: about 10 KB. */
-    keys_per_message: 100,
+    /**
+     * Outbox items that one message names: about 5 KB. Ten messages are a batch of the publisher, which has to end in
+     * its time even where every commit has five events.
+     */
+    keys_per_message: 50,
     /** Overdue outbox items of one tenant that a sweep sends to the publisher: the messages of one batch. */
     swept_per_tenant: 1000,
     /**
@@ -184,7 +187,7 @@ export const limits = {
     take_back_ms: 200,
     /** Parked commits that are released at the same time. */
     released_in_parallel: 4,
-    /** Records of the stream that the router receives at once; after so many it does not pause, for more are waiting. */
+    /** Records of the stream that the router receives at once; after so many it does not pause: more are waiting. */
     routed_records: 100,
     kept_seconds: 90 * 24 * 3600,
     /** An outbox item that is still there after this time is found by the sweep. */
@@ -326,13 +329,15 @@ export const limits = {
      * costs conflicts and no guarantee.
      */
     publishing_visibility_seconds: 7,
+    /** So a message of the publisher is a dead letter after 140 s; one that a table is throttled for comes sooner. */
+    publishing_max_receives: 20,
     /** With fewer than five receives a message may go away although only Lambda was too busy (AWS docs, same page). */
     max_receives: 5,
     /** How long a failure waits for a person in a dead-letter queue. */
     dead_letter_days: 14,
     /** A delivery that waits as long as this beyond its own delay is late. */
     late_delivery_seconds: 300,
-    /** A commit is published within a second; the oldest of a killed publisher's batch after 30 s. */
+    /** A commit is published within a second; the oldest of a killed publisher's batch after 7 s. */
     late_publishing_seconds: 60,
     /** An account that a price has put below its level must not wait for long. */
     late_evaluation_seconds: 60,
@@ -444,8 +449,6 @@ export const limits = {
     remembered_positions: 50,
     /** Times that the items of a batch are decided from reads in common; what is left then is decided one by one. */
     passes: 3,
-    /** Members that a transaction of several items keeps for their outbox item and its parts. */
-    outbox_items: 3,
     /** Bytes of a transaction of several accounts, as JSON; one of DynamoDB has 4 MB. */
     max_transaction_bytes: 2 * 1024 * 1024,
     /** Tries to write a price that others write too. */

@@ -30,6 +30,8 @@ export interface WorkQueueProps {
   readonly timeoutSeconds: number;
   /** How long a message is hidden that was received, when not for six timeouts. */
   readonly visibilitySeconds?: number;
+  /** Receives after which a message is a dead letter, when not five. */
+  readonly maxReceives?: number;
   /** Invocations that the queue starts at the same time. */
   readonly concurrency: number;
   /** Age of a message at which an operator has to look. */
@@ -47,6 +49,7 @@ export class WorkQueue extends Construct {
     this.props = props;
     const { config, name, fifo, timeoutSeconds } = props;
     const { visibilitySeconds = limits.queues.visibility_timeouts * timeoutSeconds } = props;
+    const { maxReceives = limits.queues.max_receives } = props;
     this.deadLetters = failureQueue(this, `${name}-dead`, config, `${name}-dead`, fifo);
     this.queue = new Queue(this, name, {
       queueName: `${serviceName}-${config.stage}-${name}${fifo ? ".fifo" : ""}`,
@@ -54,7 +57,7 @@ export class WorkQueue extends Construct {
       enforceSSL: true,
       retentionPeriod: retention,
       visibilityTimeout: Duration.seconds(visibilitySeconds),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: limits.queues.max_receives },
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
       ...(fifo && {
         fifo,
         deduplicationScope: DeduplicationScope.MESSAGE_GROUP,

@@ -150,6 +150,7 @@ function eventQueues(
     ...{ config, name: "publish", noun: "Keys", fifo: true, variable: "PUBLISH_QUEUE_URL", concurrency },
     timeoutSeconds: workTimeout(rows, "publishing"),
     visibilitySeconds: limits.queues.publishing_visibility_seconds,
+    maxReceives: limits.queues.publishing_max_receives,
     lateAfterSeconds: limits.queues.late_publishing_seconds,
   });
   const fan_out = new WorkQueue(scope, "FanOut", {

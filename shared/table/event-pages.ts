@@ -41,15 +41,19 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   const { limit, keep } = request;
   const range = rangeOf(request, afterSequence + 1, counter.last);
   const shown: Entry[] = [];
-  let next = range.from;
+  let [next, expected, held] = [range.from, range.from, false];
   for (let round = 0; round < limits.page.max_reads && isWithin(next, range) && shown.length <= limit; round += 1) {
     const window = keep === undefined ? limit + 1 - shown.length : limits.page.entries_per_read;
-    const found = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane: round > 0 });
+    const found = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane: round > 0, expected });
     shown.push(...found.items.map(entryOf).filter(({ item }) => keep?.(item) ?? true));
     next = found.next;
-    if (found.held) break;
+    expected = numberAfter(found.items) ?? expected;
+    held = found.held ?? false;
+    if (held) break;
   }
-  const frontier = isWithin(next, range) ? events.sortOf(range.down ? next + 1 : next - 1) : undefined;
+  // A page that is held before its first event has no next one: a caller that follows links would only ask again.
+  const goesOn = isWithin(next, range) && !(held && shown.length === 0);
+  const frontier = goesOn ? events.sortOf(range.down ? next + 1 : next - 1) : undefined;
   const page = cut(shown, frontier, request);
   return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
 }
@@ -68,12 +72,14 @@ export async function eventsAfter<T>(
   const range = { from: after + 1, to: counter.last, down: false };
   const found: StoredAttributes[] = [];
   let next = range.from;
+  let expected = next;
   while (isWithin(next, range) && found.length < most) {
     const window = most - found.length;
     const everyLane = next > range.from;
-    const round = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane, attributes });
+    const round = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane, attributes, expected });
     found.push(...round.items);
     next = round.next;
+    expected = numberAfter(round.items) ?? expected;
     if (round.held && found.length < most) throw new Unavailable("An event is not seen yet.");
   }
   return found.map((item) => readItem<T>(item));
@@ -111,6 +117,8 @@ interface RoundSize {
   readonly window: number;
   /** Whether lanes without a number in the window are read too, to find what lies behind numbers that have ended. */
   readonly everyLane: boolean;
+  /** The number after the last event that a round before found, or the first of the walk. */
+  readonly expected: number;
   readonly attributes?: readonly string[] | undefined;
 }
 
@@ -120,7 +128,7 @@ interface RoundSize {
 async function readRound(
   tenant: string,
   stretch: Stretch,
-  { window, everyLane, attributes }: RoundSize,
+  { window, everyLane, attributes, expected }: RoundSize,
 ): Promise<Round> {
   const { down, former, lanes, from, to } = stretch;
   const step = down ? -1 : 1;
@@ -143,7 +151,7 @@ async function readRound(
     .flatMap((lane) => lane.items)
     .filter((item) => distance(numberOf(item)) < distance(next))
     .toSorted((a, b) => distance(numberOf(a)) - distance(numberOf(b)));
-  return down ? { items, next } : untilUnseen(from, { items, next });
+  return down ? { items, next } : untilUnseen(expected, { items, next });
 }
 
 /**
@@ -173,4 +181,9 @@ function numberOf(item: StoredAttributes): number {
 
 function entryOf(item: StoredAttributes): Entry {
   return { key: keyIn(item), sort: String(item["sk"]), item };
+}
+
+function numberAfter(items: readonly StoredAttributes[]): number | undefined {
+  const last = items.at(-1);
+  return last === undefined ? undefined : numberOf(last) + 1;
 }

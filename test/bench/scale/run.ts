@@ -84,6 +84,7 @@ async function ceilingTable(measure: Measure): Promise<Table> {
   const cases: [string, Case["timings"]][] = [
     ["with the limits of partitions", {}],
     ["partitions without a limit", unlimited],
+    ["partitions without a limit, each call in its stated time without the spread", { ...unlimited, jitter: 0 }],
     ["partitions without a limit, 20 ms for every transaction", { ...unlimited, transaction_item_ms: 0 }],
   ];
   for (const [label, timings = {}] of cases) {
@@ -111,7 +112,7 @@ async function endpointsTable(measure: Measure): Promise<Table> {
   }
   for (const [endpoints, rate] of [
     [1, 250],
-    [20, 20],
+    [20, 60],
   ] as const) {
     const label = `${endpoints} ${endpoints === 1 ? "endpoint" : "endpoints"}, ${rate} commits/s`;
     const one = await measure(label, { rate, shards: 1, endpoints, timings: unlimited }, 10);

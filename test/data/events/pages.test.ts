@@ -147,9 +147,25 @@ describe("a number that is missing before a fresh event", () => {
     expect(first.body.data.map(({ sequence }: { sequence: string }) => sequence)).toEqual(["3", "4"]);
     const at = addressOf(first, "next") ?? "";
     const empty = await page(caller, at);
-    expect([empty.body.data, addressOf(empty, "next")]).toEqual([[], at]);
+    expect([empty.body.data, addressOf(empty, "next"), empty.body.page.has_more]).toEqual([[], undefined, false]);
     await plantEvents(caller, [5], counter, 10, now);
     expect(await sequencesOf(caller, at)).toEqual([5, 6, 7, 8]);
+  });
+
+  it.each([
+    ["in lanes that the first read of a page does not reach", "/events?limit=2", [2, 3], 20, [1]],
+    ["at the end of what the first read looks at", "/events", [25, 26], 40, upTo(24)],
+    ["behind a filter", "/events?type=client.created&after_sequence=2&limit=100", [252], 300, upTo(251)],
+  ])("ends a page %s", async (_, address, unseen, last, shown) => {
+    const caller = newCaller();
+    const seen = upTo(last).filter((sequence) => !unseen.includes(sequence));
+    await plantEvents(caller, seen, { last, first: 1 }, 10, now);
+    const wanted = address.includes("type") ? shown.filter((sequence) => sequence > 2 && sequence % 3 === 0) : shown;
+    expect(await sequencesOf(caller, address)).toEqual(wanted);
+    await plantEvents(caller, unseen, { last, first: 1 }, 10, now);
+    expect((await sequencesOf(caller, address.replace(/limit=\d+/, "limit=100"))).length).toBeGreaterThan(
+      wanted.length,
+    );
   });
 
   it("is not passed over by what reads events to send them again", async () => {
@@ -158,6 +174,10 @@ describe("a number that is missing before a fresh event", () => {
     const stored = await eventCounter(caller.tenant_id);
     await expect(eventsAfter(caller.tenant_id, 2, stored, { most: 100 })).rejects.toThrow("not seen yet");
     expect(await eventsAfter(caller.tenant_id, 2, stored, { most: 2 })).toHaveLength(2);
+    const other = newCaller();
+    await plantEvents(other, [1, 4, 5, 6, 7, 8], counter, 10, now);
+    const least = await eventCounter(other.tenant_id);
+    await expect(eventsAfter(other.tenant_id, 0, least, { most: 3 })).rejects.toThrow("not seen yet");
   });
 });
 
