@@ -41,9 +41,13 @@ export function mostSlots(tenantSlots: number, endpoints: number): number {
 
 /** Attempts that an endpoint may have at the same time, `most` at most (see {@link mostSlots}). */
 export function slotsOf(health: WebhookHealth, most: number, nowMs: number, delayMs: DelayMs): number {
-  const { slots_per_endpoint, slots_unproven, slot_grows_after } = limits.webhooks;
-  if (!isProven(health, nowMs, delayMs)) return slots_unproven;
-  return Math.min(most, slots_per_endpoint + Math.floor((health.slot_credit ?? 0) / slot_grows_after));
+  return isProven(health, nowMs, delayMs) ? slotsFor(health.slot_credit ?? 0, most) : limits.webhooks.slots_unproven;
+}
+
+/** Slots of a proven endpoint with this credit. */
+function slotsFor(credit: number, most: number): number {
+  const { slots_per_endpoint, slot_grows_after } = limits.webhooks;
+  return Math.min(most, slots_per_endpoint + Math.floor(credit / slot_grows_after));
 }
 
 /** What an attempt says about the slots of its endpoint. */
@@ -53,24 +57,27 @@ export interface Pace {
   /** Whether all slots were taken while the attempt ran, so that the endpoint has use for more. */
   readonly full: boolean;
   readonly most: number;
+  /** The credit that the attempt began with. */
+  readonly begun: number;
 }
 
 /**
- * What an attempt makes of the credit by which an endpoint grows: one more, or half of what it had gained; undefined
- * when nothing changes. An endpoint that is unproven begins again.
+ * What an attempt makes of the credit by which an endpoint grows: one more, or, by a failure, what half of the slots
+ * takes that the attempt began with, unless the credit is no more than that already; undefined when nothing changes. An
+ * endpoint that is unproven begins again.
  */
 export function creditAfter(
   health: WebhookHealth,
-  { prompt, full, most }: Pace,
+  { prompt, full, most, begun }: Pace,
   { nowMs, delayMs }: Pick<Moment, "nowMs" | "delayMs">,
 ): { readonly add: number } | { readonly set: number } | undefined {
   const { slot_credit: credit = 0 } = health;
   const { slots_per_endpoint, slot_grows_after } = limits.webhooks;
   if (!isProven(health, nowMs, delayMs)) return credit === 0 ? undefined : { set: 0 };
-  const slots = slotsOf(health, most, nowMs, delayMs);
-  if (prompt) return full && slots < most ? { add: 1 } : undefined;
-  const half = Math.max(slots_per_endpoint, Math.floor(slots / 2));
-  return credit === 0 ? undefined : { set: (half - slots_per_endpoint) * slot_grows_after };
+  if (prompt) return full && slotsFor(credit, most) < most ? { add: 1 } : undefined;
+  const half = Math.max(slots_per_endpoint, Math.floor(slotsFor(begun, most) / 2));
+  const halved = (half - slots_per_endpoint) * slot_grows_after;
+  return credit <= halved ? undefined : { set: halved };
 }
 
 /** What a worker does with a delivery whose time has come. */

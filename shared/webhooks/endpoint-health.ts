@@ -127,17 +127,20 @@ function slotRelease({ delivery_id, lease_until }: Slot, held: boolean, change: 
 
 /**
  * What a verdict changes in addition to the slot. Several answers count at the same time, so that the credit is added
- * to; attempts that fail together were begun with the same slots and halve them once.
+ * to. Attempts that fail together were begun with the same slots and halve them once, whichever is counted first: a
+ * failure sets the credit only where it is still above half of what the attempt began with.
  */
 function counted(verdict: Verdict, { health: taken, most }: Slot, health: WebhookHealth, at: string): ItemChange {
   const change = countings[verdict](health, at);
   if (verdict === "nothing") return change;
   const moment = { nowMs: Date.parse(at), delayMs };
   const full = Object.keys(taken.slots).length >= slotsOf(taken, most, moment.nowMs, delayMs);
-  const credit = creditAfter(health, { prompt: verdict === "accepted", full, most }, moment);
+  const begun = taken.slot_credit ?? 0;
+  const credit = creditAfter(health, { prompt: verdict === "accepted", full, most, begun }, moment);
   if (credit === undefined) return change;
   if ("add" in credit) return { ...change, add: { ...change.add, slot_credit: credit.add } };
-  return { ...change, set: { ...change.set, slot_credit: credit.set } };
+  const isAbove: Condition = { attribute: "slot_credit", is: "above", value: credit.set };
+  return { ...change, set: { ...change.set, slot_credit: credit.set }, when: [...(change.when ?? []), isAbove] };
 }
 
 const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) => ItemChange>> = {

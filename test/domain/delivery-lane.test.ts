@@ -52,7 +52,8 @@ describe("an endpoint is proven", () => {
 
 describe("the slots of a proven endpoint", () => {
   const moment = { nowMs, delayMs: realTime };
-  const full = { prompt: true, full: true, most: 15 };
+  const full = { prompt: true, full: true, most: 15, begun: 0 };
+  const failure = (begun: number) => ({ ...full, prompt: false, begun });
   const credited = (slot_credit: number): WebhookHealth => ({ ...proven, slot_credit });
   const slots = (health: WebhookHealth, most = 15) => slotsOf(health, most, nowMs, realTime);
 
@@ -75,10 +76,23 @@ describe("the slots of a proven endpoint", () => {
     ["health that was stored without a credit begins at none", proven, full, { add: 1 }],
     ["an answer with a slot left does not count", credited(50), { ...full, full: false }, undefined],
     ["no answer counts beyond the most", credited(110), full, undefined],
-    ["a failure halves eight slots", credited(40), { ...full, prompt: false }, { set: 0 }],
-    ["a failure halves fifteen slots, whatever the credit", credited(500), { ...full, prompt: false }, { set: 30 }],
-    ["a failure leaves the first four", credited(9), { ...full, prompt: false }, { set: 0 }],
-    ["a failure of one that gained nothing changes nothing", credited(0), { ...full, prompt: false }, undefined],
+    ["a failure halves eight slots", credited(40), failure(40), { set: 0 }],
+    ["a failure halves fifteen slots, whatever the credit", credited(500), failure(500), { set: 30 }],
+    ["a failure leaves the first four", credited(9), failure(9), { set: 0 }],
+    ["a failure of one that gained nothing changes nothing", credited(0), failure(0), undefined],
+    [
+      "a failure halves what its attempt began with, also when more was gained since",
+      credited(110),
+      failure(40),
+      { set: 0 },
+    ],
+    [
+      "a failure of an attempt that began with slots that were halved since changes nothing",
+      credited(30),
+      failure(110),
+      undefined,
+    ],
+    ["a failure gives back nothing of what was lost since", credited(0), failure(110), undefined],
     ["an unproven endpoint loses what it had gained", { ...credited(50), proven_at: null }, full, { set: 0 }],
     ["an unproven endpoint gains nothing", { ...credited(0), proven_at: null }, full, undefined],
   ])("%s", (_, health, pace, credit) => {
@@ -94,8 +108,8 @@ describe("the slots of a proven endpoint", () => {
           let health = credited(0);
           for (const answer of answers) {
             const before = slots(health, most);
-            const credit = creditAfter(health, { ...answer, most }, moment);
             const { slot_credit: had = 0 } = health;
+            const credit = creditAfter(health, { ...answer, most, begun: had }, moment);
             if (credit !== undefined) health = credited("set" in credit ? credit.set : had + credit.add);
             const after = slots(health, most);
             expect(after).toBeGreaterThanOrEqual(Math.max(4, Math.floor(before / 2)));

@@ -259,17 +259,18 @@ class Lanes {
     endpoint.health = { ...endpoint.health, slots: { ...endpoint.health.slots, [delivery.id]: until } };
     const most = this.mostOf(endpoint);
     const full = endpoint.running >= slotsOf(endpoint.health, most, this.nowMs, delayMs);
+    const { slot_credit: begun = 0 } = endpoint.health;
     this.in(this.takesMs(endpoint), () => {
       endpoint.running -= 1;
       const { [delivery.id]: _, ...slots } = endpoint.health.slots;
       endpoint.health = { ...endpoint.health, slots, probe: null };
       if (endpoint.kind === "silent") this.failed(message);
-      else this.accepted(message, { full, most });
+      else this.accepted(message, { full, most, begun });
       ended();
     });
   }
 
-  private accepted({ endpoint, delivery }: Message, taken: { full: boolean; most: number }): void {
+  private accepted({ endpoint, delivery }: Message, taken: { full: boolean; most: number; begun: number }): void {
     const proven = isProven(endpoint.health, this.nowMs, delayMs);
     const now = iso(this.nowMs);
     delivery.done = true;

@@ -48,6 +48,8 @@ const { readKeys } = await import("../../../shared/table/store.ts");
 
 const { itemOf } = await import("../../../shared/table/write.ts");
 
+export const { releaseSlot, takeSlot } = await import("../../../shared/webhooks/endpoint-health.ts");
+
 export const { sealWebhookSecret } = await import("../../../shared/webhooks/secrets.ts");
 
 const { handler } = await import("../../../functions/events/deliver.ts");

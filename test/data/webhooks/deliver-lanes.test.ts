@@ -17,8 +17,10 @@ import {
   put,
   queues,
   receiver,
+  releaseSlot,
   situation,
   stored,
+  takeSlot,
   unscaled,
   webhookCounts,
   webhookHealths,
@@ -233,11 +235,11 @@ describe("the slots of an endpoint that answers in time", () => {
   const grown = { slot_credit: 110 };
 
   /**
-   * Sends twenty deliveries by two workers to the only endpoint of a brokerage, which answers when it has so many of
-   * them in hand, and returns its health after them.
+   * Sends deliveries by two workers to the only endpoint of a brokerage, which answers when it has so many of them in
+   * hand, and returns its health after them.
    */
-  async function sendTwenty(health: Partial<WebhookHealth>, inHand: number, answer = answerWith(200)) {
-    const { all, delivery, endpoint } = await situation(20, {}, health);
+  async function send(count: number, health: Partial<WebhookHealth>, inHand: number, answer = answerWith(200)) {
+    const { all, delivery, endpoint } = await situation(count, {}, health);
     await put(webhookCounts, { tenant_id: endpoint.tenant_id, endpoints: 1 });
     const door = closedDoor();
     receiver.answer = async (call, reply) => {
@@ -251,19 +253,32 @@ describe("the slots of an endpoint that answers in time", () => {
   }
 
   it("grow by its answers while all are taken", async () => {
-    const { slot_credit = 0 } = await sendTwenty({}, 4);
+    const { slot_credit = 0 } = await send(20, {}, 4);
     expect(receiver.mostAtOnce).toBe(4);
     expect(slot_credit).toBeGreaterThan(0);
     expect(slot_credit).toBeLessThanOrEqual(20);
   });
 
   it("are what it has earned, at most the part of its brokerage in the lane", async () => {
-    expect((await sendTwenty(grown, 15)).slot_credit).toBe(110);
+    expect((await send(20, grown, 15)).slot_credit).toBe(110);
     expect(receiver.mostAtOnce).toBe(15);
   });
 
-  it("are lost by failures, half at a time and never the first four", async () => {
-    const { slot_credit } = await sendTwenty(grown, 15, answerWith(500));
-    expect([0, 30]).toContain(slot_credit);
+  it.each([0, 3])("are halved once by attempts that fail together, with %i failures before", async (before) => {
+    const health = { ...grown, consecutive_failures: before };
+    expect(await send(15, health, 15, answerWith(500))).toMatchObject({
+      slot_credit: 30,
+      consecutive_failures: before + 15,
+    });
+  });
+
+  it("are not given back by a slow answer to an attempt that began before they were lost", async () => {
+    const { delivery } = await situation(1, {}, grown);
+    const { health } = await stored(delivery);
+    const [now, lease_until] = [0, bounds.lease_ms].map((ms) => new Date(nowMs + ms).toISOString()) as [string, string];
+    const slot = await takeSlot(health, { delivery_id: delivery.id, lease_until, most: 15, now });
+    if (slot === undefined) throw new Error("An endpoint without attempts has a slot.");
+    await put(webhookHealths, { ...slot.health, slot_credit: 0 });
+    expect(await releaseSlot(slot, "slow", now)).toMatchObject({ slot_credit: 0, slots: {} });
   });
 });
