@@ -5,6 +5,7 @@ import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { isUnavailable, Unavailable } from "../runtime/unavailable.ts";
+import { isRefusal } from "../runtime/verdict.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
 import { feedSources, pulses } from "../table/entities.ts";
 import { changeVersion, putItem } from "../table/items.ts";
@@ -114,7 +115,10 @@ async function settledOrDeferred(run: FeedRun, item: PlacedItem): Promise<FeedRe
 
 function deferredBy(run: FeedRun, seq: string, error: unknown): FeedResultBody {
   const { name, message, stack } = error as Error;
-  log.error("An item of a feed failed.", { source: run.source.id, seq, error: name, message, stack });
+  // What the rate limit refuses has not failed, and its answer is that refusal.
+  if (!isRefusal(error)) {
+    log.error("An item of a feed failed.", { source: run.source.id, seq, error: name, message, stack });
+  }
   const code = isUnavailable(error) ? "service_unavailable" : "internal_error";
   return deferred(seq, code, "The service failed. Send it again: an item is applied once.");
 }

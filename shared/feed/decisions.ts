@@ -12,6 +12,7 @@ import type { TradingChange, TradingDecision } from "../domain/trading/changes.t
 import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
 import { countMetric, log } from "../runtime/log.ts";
+import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { type Ref, ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
@@ -162,6 +163,8 @@ function decideOperation(
     account_id: id,
     refs,
     needs: async ({ account }, { named, known }) => {
+      // The decision may count a metric, which a request that the rate limit refuses must not.
+      await untilAdmitted();
       const amount = operationMinor(data, account);
       const asked = named === undefined && known === undefined && amount.ok;
       candidates = asked ? await candidatesOf(tenant_id, id, amount.result) : [];
@@ -188,7 +191,7 @@ function decideOperation(
 
 /**
  * Logs and counts money that names a transaction and is not its money. This happens at the decision: a process that
- * dies after its commit has logged it, and one that decides again logs it again.
+ * dies after its commit has logged it, and one that decides again logs it again. The request is admitted by then.
  */
 function unexpected({ source }: FeedRun, { raw }: ItemReading, made: Made): void {
   log.warn("An operation of a platform is not the money of its transaction.", {

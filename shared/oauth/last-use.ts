@@ -2,6 +2,7 @@ import type { Application } from "../domain/application.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
+import { isRefusal } from "../runtime/verdict.ts";
 import { applications } from "../table/entities.ts";
 import { isStill, isStored } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
@@ -22,6 +23,8 @@ export async function noteUse(application: Application): Promise<void> {
   try {
     await changeItem(applications.key(tenant_id, id), change);
   } catch (error) {
+    // A request that the rate limit refuses was no use.
+    if (isRefusal(error)) return;
     log.warn("A use was not noted.", { application_id: id, error: (error as Error).name });
   }
 }

@@ -13,6 +13,29 @@ export function awaitingVerdict<T>(verdict: Verdict, work: () => Promise<T>): Pr
   return verdicts.run(verdict, work);
 }
 
+/** What verdicts rejected with. */
+const refusals = new WeakSet<object>();
+
+/** Whether an error is the refusal of the work itself: no call has failed, and there is nothing to report. */
+export function isRefusal(error: unknown): boolean {
+  return typeof error === "object" && error !== null && refusals.has(error);
+}
+
+/**
+ * Resolves when the work may change something: for an effect that no judged client makes, such as a metric.
+ * @throws what refuses the work
+ */
+export async function untilAdmitted(): Promise<void> {
+  const verdict = verdicts.getStore();
+  if (verdict === undefined) return;
+  try {
+    await verdict();
+  } catch (error) {
+    refusals.add(error as object);
+    throw error;
+  }
+}
+
 /** A client of the SDK. */
 interface Client {
   readonly send: (...given: never[]) => unknown;
@@ -29,9 +52,8 @@ type CommandClass = abstract new (...given: never[]) => object;
 export function judged<C extends Client>(client: C, reads: readonly CommandClass[]): C {
   const send = client.send.bind(client) as (command: unknown, options?: object) => unknown;
   const afterVerdict = (command: unknown, options?: object) => {
-    const verdict = verdicts.getStore();
-    if (verdict === undefined || reads.some((read) => command instanceof read)) return send(command, options);
-    return verdict().then(() => send(command, options));
+    const free = verdicts.getStore() === undefined || reads.some((read) => command instanceof read);
+    return free ? send(command, options) : untilAdmitted().then(() => send(command, options));
   };
   return Object.assign(client, { send: afterVerdict as C["send"] });
 }

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { limits } from "../../shared/limits.ts";
+import { bridge, moneyMoved } from "../support/builders/bridge.ts";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
 import { putMarket } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
@@ -257,6 +258,24 @@ describe("a request that the counter refuses late, when the handler has read and
     ];
     for (const [address, body] of sent) expect(await refusedLate("POST", address, body)).toEqual(refused);
     expect(api.queues.takeMessages()).toEqual([]);
+  });
+
+  it("counts and logs nothing of a reject that it retries; when it comes again it does", async () => {
+    const { newSource, trader, unusedLogin } = bridge(api, caller);
+    const [source, login] = [await newSource(), unusedLogin()];
+    const reference = { reference: "txn_01JD0000000000000000000009" };
+    await source.send(moneyMoved(login, "B-1", "deposit", "1.23", reference));
+    await trader(null, { platform_login: login });
+    const written: string[] = [];
+    vi.stubEnv("POWERTOOLS_LOG_LEVEL", "WARN");
+    const output = vi.spyOn(process.stdout, "write").mockImplementation((text) => written.push(String(text)) > 0);
+    const told = () => written.splice(0).filter((line) => /UnexpectedOperation|An (?:item|operation) of/.test(line));
+    expect(await refusedLate("POST", `${source.path}/rejects/1/retry`)).toEqual(refused);
+    const ofRefused = told();
+    const again = await source.retry("1");
+    output.mockRestore();
+    vi.unstubAllEnvs();
+    expect([ofRefused, again.body.status, told().length]).toEqual([[], "applied", 2]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { limits } from "../../../shared/limits.ts";
 import { atOnce } from "../../support/builders/brokerage.ts";
 import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
@@ -41,7 +42,10 @@ describe("a refresh that the rate limit refuses when the family is already read"
     },
   };
 
-  /** The counter refuses once the third read, that of the family, is on its way; the writes that came nevertheless. */
+  /**
+   * The counter refuses once the third read, that of the family, is on its way; the writes that came nevertheless, and
+   * the warnings.
+   */
   async function refusedLate(send: () => Promise<TestAnswer>) {
     const read = closedDoor();
     const writes: string[] = [];
@@ -56,17 +60,26 @@ describe("a refresh that the rate limit refuses when the family is already read"
       } else writes.push(operation);
       return undefined;
     };
+    const warned: string[] = [];
+    vi.stubEnv("POWERTOOLS_LOG_LEVEL", "WARN");
+    const output = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+      if (/"level":"(?:WARN|ERROR)"/.test(String(text))) warned.push(String(text));
+      return true;
+    });
     const answer = await send();
+    output.mockRestore();
+    vi.unstubAllEnvs();
     api.watched.interfere = () => undefined;
-    return [...told(answer), writes];
+    return [...told(answer), writes, warned];
   }
 
-  it("does not use the token up, end the family of an old one or revoke anything", async () => {
+  it("does not use the token up, end the family of an old one, revoke anything or warn of it", async () => {
     const application = await service.application();
     const old = (await service.grant(application)).body;
     const { refresh_token: token } = (await service.refresh(application, old.refresh_token)).body;
-    pass(31);
-    const busy = [429, "temporarily_unavailable", []];
+    // Long enough for the next use to be noted.
+    pass(limits.applications.last_used_seconds + 1);
+    const busy = [429, "temporarily_unavailable", [], []];
     expect(await refusedLate(() => service.refresh(application, token))).toEqual(busy);
     expect(await refusedLate(() => service.refresh(application, old.refresh_token))).toEqual(busy);
     const revoke = () => service.post("/oauth/revoke", { ...application.credentials, token });
