@@ -161,7 +161,7 @@ class Run {
     const published = await publishBatch(this.reads, batch, ready);
     // The deliveries of one transaction are created while the next one runs.
     const before = this.fanningOut;
-    this.fanningOut = before.then(() => fanOutFresh(published, () => this.reads.healthsOnce()));
+    this.fanningOut = before.then(() => fanOutFresh(published, () => this.reads.healthsNow()));
     await before;
   }
 

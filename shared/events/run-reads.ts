@@ -4,8 +4,8 @@ import { endpointsOf } from "./endpoint-reads.ts";
 import { endpointHealths, subscribersOf } from "./fan-out.ts";
 
 /**
- * What one run of the publisher knows of its brokerage: the counter as its own transactions left it, and the endpoints,
- * their health and the groups of accounts as they were read once.
+ * What one run of the publisher knows of its brokerage: the counter as its own transactions left it, the endpoints and
+ * the groups of accounts as they were read once, and the health of endpoints, which is read again where one was closed.
  *
  * One read of the endpoints for a run owes the right events. All that a run publishes was committed before the run
  * began: a message names items that its sender has seen in the table. An endpoint that was created, enabled or
@@ -18,7 +18,7 @@ import { endpointHealths, subscribersOf } from "./fan-out.ts";
 export class RunReads {
   readonly tenant: string;
   private endpoints: Promise<readonly WebhookEndpoint[]> | undefined;
-  private healths: Promise<ReadonlyMap<string, WebhookHealth>> | undefined;
+  private healths: ReadonlyMap<string, WebhookHealth> | undefined;
   private numbered: Promise<EventCounter> | undefined;
   private readonly groups = new Map<string, string | null>();
 
@@ -54,10 +54,20 @@ export class RunReads {
     return subscribersOf(this.tenant, await this.endpointsOnce(), announced, this.groups);
   }
 
-  /** How the endpoints do that events are due to. It decides only which deliveries need a message. */
-  async healthsOnce(): Promise<ReadonlyMap<string, WebhookHealth>> {
+  /**
+   * How the endpoints do that events are due to, for deliveries that are created next. It decides only which of them
+   * need a message. One that was closed when it was last read may be open by now, and a delivery that rested on it would
+   * wait five minutes: it is read again.
+   */
+  async healthsNow(): Promise<ReadonlyMap<string, WebhookHealth>> {
+    const { healths } = this;
     const endpoints = await this.endpointsOnce();
-    this.healths ??= endpointHealths(endpoints.map(({ id, tenant_id }) => ({ endpoint_id: id, tenant_id })));
+    const unsure = endpoints.filter(({ id }) => healths === undefined || healths.get(id)?.closed_until);
+    if (healths !== undefined && unsure.length === 0) return healths;
+    const again = new Set(unsure.map(({ id }) => id));
+    const kept = [...(healths ?? [])].filter(([id]) => !again.has(id));
+    const read = await endpointHealths(unsure.map(({ id, tenant_id }) => ({ endpoint_id: id, tenant_id })));
+    this.healths = new Map([...kept, ...read]);
     return this.healths;
   }
 

@@ -146,6 +146,31 @@ describe("publishing", () => {
     expect(sent().map(({ group }) => group)).toEqual([open.id]);
   });
 
+  it("lets none rest of an endpoint that answered again while the publisher was at the events before", async () => {
+    const caller = newCaller();
+    const endpoint = await endpointOf(caller);
+    const soon = new Date(Date.now() + 60_000).toISOString();
+    const closed = { ...draftHealth(endpoint), closed_until: soon, probe: { delivery_id: "dlv_1", until: soon } };
+    await putRaw(api, itemOf(webhookHealths, closed));
+    for (let made = 0; made < 3; made += 1) await brokerage(api, caller).client();
+    let numbered = 0;
+    api.watched.interfere = async ({ operation, input }) => {
+      if (operation !== "TransactWriteItems" || !JSON.stringify(input).includes("|SEQ")) return undefined;
+      numbered += 1;
+      // The delivery of the first event is there, and the health of the endpoint was read for it.
+      const open = { ...draftHealth(endpoint), proven_at: new Date().toISOString() };
+      if (numbered === 3) await putRaw(api, itemOf(webhookHealths, open));
+      return undefined;
+    };
+    // Each commit has a transaction of its own on the second receive.
+    expect(await work.receive(await work.routed(await records(caller)), 2)).toEqual([]);
+    const numberOf = ({ event_sequence: raw }: RawItem) => Number((raw as { number: string }).number);
+    const inOrder = (await itemsOf(caller, "DELIVERY")).toSorted((one, other) => numberOf(one) - numberOf(other));
+    const rests = inOrder.map(({ resting }) => resting === true);
+    expect([numbered, rests.length, rests[0], rests[2]]).toEqual([3, 3, true, false]);
+    expect(sent().map(({ group }) => group)).toContain(endpoint.id);
+  });
+
   it("publishes and sends every message while the health of the endpoints cannot be read", async () => {
     const caller = newCaller();
     const endpoint = await endpointOf(caller);
