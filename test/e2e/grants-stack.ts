@@ -1,10 +1,25 @@
 import { PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
+import { expect } from "vitest";
+import type { AwsCall } from "../../infra/local/cloud.ts";
 import { limits } from "../../shared/limits.ts";
 import { risks } from "../../shared/table/entities.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import type { Stack } from "../support/stack/stack.ts";
-import { eventually } from "../support/wait.ts";
+
+/** Steps in before calls of functions, which are named by the function and the action. */
+export class Saboteur {
+  /** Calls before which the function is ended, for as long as the set holds them. */
+  readonly targets = new Set<string>();
+  /** What is done before a call goes on. */
+  readonly interventions = new Map<string, () => Promise<void>>();
+  readonly watch = async (call: AwsCall): Promise<void> => {
+    if (call.phase !== "before") return;
+    const name = `${call.functionName} ${call.action.replace(/\/usageplans\/[^/]+/, "/usageplans/*")}`;
+    if (this.targets.has(name)) call.kill();
+    else await this.interventions.get(name)?.();
+  };
+}
 
 /**
  * Statements that nothing has needed yet. What a role allows to the logs and traces of its function is used by the
@@ -43,19 +58,27 @@ async function misplaceTrigger(stack: Stack, account_id: string): Promise<void> 
   client.destroy();
 }
 
+/** A stack with the hook of its calls, and an account that has an open position in EURUSD. */
+export interface Placing {
+  readonly stack: Stack;
+  readonly saboteur: Saboteur;
+  readonly account_id: string;
+}
+
 /**
- * Repeats a change of the money of an account until its function has deleted the entry of a trigger: an evaluation of
- * the change before may place the trigger sooner.
+ * Makes a change of the money of an account in which the named function places its trigger again, and so deletes the
+ * entry of the stored one. The trigger is misplaced before each read of the function, also before those of a retry: a
+ * request before, or an evaluation at the same time, may have placed it.
  */
-export async function withPlacing(
-  { stack, account_id }: { readonly stack: Stack; readonly account_id: string },
+export async function withPlacing<T>(
+  { stack, saboteur, account_id }: Placing,
   functionName: string,
-  { prepare, change }: { readonly prepare: () => Promise<string>; readonly change: (made: string) => Promise<unknown> },
-): Promise<void> {
-  await eventually(async () => {
-    const made = await prepare();
-    await misplaceTrigger(stack, account_id);
-    await change(made);
-    return !unused(stack).includes(`brokerage-sandbox-${functionName} Delete`) || undefined;
-  }, 60_000);
+  change: () => Promise<T>,
+): Promise<T> {
+  const name = `brokerage-sandbox-${functionName}`;
+  saboteur.interventions.set(`${name} BatchGetItem`, () => misplaceTrigger(stack, account_id));
+  const made = await change();
+  saboteur.interventions.clear();
+  expect(unused(stack)).not.toContain(`${name} Delete`);
+  return made;
 }

@@ -11,7 +11,14 @@ import { floorOf } from "../support/stack/cloud-floor.ts";
 import type { Receiver } from "../support/stack/receiver.ts";
 import type { Stack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
-import { put, unused, withPlacing } from "./grants-stack.ts";
+import { type Placing, put, type Saboteur, unused, withPlacing } from "./grants-stack.ts";
+
+/** A stack, the receiver of its webhooks, and the hook of its calls. */
+interface StoryOptions {
+  readonly stack: Stack;
+  readonly receiver: Receiver;
+  readonly saboteur: Saboteur;
+}
 
 /** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
 async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
@@ -151,8 +158,8 @@ async function tellOfTrading(stack: Stack, account_id: string): Promise<Record<s
 }
 
 /** What the sandbox's providers do with a client, and with the money of an account that has an open position. */
-async function tellOfProviders(stack: Stack, account_id: string, post: (kind: string) => Promise<string>) {
-  const { api } = stack;
+async function tellOfProviders(placing: Placing, post: (kind: string) => Promise<string>): Promise<void> {
+  const { api } = placing.stack;
   const trigger = async (address: string) => {
     const headers = { "Idempotency-Key": address };
     const { status, text } = await api.call("POST", `/sandbox/${address}`, { headers });
@@ -160,44 +167,24 @@ async function tellOfProviders(stack: Stack, account_id: string, post: (kind: st
   };
   const { body: client } = await api.call<{ id: string }>("POST", "/clients", { body: someClient() });
   for (const name of ["verify", "reject"]) await trigger(`clients/${client.id}/${name}`);
-  const settled = async () => {
-    const id = await post("deposit");
-    await trigger(`transactions/${id}/settle`);
-    return id;
-  };
-  const declined = async () => {
-    const id = await post("withdrawal");
-    await api.call("PATCH", `/transactions/${id}`, { body: { status: "processing" } });
-    return id;
-  };
-  const placing = { stack, account_id };
-  await withPlacing(placing, "sandbox-settle-transaction", {
-    prepare: () => post("deposit"),
-    change: (id) => trigger(`transactions/${id}/settle`),
-  });
-  await withPlacing(placing, "sandbox-return-transaction", {
-    prepare: settled,
-    change: (id) => trigger(`transactions/${id}/return`),
-  });
-  await withPlacing(placing, "sandbox-fail-transaction", {
-    prepare: declined,
-    change: (id) => trigger(`transactions/${id}/fail`),
-  });
-  await withPlacing(placing, "sandbox-simulate-provider", {
-    prepare: async () => "",
-    change: async () => {
-      const body = { account_id, amount: "1.19", provider: "sandbox" };
-      const { body: provided } = await api.call<{ id: string }>("POST", "/transactions/deposit", { body });
-      await eventually(async () => {
-        const { body: now } = await api.call("GET", `/transactions/${provided.id}`);
-        return now["status"] === "completed" || undefined;
-      });
-    },
+  const paid = await post("deposit");
+  await withPlacing(placing, "sandbox-settle-transaction", () => trigger(`transactions/${paid}/settle`));
+  await withPlacing(placing, "sandbox-return-transaction", () => trigger(`transactions/${paid}/return`));
+  const declined = await post("withdrawal");
+  await api.call("PATCH", `/transactions/${declined}`, { body: { status: "processing" } });
+  await withPlacing(placing, "sandbox-fail-transaction", () => trigger(`transactions/${declined}/fail`));
+  await withPlacing(placing, "sandbox-simulate-provider", async () => {
+    const body = { account_id: placing.account_id, amount: "1.19", provider: "sandbox" };
+    const { body: provided } = await api.call<{ id: string }>("POST", "/transactions/deposit", { body });
+    await eventually(async () => {
+      const { body: now } = await api.call("GET", `/transactions/${provided.id}`);
+      return now["status"] === "completed" || undefined;
+    });
   });
 }
 
 /** An account with an open position, and every change of its money and its terms. */
-async function tellOfMargin(stack: Stack): Promise<void> {
+async function tellOfMargin({ stack, saboteur }: StoryOptions): Promise<void> {
   const { api, tenant_id } = stack;
   const { account_id } = await fundedAccount(api, "100.00");
   await quoteSymbol(stack);
@@ -223,15 +210,14 @@ async function tellOfMargin(stack: Stack): Promise<void> {
   };
   expect((await move(`/accounts/${account_id}`, { leverage: 20 })).status).toBe(200);
   expect((await move(`/accounts/${account_id}`, { leverage: 30 })).status).toBe(200);
-  const placing = { stack, account_id };
+  const placing = { stack, saboteur, account_id };
   for (const kind of ["deposit", "withdrawal"]) {
-    await withPlacing(placing, `create-${kind}`, { prepare: async () => "", change: () => post(kind, "completed") });
+    await withPlacing(placing, `create-${kind}`, () => post(kind, "completed"));
   }
-  await withPlacing(placing, "update-transaction", {
-    prepare: () => post("withdrawal"),
-    change: async (id) => expect((await move(`/transactions/${id}`, { status: "completed" })).status).toBe(200),
-  });
-  await tellOfProviders(stack, account_id, post);
+  const pending = `/transactions/${await post("withdrawal")}`;
+  const completed = await withPlacing(placing, "update-transaction", () => move(pending, { status: "completed" }));
+  expect(completed.status).toBe(200);
+  await tellOfProviders(placing, post);
   expect((await api.call("DELETE", `/accounts/${account_id}`)).status).toBe(200);
 }
 
@@ -270,7 +256,7 @@ async function tellOfFeed({ api }: Stack): Promise<string> {
 }
 
 /** What an integrator does on the market of the sandbox: a stop loss, a cancelled order and a stop-out among it. */
-async function tellOfSandboxMarket(stack: Stack): Promise<void> {
+async function tellOfSandboxMarket({ stack, saboteur }: StoryOptions): Promise<void> {
   // In a tenant of its own: its prices are for its own accounts.
   const { api } = await stack.newApplication();
   const { account_id } = await fundedAccount(api, "5000.00");
@@ -284,6 +270,8 @@ async function tellOfSandboxMarket(stack: Stack): Promise<void> {
   };
   const euroAt = (bid: string) => post("prices", { prices: [{ symbol: "EURUSD", bid }] });
   const deal = { account_id, symbol: "EURUSD", side: "buy", lots: "0.10" };
+  // The evaluator dies before it writes: otherwise it may act on a price before the request that sets the price.
+  saboteur.targets.add("brokerage-sandbox-evaluate TransactWriteItems");
   await euroAt("1.10000");
   const first = await post("trades", deal);
   await post("trades", { ...deal, stop_loss: "1.09000" });
@@ -293,6 +281,7 @@ async function tellOfSandboxMarket(stack: Stack): Promise<void> {
   await post(`orders/${order}/cancel`);
   await post("trades", deal);
   await post(`accounts/${account_id}/drive`, { margin_level: "40.00" });
+  saboteur.targets.clear();
   // A feed's price and one that walks act by the stream alone.
   await euroAt("1.10000");
   const stopped = await post("trades", { ...deal, lots: "0.01", stop_loss: "1.09000" });
@@ -329,7 +318,8 @@ async function tellOfResets(stack: Stack): Promise<void> {
   expect(left.data).toEqual([]);
 }
 
-export async function tellStory(stack: Stack, receiver: Receiver): Promise<void> {
+export async function tellStory(told: StoryOptions): Promise<void> {
+  const { stack, receiver } = told;
   const { api } = stack;
   const { client_id, account_id } = await fundedAccount(api, "100.00");
   const patch = (path: string, body: unknown) =>
@@ -347,8 +337,8 @@ export async function tellStory(stack: Stack, receiver: Receiver): Promise<void>
   await api.call("DELETE", `/accounts/${account_id}`);
   await tellOfApplications(stack);
   await tellOfPrices(stack);
-  await tellOfMargin(stack);
-  await tellOfSandboxMarket(stack);
+  await tellOfMargin(told);
+  await tellOfSandboxMarket(told);
   const feed = await tellOfFeed(stack);
   await tellOfResets(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
