@@ -56,8 +56,8 @@ export class RunReads {
 
   /**
    * How the endpoints do that events are due to, for deliveries that are created next. It decides only which of them
-   * need a message. One that was closed when it was last read may be open by now, and a delivery that rested on it would
-   * wait five minutes: it is read again.
+   * need a message. One that was closed when it was last read may be open by now, and a delivery that rested on it
+   * would wait five minutes: it is read again.
    */
   async healthsNow(): Promise<ReadonlyMap<string, WebhookHealth>> {
     const { healths } = this;
