@@ -8,7 +8,7 @@ import type { Market } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
 import type { Valuation } from "./profit.ts";
-import { divided, reachOf, type Sensitivity, type Slack, widestMove } from "./slack.ts";
+import { divided, movesApart, reachOf, type Sensitivity, type Slack, widestMove } from "./slack.ts";
 
 /**
  * When an account must be evaluated again because of one symbol, in points of its price: a quote whose bid is at or
@@ -119,12 +119,16 @@ function wakesAtEveryQuote(
 
 /** A trigger where no more than a share can be lost or gained before it is met. */
 function triggerOf(
-  { symbol, quote, fallLoss, riseLoss, converts }: Sensitivity,
+  sensitivity: Sensitivity,
   shares: { readonly loss: Rational | undefined; readonly gain: Rational | undefined },
 ): Trigger {
+  const { symbol, quote, fallLoss, riseLoss, converts } = sensitivity;
+  const both = fallLoss.add(riseLoss);
+  // Where a fall and a rise can come together, they have to come to no more than the share.
+  const isBoth = movesApart(sensitivity) && !fallLoss.equals(zero) && !riseLoss.equals(zero);
   // What a fall can cost a rise can earn, and the other way round.
-  const fall = nearest([reach(shares.loss, fallLoss), reach(shares.gain, riseLoss)]);
-  const rise = nearest([reach(shares.loss, riseLoss), reach(shares.gain, fallLoss)]);
+  const fall = nearest([reach(shares.loss, isBoth ? both : fallLoss), reach(shares.gain, isBoth ? both : riseLoss)]);
+  const rise = nearest([reach(shares.loss, isBoth ? both : riseLoss), reach(shares.gain, isBoth ? both : fallLoss)]);
   const cap = widestMove(quote);
   const capped = (distance: Rational | undefined) =>
     converts && (distance === undefined || distance.gt(cap)) ? cap : distance;
@@ -155,7 +159,7 @@ function sensitivitiesOf(market: Market, values: readonly Valuation[]): Map<stri
     const quote = market.quotes.get(name);
     const known = found.get(name);
     if (known !== undefined || symbol === undefined || quote === undefined) return known;
-    const fresh: Sensitivity = { symbol, quote, fallLoss: zero, riseLoss: zero, converts: false };
+    const fresh: Sensitivity = { symbol, quote, fallLoss: zero, riseLoss: zero, prices: new Set(), converts: false };
     found.set(name, fresh);
     return fresh;
   };
@@ -164,7 +168,7 @@ function sensitivitiesOf(market: Market, values: readonly Valuation[]): Map<stri
     const { conversion: path } = group;
     if (traded === undefined || path === undefined) continue;
     addTraded(traded, group, path);
-    for (const profit of [group.won, group.lost]) addConversion(entry, profit, path);
+    for (const profit of [group.won, group.lost]) addConversion(entry, group, profit, path);
   }
   return found;
 }
@@ -197,13 +201,19 @@ function groupsOf(values: readonly Valuation[]): Iterable<Group> {
 /** A buy loses when its price falls, a sell when it rises: the size at the rate, and more where the rate may rise. */
 function addTraded(traded: Sensitivity, { side, lots }: Group, path: Conversion): void {
   const loss = lots.mul(rational(traded.symbol.contract_size)).mul(path.rate).mul(secondOrder);
+  traded.prices.add(closesAt(side));
   if (side === "buy") traded.fallLoss = traded.fallLoss.add(loss);
   else traded.riseLoss = traded.riseLoss.add(loss);
+}
+
+function closesAt(side: SideName): "bid" | "ask" {
+  return side === "buy" ? "bid" : "ask";
 }
 
 /** A profit shrinks and a loss grows with the rates it is converted at, the traded symbol's own among them. */
 function addConversion(
   entry: (name: string) => Sensitivity | undefined,
+  { symbol: own, side }: Group,
   quoteProfit: Rational,
   path: Conversion,
 ): void {
@@ -215,5 +225,8 @@ function addConversion(
     if (fallHurts) pair.fallLoss = pair.fallLoss.add(perUnit);
     else pair.riseLoss = pair.riseLoss.add(perUnit);
     pair.converts = true;
+    // The pair itself is converted at the price that closes it, every other at mid.
+    const isOwn = name === own && path.steps.length === 1;
+    if (quoteProfit.s !== 0n) pair.prices.add(isOwn ? closesAt(side) : "mid");
   }
 }

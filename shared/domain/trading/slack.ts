@@ -17,6 +17,8 @@ export interface Sensitivity {
   readonly quote: Quote;
   fallLoss: Rational;
   riseLoss: Rational;
+  /** The prices that these stand for. */
+  readonly prices: Set<"bid" | "ask" | "mid">;
   /** Profits are converted at this price: then both directions end at the widest move. */
   converts: boolean;
 }
@@ -30,15 +32,24 @@ export function widestMove({ bid }: Quote): Rational {
 }
 
 /**
+ * Whether both directions can cost the account at once: one price goes one way, but as a spread widens the bid falls
+ * and the ask rises, and as it narrows they come back.
+ */
+export function movesApart({ prices }: Sensitivity): boolean {
+  return prices.size > 1;
+}
+
+/**
  * The most that an account can lose and gain by one symbol before a trigger of it is met, from the newest price on.
  * Undefined when the trigger is met, or lies where it bounds too little.
  */
 export function reachOf(
-  { symbol, quote, fallLoss, riseLoss, converts }: Sensitivity,
+  sensitivity: Sensitivity,
   trigger: Trigger | undefined,
   slack: Slack,
   unit: bigint,
 ): Slack | undefined {
+  const { symbol, quote, fallLoss, riseLoss, converts } = sensitivity;
   if (trigger === undefined || isMet(trigger, quote)) return undefined;
   const point = 10n ** BigInt(symbol.digits);
   // Measured across the spread, as triggers are placed. No price falls below zero.
@@ -48,6 +59,7 @@ export function reachOf(
   const most = (perFall: Rational, perRise: Rational) => {
     if (rise === undefined) return perRise.equals(zero) ? perFall.mul(fall) : undefined;
     const [falling, rising] = [perFall.mul(fall), perRise.mul(rise)];
+    if (movesApart(sensitivity)) return falling.add(rising);
     return falling.lt(rising) ? rising : falling;
   };
   const loss = slack.loss === undefined ? zero : most(fallLoss, riseLoss);

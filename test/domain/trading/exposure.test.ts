@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
 import { type Trigger, triggersOf } from "../../../shared/domain/trading/exposure.ts";
-import type { Holdings } from "../../../shared/domain/trading/margin.ts";
+import { type Holdings, metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
 import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
@@ -113,6 +113,26 @@ describe("the triggers of an account", () => {
     expect(triggers(state, false).get("EURUSD")?.up).not.toBeNull();
   });
 
+  it.each(["max", "net", "sum"] as const)(
+    "of a buy and a sell are met before a spread that widens costs both their margin (%s)",
+    (mode) => {
+      const openings: Opening[] = [
+        ["EURUSD", "buy", "1.00"],
+        ["EURUSD", "sell", "1.00"],
+      ];
+      const { state } = desk("2500.00", openings, { margin_calculation: mode });
+      const { down, up } = triggers(state).get("EURUSD") ?? {};
+      const price = (at: bigint) => decimalText(quotient(at, 100_000n), 5);
+      const just = someQuote("EURUSD", [price((down ?? 0n) + 1n), price((up ?? 0n) - 1n)]);
+      const wide = { ...market, quotes: new Map([...market.quotes, ["EURUSD", just]]) };
+      expect(metricsAt(wide, state, decisionTime).margin_status).toBe("normal");
+      // They share the way: nothing is placed nearer than it needs to be.
+      const ways = { max: 1350, net: 2450, sum: 250 };
+      const cost = Number((up ?? 0n) - (down ?? 0n) + 10n);
+      expect(cost / ways[mode]).toBeGreaterThan(0.85);
+    },
+  );
+
   it("are met by every quote where a price is old, and at the level itself", () => {
     const account = desk("2000.00", [["EURUSD", "buy", "1.00"]]);
     const old = someQuote("EURUSD", ["1.10000", "1.10010"], { time: "2026-11-21T06:00:00.000Z" });
@@ -167,57 +187,137 @@ function settle(account: TradingDesk, on: Market): void {
   }
 }
 
+/** A change of the market by one tick of a symbol, and money that comes or goes before it, as in {@link move}. */
+interface Tick {
+  readonly name: string;
+  readonly paid: number;
+  readonly on: (market: Market) => Market;
+}
+
+/** Ticks, evaluations at them. */
+type Counts = { ticks: number; evaluations: number };
+
+/** Follows an account evaluated at every tick, and the same evaluated at triggers only, and expects no difference. */
+function follow(start: TradingDesk, percent: number, steps: readonly Tick[], counts: Counts): void {
+  const taken = [...start.positions.values()].reduce((sum, { margin_minor }) => sum + margin_minor, 0n);
+  const funds = (taken * BigInt(percent)) / 100n;
+  const always = copyOf(start, funds);
+  const watched = copyOf(start, funds);
+  let on = market;
+  for (const account of [always, watched]) settle(account, on);
+  let known = triggers(watched.state, watched.risk?.armed ?? true, on);
+  const judge = () => {
+    settle(watched, on);
+    known = triggers(watched.state, watched.risk?.armed ?? true, on, known);
+  };
+  for (const { name, paid, on: next } of steps) {
+    if (paid !== 0) {
+      for (const account of [always, watched]) pay(account, (taken * BigInt(paid)) / 100n);
+      settle(always, on);
+      judge();
+    }
+    on = next(on);
+    settle(always, on);
+    counts.ticks += 1;
+    const trigger = known.get(name);
+    const quote = on.quotes.get(name);
+    if (trigger !== undefined && quote !== undefined && met(trigger, quote)) {
+      counts.evaluations += 1;
+      judge();
+    }
+    expect(watched.announced).toEqual(always.announced);
+    expect(watched.balance.balance_minor).toBe(always.balance.balance_minor);
+    expect(watched.risk?.margin_status).toBe(always.risk?.margin_status);
+  }
+}
+
+const currencies = fc.constantFrom<Account["currency"]>("USD", "EUR", "JPY");
+const modes = fc.constantFrom<Account["margin_calculation"]>("sum", "max", "net");
+
+/** Positions that cover each other, wholly or in part, mostly those of one symbol alone. */
+const hedged = fc
+  .tuple(
+    opening,
+    fc.option(lots, { nil: undefined, freq: 2 }),
+    fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.array(opening, { maxLength: 3 })),
+  )
+  .map(([[name, side, size], other, others]): Opening[] => [
+    [name, side, size],
+    [name, side === "buy" ? "sell" : "buy", other ?? size],
+    ...others,
+  ]);
+/** How far one side of a quote is from its middle, in points: near, and as far as one decision or several. */
+const away = fc.oneof(...[20, 500, 2500].map((max) => fc.integer({ min: 0, max })));
+const wideMove = fc.record({
+  /** Which of the account's symbols, or whichever: {@link move}. */
+  at: fc.option(fc.nat(20), { freq: 4, nil: undefined }),
+  below: away,
+  above: away,
+  middle: fc.integer({ min: -30, max: 30 }),
+});
+
 describe("an account that is evaluated only when a trigger is met", () => {
   it("has the same margin calls, stop-outs and money as one that is evaluated at every tick", () => {
-    let ticks = 0;
-    let evaluations = 0;
+    const counts = { ticks: 0, evaluations: 0 };
     fc.assert(
       fc.property(
         fc.array(opening, { minLength: 1, maxLength: 5 }),
         moves,
         spread,
         fc.integer({ min: 90, max: 400 }),
-        fc.constantFrom<Account["currency"]>("USD", "EUR", "JPY"),
+        currencies,
         (openings, steps, gap, percent, currency) => {
-          const start = desk("0.00", openings, { currency });
-          const funds = (start.balance.used_margin_minor * BigInt(percent)) / 100n;
-          const always = copyOf(start, funds);
-          const watched = copyOf(start, funds);
-          let on = market;
-          for (const account of [always, watched]) settle(account, on);
-          let known = triggers(watched.state, watched.risk?.armed ?? true, on);
-          const judge = () => {
-            settle(watched, on);
-            known = triggers(watched.state, watched.risk?.armed ?? true, on, known);
-          };
-          for (const { name, basis, paid } of steps) {
-            if (paid !== 0) {
-              for (const account of [always, watched])
-                pay(account, (start.balance.used_margin_minor * BigInt(paid)) / 100n);
-              settle(always, on);
-              judge();
-            }
-            on = moved(on, name, basis, gap);
-            settle(always, on);
-            ticks += 1;
-            const trigger = known.get(name);
-            const quote = on.quotes.get(name);
-            if (trigger !== undefined && quote !== undefined && met(trigger, quote)) {
-              evaluations += 1;
-              judge();
-            }
-            expect(watched.announced).toEqual(always.announced);
-            expect(watched.balance.balance_minor).toBe(always.balance.balance_minor);
-            expect(watched.risk?.margin_status).toBe(always.risk?.margin_status);
-          }
+          const ticks = steps.map(({ name, basis, paid }) => ({
+            name,
+            paid,
+            on: (before: Market) => moved(before, name, basis, gap),
+          }));
+          follow(desk("0.00", openings, { currency }), percent, ticks, counts);
         },
       ),
       { numRuns: 150 },
     );
     // It is worth it: most ticks need no evaluation.
-    expect(evaluations).toBeLessThan(ticks / 2);
+    expect(counts.evaluations).toBeLessThan(counts.ticks / 2);
+  });
+
+  it("has them too where its positions cover each other and spreads widen and narrow with every tick", () => {
+    const counts = { ticks: 0, evaluations: 0 };
+    fc.assert(
+      fc.property(
+        hedged,
+        fc.array(fc.tuple(move, wideMove), { minLength: 5, maxLength: 40 }),
+        fc.integer({ min: 60, max: 250 }),
+        currencies,
+        modes,
+        (openings, steps, percent, currency, margin_calculation) => {
+          const ticks = steps.map(([{ name: any, paid }, { at, ...wide }]) => {
+            const name = (at === undefined ? undefined : openings[at % openings.length]?.[0]) ?? any;
+            return { name, paid, on: (before: Market) => widened(before, name, wide) };
+          });
+          follow(desk("0.00", openings, { currency, margin_calculation }), percent, ticks, counts);
+        },
+      ),
+      { numRuns: 150 },
+    );
+    expect(counts.evaluations).toBeLessThan(counts.ticks / 2);
   });
 });
+
+/** The market after the middle of a quote moved by hundredths of a percent, each side so many points away from it. */
+function widened(
+  on: Market,
+  name: string,
+  { below, above, middle }: { readonly below: number; readonly above: number; readonly middle: number },
+): Market {
+  const digits = name.endsWith("JPY") ? 3 : 5;
+  const before = on.quotes.get(name);
+  const mid = rational(before?.bid ?? "1")
+    .add(rational(before?.ask ?? "1"))
+    .mul(quotient(BigInt(10_000 + middle), 20_000n));
+  const side = (points20: number) => decimalText(mid.add(quotient(BigInt(points20), 10n ** BigInt(digits))), digits);
+  return { ...on, quotes: new Map([...on.quotes, [name, someQuote(name, [side(-below), side(above)])]]) };
+}
 
 function pay(account: TradingDesk, minor: bigint): void {
   const { balance_minor, available_minor } = account.balance;
