@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
+import { apiClient } from "../support/stack/api-client.ts";
 import { seeded } from "../support/stack/chaos.ts";
+import { startReceiver } from "../support/stack/receiver.ts";
+import { Brokerage } from "./load/drive.ts";
 import { isEarned, isFlat, latenciesOf, missingOf } from "./load/figures.ts";
 import { draw, endpointAt, type Known, mix, remember, routeOf } from "./load/mix.ts";
 import { endOfAxis, latencyPicture } from "./load/picture.ts";
@@ -87,6 +90,21 @@ describe("the figures", () => {
     });
   });
 });
+
+it.each(["open", "closed"] as const)(
+  "requests that get no answer are errors, and the %s loop goes on",
+  async (loop) => {
+    const { url: baseUrl, stop } = await startReceiver();
+    await stop();
+    const own = { api: apiClient(baseUrl, "token"), tenant_id: "brk_1" };
+    const brokerage = new Brokerage({ baseUrl }, own, seeded(1), new Set());
+    const answered: unknown[] = [];
+    await brokerage.load({ loop, seconds: 0.05, rate: 200 }, (one) => answered.push(one));
+    expect(answered).toEqual([]);
+    expect(brokerage.errors.length).toBeGreaterThan(1);
+    for (const error of brokerage.errors) expect(error).toMatch(/^[a-z_]+ was not answered: .*ECONNREFUSED/);
+  },
+);
 
 describe("the picture", () => {
   it.each([

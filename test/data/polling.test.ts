@@ -1,9 +1,11 @@
 import { afterAll, expect, it } from "vitest";
+import { Brokerage } from "../bench/load/drive.ts";
 import { atOnce, brokerage } from "../support/builders/brokerage.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { readStream } from "../support/emulator/raw-table.ts";
 import { newCaller } from "../support/emulator/request.ts";
 import { findings } from "../support/oracles/oracle.ts";
+import type { ApiClient } from "../support/stack/api-client.ts";
 
 const api = await startApi();
 afterAll(api.stop);
@@ -54,3 +56,18 @@ it("a reader who goes on from the last number misses nothing, sees nothing twice
   expect(seen).toEqual(Array.from({ length: writers * each }, (_, index) => String(index + 1)));
   expect(await findings(api.emulator)).toEqual([]);
 }, 90_000);
+
+it("the load generator counts the events of every page", async () => {
+  const caller = newCaller();
+  const broker = brokerage(api, caller);
+  const made: string[] = [];
+  for (let count = 0; count < 5; count += 1) made.push(`client.created ${(await broker.client()).id}`);
+  const records = await readStream(api.emulator);
+  await work.publish(
+    records.filter(({ dynamodb: { NewImage: image } }) => image?.["tenant_id"]?.S === caller.tenant_id),
+  );
+  const call: ApiClient["call"] = async (method, path) => (await api.call(caller, method, path)) as never;
+  const own = { api: { token: "", call }, tenant_id: caller.tenant_id };
+  const { published } = await new Brokerage({ baseUrl: "" }, own, Math.random, new Set()).counts(2);
+  expect([...published.values()]).toEqual(made);
+});

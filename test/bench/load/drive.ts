@@ -21,7 +21,7 @@ export interface Stretch {
 /** A brokerage under load, with a webhook endpoint that gets all of its events. */
 export class Brokerage {
   readonly tenant_id: string;
-  /** Answers that are no success, an earned 429 left out. */
+  /** Answers that are no success, an earned 429 left out, and requests that got none. */
   readonly errors: string[] = [];
   earned = 0;
   private readonly baseUrl: string;
@@ -32,11 +32,11 @@ export class Brokerage {
   private readonly received: ReadonlySet<string>;
   private sentMs: number[] = [];
 
-  private constructor(
-    cloud: Cloud,
+  constructor(
+    cloud: Pick<Cloud, "baseUrl">,
     own: { api: ApiClient; tenant_id: string },
     random: () => number,
-    received: Set<string>,
+    received: ReadonlySet<string>,
   ) {
     this.baseUrl = cloud.baseUrl;
     this.api = own.api;
@@ -68,21 +68,26 @@ export class Brokerage {
       const dueMs = startMs + ((turn + this.random()) * 1000) / rate;
       if (dueMs >= endMs) break;
       await new Promise((resolve) => setTimeout(resolve, dueMs - Date.now()));
-      const one = this.send(endpointAt(this.random()), loop === "open" ? dueMs : Date.now()).then(told);
+      const endpoint = endpointAt(this.random());
+      const one = this.send(endpoint, loop === "open" ? dueMs : Date.now()).then(told, (error: Error) => {
+        // What fetch fails of is the cause of its error.
+        this.errors.push(`${endpoint} was not answered: ${error.cause ?? error}`);
+      });
       if (loop === "open") begun.push(one);
       else await one;
     }
     await Promise.all(begun);
   }
 
-  /** What was written, what the API lists of it by now, and what the receiver got. */
-  async counts(): Promise<EventCounts> {
+  /** What was written, what the API lists of it by now, so many events to a page, and what the receiver got. */
+  async counts(limit = 100): Promise<EventCounts> {
     const published = new Map<string, string>();
-    let path: string | undefined = "/events?limit=100";
+    let path: string | undefined = `/events?limit=${limit}`;
     while (path !== undefined) {
       const { body }: { body: EventPage } = await this.api.call<EventPage>("GET", path);
       for (const { id, type, resource } of body.data) published.set(id, `${type} ${resource.id}`);
-      path = body.has_more ? `/events?limit=100&cursor=${encodeURIComponent(body.next_cursor ?? "")}` : undefined;
+      const next: EventPage["_links"]["next"] = body._links.next;
+      path = next && `/events${new URL(next.href).search}`;
     }
     return { written: this.written, published, received: this.received };
   }
@@ -118,8 +123,7 @@ export class Brokerage {
 
 interface EventPage {
   readonly data: readonly { readonly id: string; readonly type: string; readonly resource: { readonly id: string } }[];
-  readonly has_more: boolean;
-  readonly next_cursor: string | null;
+  readonly _links: { readonly next?: { readonly href: string } };
 }
 
 /** What a receiver got: identifiers of events by path, and how long each took from its commit. */
