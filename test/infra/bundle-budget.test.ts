@@ -15,24 +15,26 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 90,
+  "documents/openapi": 91,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it are 40 KiB.
-  "transactions/deposit": 173,
-  "transactions/withdrawal": 174,
-  "transactions/update": 169,
-  "accounts/update": 171,
-  "sandbox/open-trade": 166,
-  "sandbox/close-trade": 156,
+  "transactions/deposit": 175,
+  "transactions/withdrawal": 176,
+  "transactions/update": 171,
+  "accounts/update": 173,
+  "sandbox/open-trade": 168,
+  "sandbox/close-trade": 157,
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 161,
-  "sandbox/fail-transaction": 159,
-  "sandbox/return-transaction": 161,
+  "sandbox/settle-transaction": 163,
+  "sandbox/fail-transaction": 161,
+  "sandbox/return-transaction": 163,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 127,
+  // It reads what waits for a price, and closes by deciding like the others.
+  "sandbox/match": 127,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 186,
+  "sandbox/set-prices": 188,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 198,
+  "sandbox/drive-account": 200,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 218,
