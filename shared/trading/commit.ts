@@ -17,7 +17,7 @@ import { clients, type Key, trades } from "../table/entities.ts";
 import { type Committable, execute, type Load, type Ref, readKeys, ref } from "../table/store.ts";
 import { backoffMs } from "../table/transact.ts";
 import { positionsOf } from "./holdings.ts";
-import { tradingRef, writeTrading } from "./items.ts";
+import { ofOneItemEach, tradingRef, writeTrading } from "./items.ts";
 import { readMarket, readMarketWith } from "./market.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
@@ -246,7 +246,7 @@ function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade>
 /** A decision with its changes in the table's form; uniqueness markers stay as they are, for their refusals. */
 export function prepared<R>(decision: TradingDecision<R>, { tenant_id }: Context): Committable<R> {
   if (!decision.ok) return decision;
-  const changes = decision.changes.map((change) =>
+  const changes = ofOneItemEach(decision.changes).map((change) =>
     isMarker(change) ? change : ({ op: "prepared", item: writeTrading(change, tenant_id) } as const),
   );
   return { ...decision, changes };

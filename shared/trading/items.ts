@@ -7,7 +7,7 @@ import type { Position } from "../domain/trading/position.ts";
 import type { Quote } from "../domain/trading/pricing/quote.ts";
 import type { SourcePulse } from "../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
-import type { StoredRisk } from "../domain/trading/stored-risk.ts";
+import type { Exposure, StoredRisk } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import {
   dedups,
@@ -25,7 +25,7 @@ import {
   uniques,
 } from "../table/entities.ts";
 import { isNew, isStill } from "../table/expression.ts";
-import type { Ref } from "../table/store.ts";
+import { identityOf, type Ref } from "../table/store.ts";
 import { deleteMember, putMember, putNew, type TransactItem, updateItem, writeOf } from "../table/write.ts";
 
 /** References to what trading stores; apart from the others, because most functions never ask for it. */
@@ -62,6 +62,16 @@ const entities: Readonly<Record<TradingEntity, Entity<never>>> = {
   feed_source: feedSources,
   feed_reject: feedRejects,
 };
+
+/**
+ * The changes of a decision, each of another item. An entry that goes to another number of shards may stay where it is:
+ * then it is only written, since a transaction does not take a deletion and a write of one key.
+ */
+export function ofOneItemEach(changes: readonly TradingChange[]): readonly TradingChange[] {
+  const placeOf = (entry: Exposure) => identityOf(exposures.keyOf(entry));
+  const taken = new Set(changes.flatMap((change) => (change.op === "expose" ? [placeOf(change.entry)] : [])));
+  return changes.filter((change) => change.op !== "hide" || !taken.has(placeOf(change.entry)));
+}
 
 /** The table's form of one change of a trading decision. */
 export function writeTrading(change: TradingChange, tenant: string): TransactItem {

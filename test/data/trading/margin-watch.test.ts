@@ -101,6 +101,29 @@ describe("a price", () => {
     expect(Math.max(...found.map(shardIn))).toBeGreaterThan(1);
   });
 
+  it("finds an account again of which one trigger moved and the other is in the same shard among more", async () => {
+    const { tenant, broker, floor } = await floorOf(0);
+    const shardOf = (account_id: string, shards: number) =>
+      exposures.shardOf({ tenant_id: tenant, account_id, symbol: "USDJPY", direction: "dn", trigger: "1", shards });
+    let { id } = await broker.account("4000.00", { type: "demo", leverage: 100 });
+    while (shardOf(id, 2) !== shardOf(id, 8)) {
+      ({ id } = await broker.account("4000.00", { type: "demo", leverage: 100 }));
+    }
+    // Its own price converts the profit, so both directions have a trigger.
+    await floor.open(id, { symbol: "USDJPY", side: "buy", lots: "1.00" });
+    const placesOf = (entries: readonly RawItem[]) => entries.map(({ pk, sk }) => `${pk} ${sk}`).toSorted();
+    const placed = await itemsOf(id, "EXPOSURE");
+    expect(placed.map(({ direction }) => direction).toSorted()).toEqual(["dn", "up"]);
+    const up = String(placed.find(({ direction }) => direction === "up")?.["trigger"]);
+    for (const { pk, sk } of placed) await deleteItem({ pk: String(pk), sk: String(sk) });
+    const before = { tenant_id: tenant, account_id: id, symbol: "USDJPY" };
+    await putItem(api, exposures, { ...before, direction: "dn", trigger: "1" });
+    await putItem(api, exposures, { ...before, direction: "up", trigger: up });
+    await changeItem(risks.key(tenant, id), { set: { triggers: [{ symbol: "USDJPY", down: "1", up }] } });
+    await floor.evaluate(id);
+    expect(placesOf(await itemsOf(id, "EXPOSURE"))).toEqual(placesOf(placed));
+  });
+
   it("of another brokerage, or of another symbol, sends for nobody", async () => {
     const [{ first }, other] = [await floorOf(1), newCaller()];
     await putMarket(api, other.tenant_id);
