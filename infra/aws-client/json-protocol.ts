@@ -81,7 +81,7 @@ export class JsonProtocol {
     const failed = answer.statusCode >= 300;
     const { dates, blobs, attributes, http } = traits;
     // Names and values of attributes are quoted, so this text stands only where a binary value is.
-    if ((attributes || failed) && /"B":"|"BS":\[/.test(text)) readBinary(data);
+    if ((attributes || failed) && /"BS?"\s*:/.test(text)) readBinary(data);
     if (failed) throw this.#errorOf(answer, data, $metadata);
     for (const [name, own] of Object.entries(http?.names ?? {})) {
       if (data[name] !== undefined) data[own] = data[name];

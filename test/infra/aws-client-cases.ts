@@ -25,14 +25,19 @@ export interface Case {
   readonly settings?: Partial<Settings>;
 }
 
+/** JSON with white space between its tokens, which servers may send (RFC 8259 section 2). */
+function spaced(body: unknown): string {
+  return JSON.stringify(body, null, 1);
+}
+
 const exception = (name: string, more: object = {}): Fault => ({
   status: 400,
-  body: JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: "planted", ...more }),
+  body: spaced({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: "planted", ...more }),
 });
 
 const planted = (status: number, body: string | object, headers: Record<string, string> = {}): Fault => ({
   status,
-  body: typeof body === "string" ? body : JSON.stringify(body),
+  body: typeof body === "string" ? body : spaced(body),
   headers,
 });
 
