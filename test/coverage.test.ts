@@ -11,7 +11,7 @@ const document = JSON.parse(
 const seen = answersSeen(inject("answersDir"));
 
 describe("the coverage of the document", () => {
-  it("misses an answer that nobody saw", () => {
+  it("misses an answer that no test saw", () => {
     const [first] = unseenAnswers(document, new Set());
     expect(first?.missing.length).toBeGreaterThan(3);
     const all = new Set(first?.missing.map((status) => `${first.operation} ${status}`));

@@ -19,6 +19,6 @@ export class DynamoDBDocumentClient {
     return this.#client.send(...given);
   }
 
-  /** The connections are closed by whoever made the client below. */
+  /** The connections are closed by the owner of the client below. */
   destroy(): void {}
 }

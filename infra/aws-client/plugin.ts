@@ -158,7 +158,7 @@ function commandsOf(source: string): string {
 /**
  * A module of Node without its import: an `import` of `node:http` reads every member of it, and those that Node makes
  * at their first reading bring undici, HTTP/2 and web streams along, 13 to 17 ms. Each member is a constant of its own
- * here, so that those that nobody names are left out, and no list of all of them is made at start.
+ * here, so that those that no code names are left out, and no list of all of them is made at start.
  */
 function builtin(name: string): string {
   if (lateMembers.includes(name)) return `module.exports = ${loaded(name)};`;

@@ -51,7 +51,7 @@ export const nativeFunctions: Readonly<Record<string, string>> = {
   "lodash.once": "(run) => { let done = false; return (...given) => done ? undefined : (done = true, run(...given)); }",
 };
 
-/** Packages without a word on side effects, of which there are none: the bundler may leave out what nobody uses. */
+/** Packages without a word on side effects, of which there are none: the bundler may leave out what is not used. */
 export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
 
 /** Each service of `json-client.ts` by the package of its client; the comparison with the published client holds. */

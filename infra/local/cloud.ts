@@ -51,7 +51,7 @@ export interface CloudOptions {
   readonly onStreamBatch?: StreamChange;
   /** Looks on at every call of a function to AWS, before it is done and before the function learns its answer. */
   readonly onCall?: (call: AwsCall) => void | Promise<void>;
-  /** Looks on at every answer of the API, whoever asked and whoever made it. */
+  /** Looks on at every answer of the API, regardless of caller and origin. */
   readonly onAnswer?: OnAnswer;
   /** Told about each call that a role does not allow. */
   readonly onDenied?: (denied: DeniedCall) => void;
@@ -77,7 +77,7 @@ export interface Cloud {
   readonly servers: Readonly<Record<string, number>>;
   /** Decisions about permissions that were simulated, not remembered. */
   readonly simulatedDecisions: number;
-  /** Rejects when a server ended that nobody asked to end; never resolves. */
+  /** Rejects when a server ended by itself; never resolves. */
   readonly failed: Promise<never>;
   /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */
   invoke(functionName: string, payload: unknown): Promise<Outcome>;

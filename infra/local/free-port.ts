@@ -1,6 +1,6 @@
 import { connect, createServer } from "node:net";
 
-/** A port of the loopback that nobody listens on. */
+/** A port of the loopback that no process listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -32,7 +32,7 @@ function ancestry(): number[] {
 
 /**
  * Calls back when the npm that started this process is gone. npm hands signals on, but a kill -9 of npm itself reaches
- * nobody else, and whoever did that does not expect servers to stay behind. Does nothing without npm.
+ * no other process, and servers must not stay behind. Does nothing without npm.
  */
 export function watchLauncher(gone: () => void): void {
   if (process.env["npm_lifecycle_event"] === undefined) return;

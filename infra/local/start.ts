@@ -97,7 +97,7 @@ function forget(data: string): void {
 async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Promise<void> }> {
   mkdirSync(options.data, { recursive: true, mode: 0o700 });
   const lock = await DataLock.take(lockFile(options.data), relative(process.cwd(), options.data));
-  // A runner that was killed could not take its word back: whoever waits for the file must not find the old one.
+  // A runner that was killed could not take its word back: a process that waits for the file must not find the old one.
   for (const file of [readyFile, operatorFile]) rmSync(file, { force: true });
   let cloud: Cloud | undefined;
   let reference: Reference | undefined;
@@ -203,7 +203,7 @@ async function main(): Promise<void> {
   });
   const starting = start(options);
   const running = await Promise.race([starting, asked]);
-  // Whoever is told to end while it starts ends at once: everything it started ends with it.
+  // A signal to end ends the start at once: everything it started ends with it.
   if (typeof running === "string") process.exit(1);
   const reason = await Promise.race([asked, running.cloud.failed.catch((error: Error) => error)]);
   console.log(`\nStopping after ${reason instanceof Error ? `a failure: ${reason.message}` : reason} ...`);
@@ -212,7 +212,7 @@ async function main(): Promise<void> {
   process.exit(reason instanceof Error ? 1 : 0);
 }
 
-/** What stops the start, in words for whoever typed the command. */
+/** What stops the start, in words for the person who typed the command. */
 function explained(error: unknown): unknown {
   const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
   return taken ? new UsageError("The port is taken; give another one with --port, or --port 0 for any.") : error;

@@ -74,7 +74,7 @@ async function answerWhileCounting(
   return worked.value;
 }
 
-const nobody = { pk: "brk_00000000000000000000000000#app_00000000000000000000000000", sk: "APP" };
+const absent = { pk: "brk_00000000000000000000000000#app_00000000000000000000000000", sk: "APP" };
 
 /** The active application whose current secret this is, or whose secret before within its overlap. */
 async function authenticate(clientId: string, secret: string): Promise<AuthenticatedClient | undefined> {
@@ -96,7 +96,7 @@ function matches(offered: Buffer, stored: string | null | undefined): boolean {
 async function applicationOf(clientId: string): Promise<Application | undefined> {
   const [found] = await readKeys([applicationRefs.key(clientId)]);
   const reference = found as ApplicationRef | undefined;
-  const key = reference === undefined ? nobody : applications.key(reference.owner_tenant_id, reference.application_id);
+  const key = reference === undefined ? absent : applications.key(reference.owner_tenant_id, reference.application_id);
   const [application] = await readKeys([key]);
   return application as Application | undefined;
 }

@@ -28,8 +28,8 @@ export async function deriveKey(purpose: string, salt = ""): Promise<Buffer> {
 
 /**
  * Seals a text for one purpose. `aad` names what the text belongs to and must be the same to open it, so a sealed text
- * that is moved to another item does not open there (NIST SP 800-38D). With a `salt` nobody opens it who has not got
- * that too.
+ * that is moved to another item does not open there (NIST SP 800-38D). With a `salt` it opens only for a caller that
+ * has that too.
  */
 export async function seal(purpose: string, plain: string, aad: string, salt = ""): Promise<Sealed> {
   const iv = randomBytes(ivBytes);

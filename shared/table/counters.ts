@@ -129,8 +129,8 @@ function failOpen(error: unknown, rateClass: RateClass, slot: string, seconds: n
 }
 
 /**
- * Counts a failed client authentication of this clock minute by the address that it came from (RFC 6749 2.3.1). Whoever
- * has tried one client too often from there has tried too often from there, so this one count bounds both. Returns the
+ * Counts a failed client authentication of this clock minute by the address that it came from (RFC 6749 2.3.1). An
+ * address that has tried one client too often has tried too often, so this one count bounds both. Returns the
  * seconds until it may be tried again when there were too many, else undefined. When the counter cannot be asked the
  * failure passes as one of few, and an alarm metric is written.
  */
@@ -168,7 +168,7 @@ export async function countFailure(address: string, timeMs: number): Promise<num
  */
 export async function prime(): Promise<void> {
   if (!env.isLambda) return;
-  const nobody = new UpdateCommand({
+  const absentCounter = new UpdateCommand({
     TableName: env.volatileTableName,
     Key: rateCounters.key("brk_prime", "app_prime", 0),
     UpdateExpression: "SET et = :et",
@@ -176,5 +176,5 @@ export async function prime(): Promise<void> {
     ExpressionAttributeValues: { ":et": rateCounters.et },
     ReturnValues: "UPDATED_NEW",
   });
-  await counterTable.send(nobody, briefly).catch(() => undefined);
+  await counterTable.send(absentCounter, briefly).catch(() => undefined);
 }

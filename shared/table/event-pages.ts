@@ -14,7 +14,7 @@ interface NumberRange {
   readonly down: boolean;
 }
 
-/** Consecutive numbers whose events are laid out alike: each lane has every so manieth of them. */
+/** Consecutive numbers whose events are laid out alike: of n lanes, each has every n-th of them. */
 interface Stretch extends NumberRange {
   readonly former: boolean;
   readonly lanes: number;

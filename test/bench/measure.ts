@@ -102,7 +102,7 @@ function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
-/** The same values in an order that nobody can foresee, so that no row always follows the same other. */
+/** The same values in an unpredictable order, so that no row always follows the same other. */
 export function shuffled<T>(values: readonly T[]): T[] {
   const left = [...values];
   const taken: T[] = [];

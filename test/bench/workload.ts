@@ -51,7 +51,7 @@ export interface Workload {
 export interface Asked {
   readonly address: string;
   readonly parts?: RequestParts;
-  /** Open rows are called by nobody. */
+  /** Open rows are called without an application. */
   readonly open?: true;
   /** Who asks, where it is not the one brokerage of the bench. */
   readonly as?: TestCaller;

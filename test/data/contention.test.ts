@@ -92,7 +92,7 @@ describe("a transaction that meets another one", () => {
     expect((await broker.get(`/accounts/${account.id}`)).held).toBe("95.00");
   });
 
-  it("that is never let through is told to try again, has no effect and is not kept under its key", async () => {
+  it("that is never let through is answered with a retry, has no effect and is not kept under its key", async () => {
     const account = await broker.account("100.00");
     api.watched.interfere = (call) =>
       call.operation === "TransactWriteItems" ? onBalance("TransactionConflict")(call) : undefined;
@@ -162,7 +162,7 @@ describe("an answer of the table that is lost", () => {
     expect(await broker.get(`/transactions/${answer.body.id}`)).toMatchObject({ status: "pending" });
   });
 
-  it("of which every repetition is lost as well is told by the key", async () => {
+  it("of which every repetition is lost as well is found by its key", async () => {
     const account = await broker.account("100.00");
     const headers = { "Idempotency-Key": "all-lost" };
     onFirst(3, "TransactWriteItems", () => "lose_answer");

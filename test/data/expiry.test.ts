@@ -17,7 +17,7 @@ const { handler: sweepEvents } = await import("../../functions/events/sweep-even
 const caller = newCaller();
 const broker = brokerage(api, caller);
 
-describe("a transaction that nobody decided on", () => {
+describe("a transaction without a decision", () => {
   it("fails as expired by the sweep, once, and gives back what it held; what was decided stays", async () => {
     const account = await broker.account("100.00");
     const soon = { expires_at: new Date(Date.now() + 3_600_000).toISOString() };

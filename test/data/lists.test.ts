@@ -256,7 +256,7 @@ describe("the ledger of an account", () => {
     expect(row && safeParse(row.reply, body).error?.issues).toBeUndefined();
   });
 
-  it("of an account without an entry is empty, and of nobody's account is not there", async () => {
+  it("of an account without an entry is empty, and of an unknown account is not found", async () => {
     const account = await broker.account();
     expect((await page(caller, `/accounts/${account.id}/ledger`)).body.data).toEqual([]);
     const foreign = await api.call(newCaller(), "GET", `/accounts/${account.id}/ledger`);

@@ -164,7 +164,7 @@ describe("many at once on one account", () => {
     expect(version).toBe(2);
   });
 
-  it("deposits completed at once are booked one after the other; who is told to try again had no effect", async () => {
+  it("deposits completed at once are booked one after the other; one answered with a retry had no effect", async () => {
     const account = await broker.account();
     const answers = await atOnce(10, () =>
       api.call(caller, "POST", "/transactions/deposit", {

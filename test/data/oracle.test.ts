@@ -364,7 +364,7 @@ describe("the oracle of the events", () => {
 
   it.each<readonly [string, readonly RawItem[], readonly RawChange[]]>([
     ["a change without its event", [announced("client.created", 1)], [birth, verification]],
-    ["a change that only some are told of", both.slice(0, 2), [birth, verification]],
+    ["a change that only some receive", both.slice(0, 2), [birth, verification]],
     ["an event without its change", both, [birth]],
     ["an event told twice", [...both, announced("client.created", 1)], [birth, verification]],
     ["an event that waits and is published", [announced("client.created", 1), published(1), counter(1)], [birth]],

@@ -22,7 +22,7 @@ const newMinute = () => {
 const tally = (verdicts: readonly { readonly allowed: boolean }[]) => verdicts.filter(({ allowed }) => allowed).length;
 
 describe("the counter of an application", () => {
-  it("allows 50 of 60 in one second, whoever comes first, and 50 again in the next", async () => {
+  it("allows 50 of 60 in one second, in any order, and 50 again in the next", async () => {
     const caller = newCaller();
     const start = newMinute();
     const first = await atOnce(60, (index) => countRequest(caller, "standard", start + index));

@@ -88,7 +88,7 @@ describe("a client", () => {
     expect((await patch(headers["ETag"] ?? "", "Zoe")).body).toMatchObject({ first_name: "Zoe", version: 5 });
   });
 
-  it("loses no patch of 20 at once: each is told to try again or is there", async () => {
+  it("loses none of 20 concurrent patches: each is applied or answered with a retry", async () => {
     const client = await broker.client();
     const answers = await atOnce(20, (index) =>
       call("PATCH", `/clients/${client.id}`, { body: { metadata: { [`k${index}`]: "v" } } }),
@@ -191,7 +191,7 @@ describe("an account", () => {
     expect(after.headers["ETag"]).not.toBe(before.headers["ETag"]);
   });
 
-  it("is refused for a client of nobody, of another tenant, suspended or closed", async () => {
+  it("is refused for an unknown client, one of another tenant, suspended or closed", async () => {
     const open = (id: string) => call("POST", "/accounts", { body: { client_id: id } });
     const foreign = await brokerage(api, stranger).client();
     for (const id of [newId("cli"), foreign.id]) {
@@ -259,7 +259,7 @@ describe("a transaction", () => {
     expect((await call("GET", `/transactions/${made.body.id}`)).text).toBe(made.text);
   });
 
-  it("is refused on an account of nobody or of another tenant", async () => {
+  it("is refused on an unknown account and on one of another tenant", async () => {
     const foreign = await brokerage(api, stranger).account("10.00");
     for (const id of [newId("acc"), foreign.id]) {
       for (const kind of ["deposit", "withdrawal"]) {

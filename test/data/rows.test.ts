@@ -17,10 +17,10 @@ import {
 import { api, broker, call, caller, expectManners, stranger } from "./resources-cases.ts";
 
 /** A call of somebody whose tenant cannot be set up first, because it is none. */
-async function callOf(nobody: TestCaller, row: Route, address: string): Promise<APIGatewayProxyResult> {
+async function callOf(unscoped: TestCaller, row: Route, address: string): Promise<APIGatewayProxyResult> {
   const path = fileURLToPath(new URL(`../../functions/${row.file}.ts`, import.meta.url));
   const { handler } = (await import(/* @vite-ignore */ path)) as { readonly handler: Handler };
-  return handler(proxyEvent(nobody, row.method, address, bodyFor(row)).event, lambdaContext());
+  return handler(proxyEvent(unscoped, row.method, address, bodyFor(row)).event, lambdaContext());
 }
 
 const withId = routes.filter((row) => row.path.includes("{id}") && row.auth === "token");

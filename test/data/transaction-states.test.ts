@@ -138,7 +138,7 @@ describe("the settings of a brokerage", () => {
     expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(3 * 86_400_000);
   });
 
-  it("ask for a second pair of eyes: who made it does not approve it, nobody pays what is not approved", async () => {
+  it("ask for a second pair of eyes: its maker cannot approve it, and without approval it is not paid", async () => {
     const maker = newCaller();
     const checker = newCaller({ tenant_id: maker.tenant_id });
     const [making, checking] = [brokerage(api, maker), brokerage(api, checker)];

@@ -252,7 +252,7 @@ describe("a closing", () => {
   });
 
   it.each<readonly [string, WebhookHealth, ReturnType<typeof closingAfter>]>([
-    ["begins with an attempt that nobody answered", fresh, { timeouts_in_a_row: 1, closed_until: at(30) }],
+    ["begins with an attempt without an answer", fresh, { timeouts_in_a_row: 1, closed_until: at(30) }],
     ["begins at older health too", older, { timeouts_in_a_row: 1, closed_until: at(30) }],
     [
       "is longer after the one before",

@@ -106,7 +106,7 @@ describe("a deal of a platform", () => {
     expect(flipped.changes.at(-1)).toMatchObject({ op: "claim", owner: flipped.result?.id, instead_of: first?.id });
   });
 
-  it.each([["closes"], ["charges swap on"]])("that %s a position that nobody knows is refused", (what) => {
+  it.each([["closes"], ["charges swap on"]])("that %s an unknown position is refused", (what) => {
     const { state } = desk();
     const closing = { action: "close", deal_id: "D-2", position_id: "P-1", price: "1.1" } as const;
     const swap = { position_id: "P-1", amount: "-1.00", for_date: "2026-11-20" };

@@ -39,7 +39,7 @@ export const nothingKnown = (tenant: AccountContext["tenant"]): OperationLinks =
   said: undefined,
 });
 
-/** An account of a platform with 1000.00, unless told otherwise. */
+/** An account of a platform with 1000.00, by default. */
 export function platformAccount(fields: Partial<Account> = {}, money: Partial<Balance> = {}): AccountContext {
   return someAccount({ ...platform, ...fields }, { balance_minor: 100_000n, ...money });
 }

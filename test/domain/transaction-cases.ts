@@ -12,7 +12,7 @@ export type Body = Omit<CreateDeposit, "account_id">;
 
 type Kind = "deposit" | "withdrawal";
 
-/** Decides either kind with the same body on an account that has 1000.00 unless told otherwise. */
+/** Decides either kind with the same body on an account that has 1000.00 by default. */
 export function request(
   kind: Kind,
   body: Body,

@@ -334,7 +334,7 @@ describe("four eyes", () => {
   });
 });
 
-describe("a transaction that nobody decided on", () => {
+describe("a transaction without a decision", () => {
   const daysLater = (days: number) =>
     decisionContext({ now: new Date(Date.parse(decisionTime) + days * 86_400_000).toISOString() });
 

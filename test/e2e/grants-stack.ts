@@ -30,7 +30,7 @@ export function unused({ cloud }: Stack): string[] {
   return found.map(({ function: name, statement }) => `${name} ${statement}`);
 }
 
-/** Writes items past every role, in the place of what is not told here. */
+/** Writes items past every role, in the place of values that are not given here. */
 export async function put(
   stack: Stack,
   table: "main" | "volatile",

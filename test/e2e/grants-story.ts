@@ -301,7 +301,7 @@ async function tellOfSandboxMarket({ stack, saboteur }: StoryOptions): Promise<v
   });
 }
 
-/** A brokerage of its own that is begun anew, twice. */
+/** A brokerage of its own that is reset twice. */
 async function tellOfResets(stack: Stack): Promise<void> {
   const { api } = await stack.newApplication();
   await fundedAccount(api, "100.00");

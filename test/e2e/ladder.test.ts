@@ -80,7 +80,7 @@ function settled(call: Received | undefined, status: string): Promise<Delivery> 
 
 const six = Array.from({ length: 6 }, (_, index) => index + 1);
 
-/** Six calls of one delivery: none early, the same event and bytes, signed anew each time. */
+/** Six calls of one delivery: none early, the same event and bytes, signed again each time. */
 function expectLadder(calls: readonly Received[], secret: string): void {
   expect(calls.map(({ headers }) => Number(headers["x-service-attempt"]))).toEqual(six);
   expect(new Set(calls.map(({ body }) => body)).size).toBe(1);

@@ -151,7 +151,7 @@ describe("two changes of one client at once", () => {
     return [replies, await stack.api.call("GET", path)];
   }
 
-  it.each(rounds)("with If-Match: one is done, the other is told the version it meets (%i)", async () => {
+  it.each(rounds)("with If-Match: one is done, the other receives the version that it met (%i)", async () => {
     const [replies, after] = await raced((etag) => ({ "If-Match": etag }));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 412]);
     const refused = replies.find(({ status }) => status === 412);

@@ -225,7 +225,7 @@ describe("sent again", () => {
 });
 
 describe("events asked for by their number", () => {
-  it("are missed by nobody, repeated to nobody and never go back while three applications write", async () => {
+  it("are missed by no reader, repeated to none and never go back while three applications write", async () => {
     const first = await stack.newApplication();
     const { tenant_id } = first;
     const writers = [first];

@@ -84,7 +84,7 @@ describe("the pipeline", async () => {
   });
 });
 
-/** Functions that fail as told; the authorizer lets everybody in unless it is told otherwise. */
+/** Functions that fail as configured; by default the authorizer lets every caller in. */
 class FailingHost implements GatewayHost {
   fate: () => Promise<{ payload: unknown; functionError?: string }> = async () => ({ payload: null });
   authorizer: () => unknown = () => ({

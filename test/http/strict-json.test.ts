@@ -62,7 +62,7 @@ describe("the strict reader", () => {
         } catch {
           parses = false;
         }
-        // A second member of one name may come before what is broken, and is told then.
+        // A second member of one name may come before what is broken, and is reported then.
         if (!parses) expect(["malformed_json", "duplicate_key"]).toContain(verdict(changed));
       }),
       { numRuns: 500 },

@@ -170,7 +170,7 @@ export const cases: Readonly<Record<string, Case>> = {
     faults: [exception("BackupInUseException")],
     run: (stage) => get(stage),
   },
-  "an error that nobody knows": { faults: [exception("NewException", { extra: 1 })], run: (stage) => get(stage) },
+  "an unknown error": { faults: [exception("NewException", { extra: 1 })], run: (stage) => get(stage) },
   "a throttle, then an answer": { faults: [throttle], run: (stage) => get(stage) },
   "throttles to the end": { faults: [throttle, throttle, throttle], run: (stage) => get(stage) },
   "a throttle named in a header": {
@@ -271,7 +271,7 @@ export const cases: Readonly<Record<string, Case>> = {
   },
   "requests over TLS": { tls: true, run: async (stage) => [await get(stage), await get(stage, "unicode")] },
   "a cut connection over TLS": { tls: true, faults: ["cut"], run: (stage) => get(stage) },
-  "a certificate that nobody vouches for": {
+  "a certificate of an unknown authority": {
     tls: true,
     settings: { requestHandler: { requestTimeout: 1000, throwOnRequestTimeout: true } },
     run: (stage) => get(stage),

@@ -188,7 +188,7 @@ function comparable(value: unknown): unknown {
 /** Members that tell of one attempt: how long it waited, on which port it was, what the whole answer was. */
 const chanceMembers = new Set(["totalRetryDelay", "port", "localPort", "$response", "stack"]);
 
-/** An address at which nobody listens. */
+/** An address at which no server listens. */
 async function closedEndpoint(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

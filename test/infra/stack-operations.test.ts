@@ -133,7 +133,7 @@ describe("the webhook ladder", () => {
     for (const { MetricName: metric } of ages) expect(metric).toBe("ApproximateAgeOfOldestMessage");
   });
 
-  test("gives its addresses to those who send, and to nobody else", () => {
+  test("gives its addresses to the functions that send, and to no other", () => {
     const addresses = (id: string) => {
       const lambda = functionOf(synthesized("sandbox"), `brokerage-sandbox-${id}`);
       const variables = Object.entries(Object(at(lambda.properties["Environment"], "Variables")));

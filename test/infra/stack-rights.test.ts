@@ -226,7 +226,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("four functions receive from queues, and nobody sends to a dead-letter queue", () => {
+  test("four functions receive from queues, and no function sends to a dead-letter queue", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const roles = ofType(synthesized(stage), "AWS::IAM::Role");
       const receivers = roles.filter((role) => lines(role).some((line) => /sqs:(?!SendMessage )/.test(line)));

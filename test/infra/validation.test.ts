@@ -62,7 +62,7 @@ describe("synthesis", () => {
     expect((await readTemplates(directory)).length).toBeGreaterThan(5);
   }, 90_000);
 
-  test("stops at a finding of cdk-nag, as at a wildcard that nobody gave a reason for", async () => {
+  test("stops at a finding of cdk-nag, as at a wildcard without a reason", async () => {
     const open = synthesizeWith((app) => {
       new Queue(service(app), "Open");
       const role = new Role(service(app), "Greedy", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });

@@ -77,7 +77,7 @@ describe("while a transaction is in progress", () => {
     expect(met).toMatchObject(type === null ? { status: 200 } : { status: 400, type });
   });
 
-  it("the same one again, by its token, is told that it is in progress, and afterwards that it is done", async () => {
+  it("the same one again, by its token, is answered as in progress, and afterwards as done", async () => {
     const body = { TransactItems: [put("brk_g")], ClientRequestToken: "token-1" };
     const { holding, met } = await during(body, transaction(body));
     const types = [holding, met].map((answer) => (answer?.status === 200 ? "done" : answer?.type)).sort();

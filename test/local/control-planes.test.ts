@@ -148,7 +148,7 @@ describe("API keys", () => {
     expect((await call("tagged", `/apikeys/${made?.body["id"]}`, "DELETE"))?.status).toBe(202);
   });
 
-  it("refuse what API Gateway refuses, and whoever is not allowed", async () => {
+  it("refuse what API Gateway refuses, and callers without permission", async () => {
     expect(await call("keys", "/apikeys", "POST", { value: "short" })).toMatchObject({ status: 400 });
     expect(await call("keys", "/usageplans/other/keys", "POST", {})).toMatchObject({ status: 403 });
     expect(await call("secrets", "/apikeys", "POST", {})).toMatchObject({ status: 403, type: "AccessDeniedException" });

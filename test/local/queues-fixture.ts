@@ -90,7 +90,7 @@ export function mappingOf(queue: string, properties: Record<string, unknown> = {
   return queueMapping(resource, resources, () => target);
 }
 
-/** A queue of its own that nobody else uses. */
+/** A queue of its own that no other test uses. */
 export function newQueue(): string {
   const name = `q${count}`;
   count += 1;

@@ -161,7 +161,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     const again = apiClient(second.ready.base_url, await getToken(second.ready.base_url, second.ready));
     const kept = await Promise.all(made.map(({ body }) => again.call<{ email: string }>("GET", `/clients/${body.id}`)));
     expect(kept.map(({ body }) => body.email)).toEqual(emails);
-    // What was not told before the runner died is told after it.
+    // An event that was not delivered before the runner died is delivered after its restart.
     const told = await eventually(async () => {
       const { body } = await again.call<{ data: { type: string }[] }>("GET", "/events");
       return body.data.length >= emails.length ? body.data.map(({ type }) => type) : undefined;

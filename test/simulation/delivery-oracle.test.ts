@@ -84,7 +84,11 @@ describe("the oracle of deliveries", () => {
   });
 
   it.each<readonly [string, Partial<Evidence>, RegExp]>([
-    ["an event that is missing", itemsWhere({ id: "evt_1" }, undefined), /client.created of cli_1 is told 0 times/],
+    [
+      "an event that is missing",
+      itemsWhere({ id: "evt_1" }, undefined),
+      /client.created of cli_1 is announced 0 times/,
+    ],
     ["a gap in the numbers", itemsWhere({ id: "evt_2" }, { sequence: number(3) }), /event 3 stands at place 2/],
     ["a number that nothing has", itemsWhere({ et: "SEQ" }, { last: number(3) }), /counter stands at 3 after 2/],
     ["what was not published", { items: [...items, { et: "OUTBOX", pk: "brk_01#cli_3", sk: "x" }] }, /never published/],
@@ -92,7 +96,7 @@ describe("the oracle of deliveries", () => {
     ["a delivery that waits", itemsWhere({ id: "dlv_1" }, { status: "retrying" }), /is still retrying/],
     ["one that was cancelled for nothing", itemsWhere({ id: "dlv_1" }, { status: "cancelled" }), /its endpoint is on/],
     ["one given up early", itemsWhere({ id: "dlv_2" }, { attempt: number(5) }), /exhausted after 5 attempts/],
-    ["a success that nobody accepted", changed(calls[1], { status: 500 }), /no call was accepted/],
+    ["a success without an accepted call", changed(calls[1], { status: 500 }), /no call was accepted/],
     ["an attempt without a record", { items: items.filter((item) => item !== items[5]) }, /attempt 1 has the claims/],
     ["a call that is early", changed(calls[1], { at_ms: 59_999 }), /attempt 2 came 1 ms early/],
     ["a call with other bytes", changed(calls[1], { body: "{}" }), /are not of its event/],

@@ -134,7 +134,7 @@ function lotsOf(units: number): string {
   return `${Math.floor(units / 100)}.${String(units % 100).padStart(2, "0")}`;
 }
 
-/** Items that nobody can apply: malformed, of a position that never was, of a price that is none, of no type at all. */
+/** Items that cannot be applied: malformed, of a position that never was, of a price that is none, without a type. */
 const poison: readonly SentItem[] = [
   { type: "execution", data: { action: "open", deal_id: "X-1", lots: 7 } },
   { type: "execution", data: { action: "close", deal_id: "X-2", position_id: "P-nowhere", price: "1.1" } },

@@ -14,7 +14,7 @@ function newest<T>(all: readonly T[], nth: number): T | undefined {
   return all.length === 0 ? undefined : all.at(-1 - (nth % all.length));
 }
 
-const nobody = "01JD0000000000000000000000";
+const absent = "01JD0000000000000000000000";
 
 export function intentOf(
   given: Act,
@@ -23,7 +23,7 @@ export function intentOf(
   tenant: Tenant,
 ): Intent {
   const idOf = (all: ReadonlyMap<string, unknown>, prefix: string) =>
-    newest([...all.keys()], target) ?? `${prefix}_${nobody}`;
+    newest([...all.keys()], target) ?? `${prefix}_${absent}`;
   const client = idOf(clients, "cli");
   switch (given.do) {
     case "create_client": {

@@ -102,7 +102,7 @@ const stories: readonly (readonly [string, Program])[] = [
     ],
   ],
   [
-    "what belongs to another brokerage is nobody's",
+    "what belongs to another brokerage is not found",
     [
       [by(move("returned", forced), { foreign: true })],
       [by(book("deposit", 100n), { foreign: true })],

@@ -80,7 +80,7 @@ describe("a host name that is an address", () => {
     expect(mayConnect(literal ?? "", strict)).toBe(false);
   });
 
-  it("is told from a name", () => {
+  it("is distinguished from a name", () => {
     for (const name of ["example.com", "localhost", "127.0.0.1.example.com", "a.b", "xn--bcher-kva.example"]) {
       expect(literalAddress(new URL(`https://${name}/`).hostname)).toBeUndefined();
     }

@@ -65,7 +65,7 @@ describe("time", () => {
     }
     const seen = results.map(({ error, http_status }) => [error, http_status]);
     const late = ["timeout", null];
-    // Whoever has said 200 has accepted the event, however long it goes on talking.
+    // A receiver that answered 200 has accepted the event, however long it goes on sending.
     expect(seen).toEqual([late, late, late, [null, 200], ["http_status", 500]]);
     expect(results[3]?.response_excerpt).toMatch(/^x{50,}$/);
   });
@@ -223,7 +223,7 @@ describe("an address that is not public", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("is told from a name that has none or does not exist", async () => {
+  it("is distinguished from a name that has none or does not exist", async () => {
     const server = await startNameServer((name) => (name === "empty.example" ? [] : undefined));
     const sender = strict(resolverOf({ servers: [server.address] }));
     for (const name of ["empty.example", "missing.example"]) {

@@ -9,7 +9,7 @@ import { answering, body, endConnections, endServers, listen, local, noLookup, s
 afterEach(endConnections);
 afterAll(endServers);
 
-/** A server that says these bytes to whoever has asked, and then leaves the connection as it is, or closes it. */
+/** A server that says these bytes to each caller, and then leaves the connection as it is, or closes it. */
 async function saying(reply: string | Buffer, close = false): Promise<string> {
   const server = createServer((socket) => {
     socket.once("data", () => {

@@ -95,7 +95,7 @@ process.on("uncaughtException", give("Runtime.UncaughtException"));
 // The runner is gone: stdin tells the same.
 answers.on("error", () => process.exit(0));
 
-/** @type {Function | undefined} The runner sends no request before it is told that the code is loaded. */
+/** @type {Function | undefined} The runner sends no request before it knows that the code is loaded. */
 let handler;
 // Read from the start, so that the end of the runner is seen while the code loads.
 process.stdin.on("end", () => process.exit(0));

@@ -99,7 +99,7 @@ export class Environment {
       this.child.once("error", () => resolve());
     });
     this.ready = this.firstReply();
-    // Whoever started it awaits `ready` later; until then a failure is not unhandled.
+    // The caller that started it awaits `ready` later; until then a failure is not unhandled.
     this.ready.catch(() => undefined);
     this.ended
       .then(() => this.failWork(new FunctionCrash("Runtime exited with error: signal: killed")))
@@ -115,7 +115,7 @@ export class Environment {
     return this.work?.id;
   }
 
-  /** Whether it can take no more requests because it was told to end or has ended. */
+  /** Whether it can take no more requests because it is ending or has ended. */
   get gone(): boolean {
     return this.ending || this.child.exitCode !== null || this.child.signalCode !== null;
   }

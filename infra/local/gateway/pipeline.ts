@@ -36,7 +36,7 @@ function frontReply(fault: FrontFault): Reply {
   };
 }
 
-/** Looks on at every answer that leaves the gateway, whoever made it. */
+/** Looks on at every answer that leaves the gateway, regardless of its origin. */
 export type OnAnswer = (exchange: Exchange, reply: Reply) => void;
 
 /** The steps that every request takes: route, authorizer, API key, throttling, integration. */

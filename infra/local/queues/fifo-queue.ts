@@ -36,7 +36,7 @@ export interface FifoMessage extends FifoDraft {
   first_received_ms?: number;
   /** Where the message was before it became a dead letter. */
   readonly source_arn?: string;
-  /** While it is received and not deleted: until when nobody else sees it, and the handle of its latest receive. */
+  /** While it is received and not deleted: when other receivers see it again, and the handle of its latest receive. */
   lease?: { until_ms: number; readonly handle: string };
 }
 

@@ -2,10 +2,10 @@ import { createHash, randomUUID } from "node:crypto";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A message that nobody may see yet. */
+/** A message that no receiver may see yet. */
 export interface HeldMessage {
   readonly queue: string;
-  /** Id that the sender was told. */
+  /** Id that the sender received. */
   readonly message_id: string;
   readonly sent_ms: number;
   readonly due_ms: number;
@@ -32,7 +32,7 @@ interface Shelf {
 
 /**
  * Messages with a delay, on timers of milliseconds: SQS counts delays in whole seconds, which a time scale of a few
- * hundred would round to nothing. A crash loses them, as it may; whoever asks the table for what is due finds them.
+ * hundred would round to nothing. A crash loses them, as it may; a sweep of the due index finds them.
  */
 export class HeldMessages {
   private readonly timeScale: number;

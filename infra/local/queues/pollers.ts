@@ -54,7 +54,7 @@ const maxReceived = 10;
 const maxBatch = { plain: 10, windowed: 10_000 } as const;
 /** Lambda's own pollers begin with five and grow; without a maximum this is what one machine bears. */
 const defaultConcurrency = 5;
-/** A poller that nobody wakes looks by itself, for messages that an earlier run left behind. */
+/** A poller that no message wakes looks by itself, for messages that an earlier run left behind. */
 const idleMs = 1_000;
 const retryMs = 1_000;
 

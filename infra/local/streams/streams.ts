@@ -37,7 +37,7 @@ export interface StreamBatch {
 
 /**
  * Puts other batches into a batch's place, for tests: records repeated, in another order, or left out. The batches are
- * handed over one after the other. A record that is left out is lost, as a stream loses what nobody read for a day.
+ * handed over one after the other. A record that is left out is lost, as a stream loses what no reader took for a day.
  */
 export type StreamChange = (batch: StreamBatch) => readonly (readonly StreamRecord[])[];
 
@@ -95,7 +95,7 @@ export function streamMapping(
 }
 
 const pageSize = 1000;
-/** A reader that nobody wakes looks by itself, for writers that did not come through the endpoint. */
+/** A reader that no write wakes looks by itself, for writers that did not come through the endpoint. */
 const idleMs = 250;
 const firstRetryMs = 50;
 const maxRetryMs = 2_000;

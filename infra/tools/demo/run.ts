@@ -21,7 +21,7 @@ It starts the service by itself, on free ports and an empty folder that it remov
 const tokenLimitMs = 60_000;
 const betweenTriesMs = 50;
 
-/** The levels in percent that an account has when nobody says otherwise. */
+/** The levels in percent that an account has by default. */
 const levels = { call: 100, out: 50 };
 
 async function newBrokerage(cloud: Cloud): Promise<URLSearchParams> {
@@ -93,7 +93,7 @@ async function main(): Promise<void> {
   const { values } = readArguments({ quiet: { type: "boolean", default: false } });
   console.log("Starting the service on this machine ...");
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-demo-"));
-  // Whoever is told to end leaves nothing behind; what was started ends with this process.
+  // A process that receives a signal to end leaves nothing behind; what was started ends with this process.
   process.once("exit", () => rmSync(dataDir, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
   const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), console.log);

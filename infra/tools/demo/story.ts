@@ -16,7 +16,7 @@ export interface Arrival {
   readonly signature: string;
 }
 
-/** Where the story is told, and what it needs of the world. */
+/** Where the story runs, and what it needs of the world. */
 export interface Stage {
   readonly call: (method: string, path: string, body?: object) => Promise<DemoReply>;
   readonly say: (text: string) => void;

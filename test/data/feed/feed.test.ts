@@ -304,7 +304,7 @@ describe("an item that cannot be applied", () => {
     expect(await source.rejects()).toEqual([]);
   });
 
-  it("that nobody knows is not tried again", async () => {
+  it("of an unknown id is not retried", async () => {
     const source = await newSource();
     for (const seq of ["1", "0", "x", "brk_"]) expect((await source.retry(seq)).status).toBe(404);
   });

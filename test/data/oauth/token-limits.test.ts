@@ -57,7 +57,7 @@ describe("failed authentications", () => {
     expect((await attempt(stranger, "2001:db8:1:3::1")).status).toBe(401);
   });
 
-  it("at once are counted exactly: of sixteen, ten are told 401", async () => {
+  it("at once are counted exactly: of sixteen, ten are answered 401", async () => {
     const guess = () => attempt(stranger, "198.51.100.23");
     const answers = [...(await atOnce(8, guess)), ...(await atOnce(8, guess))];
     expect(statusCounts(answers)).toEqual({ 401: 10, 429: 6 });
@@ -150,7 +150,7 @@ describe("requests of an application that is who it says it is", () => {
     expect([late?.body.error, late?.headers["Retry-After"]]).toEqual(["temporarily_unavailable", "1"]);
   });
 
-  it("are told 503 until the API key is made", async () => {
+  it("are answered 503 until the API key is made", async () => {
     const { newCaller } = await import("../../support/emulator/request.ts");
     const body = { name: "New", scopes: ["clients:read"] };
     const made = (await api.call(newCaller(), "POST", "/applications", { body })).body;

@@ -116,7 +116,7 @@ describe("prices that come by the stream", async () => {
     quote: { tenant_id, symbol } as StoredQuote,
   });
 
-  it("fill orders and close at stops at the newest price, once, whoever is first", async () => {
+  it("fill orders and close at stops at the newest price, once, in either order", async () => {
     await euroAt("1.10000");
     const account = await trader();
     const placed = await place(account, { price: "1.09000" });
@@ -157,7 +157,7 @@ describe("a drive", () => {
     expect((await drive({ id: "acc_01JD0000000000000000000009" }, { margin_level: "80.00" })).status).toBe(404);
   });
 
-  it("tells the price, the level that it gives, and that nobody has numbered its event yet", async () => {
+  it("returns the price, the level that it gives, and that its event has no number yet", async () => {
     await euroAt("1.10000");
     const account = await trader("2000.00");
     await open(account);

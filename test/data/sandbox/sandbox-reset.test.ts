@@ -176,7 +176,7 @@ describe("a reset", () => {
     expect(await late.get(`/accounts/${account.id}`)).toMatchObject({ balance: "70.00" });
   });
 
-  it("lets everything be done anew, and can be had again", async () => {
+  it("lets everything be done again, and can be requested again", async () => {
     await populate(caller, email);
     const begun = await reset(caller);
     const { id, removed } = await finish(caller);

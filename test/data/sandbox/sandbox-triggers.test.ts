@@ -144,7 +144,7 @@ describe.each(["deposit", "withdrawal"] as const)("a %s", (kind) => {
 });
 
 describe("under four eyes", () => {
-  it("nothing is settled that nobody approved; it can fail all the same", async () => {
+  it("a transaction without approval is not settled, and can fail", async () => {
     const careful = newCaller();
     const own = brokerage(api, careful);
     await api.call(careful, "PATCH", "/settings", { body: { four_eyes: true } });

@@ -69,7 +69,7 @@ async function announced(accountId: string): Promise<string[]> {
 }
 
 describe("a price", () => {
-  it("that meets no trigger sends for nobody and reads no item", async () => {
+  it("that meets no trigger enqueues no account and reads no item", async () => {
     const { tenant } = await floorOf(1);
     const record = await market.price(tenant, "EURUSD", ["1.09900", "1.09910"]);
     api.watched.takeCalls();
@@ -124,7 +124,7 @@ describe("a price", () => {
     expect(placesOf(await itemsOf(id, "EXPOSURE"))).toEqual(placesOf(placed));
   });
 
-  it("of another brokerage, or of another symbol, sends for nobody", async () => {
+  it("of another brokerage, or of another symbol, enqueues no account", async () => {
     const [{ first }, other] = [await floorOf(1), newCaller()];
     await putMarket(api, other.tenant_id);
     await market.see(await market.price(other.tenant_id, "EURUSD", ruinous));
@@ -132,7 +132,7 @@ describe("a price", () => {
     expect(await announced(first)).toEqual(["trade.opened"]);
   });
 
-  it("that fell and rose again within a batch sends for nobody: of a symbol the newest counts", async () => {
+  it("that fell and rose again within a batch enqueues no account: the newest price of a symbol counts", async () => {
     const { tenant } = await floorOf(1);
     await market.see(
       await market.price(tenant, "EURUSD", ruinous),
@@ -155,7 +155,7 @@ describe("a price", () => {
     expect(await sent(["1.09380", "1.09390"])).toEqual([]);
   });
 
-  it("calls and liquidates those that it leads to their levels, and nobody else", async () => {
+  it("calls and liquidates the accounts that it leads to their levels, and no other", async () => {
     const { tenant, broker, floor, ids, first } = await floorOf(1);
     const rich = await broker.account("50000.00", { type: "demo", leverage: 100 });
     await floor.open(rich.id, { symbol: "EURUSD", side: "buy", lots: "1.00" });
@@ -196,7 +196,7 @@ describe("a price", () => {
     expect(market.sentFor()).toEqual([[first, 0]]);
   });
 
-  it("that is too old liquidates nobody, and the next fresh one judges whom it had found", async () => {
+  it("that is too old liquidates no account, and the next fresh one judges those that it had found", async () => {
     const { tenant, first } = await floorOf(1);
     const old = new Date(Date.now() - 120_000).toISOString();
     await market.see(await market.price(tenant, "EURUSD", ruinous, { time: old }));

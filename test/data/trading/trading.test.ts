@@ -164,7 +164,7 @@ describe("an evaluation", () => {
     expect((await announced(account.id)).slice(31)).toEqual(said);
   });
 
-  it("is carried on by whoever comes next when its worker dies after each step, and lets nothing else in", async () => {
+  it("is continued by the next worker when its worker dies after each step, and lets nothing else in", async () => {
     const account = await trader("1300.00");
     const symbol = someSymbol("EURSEK", { quote_currency: "USD" });
     await putMarket(api, tenant, { EURSEK: ["1.10000", "1.10010"] }, [symbol]);
@@ -193,7 +193,7 @@ describe("an evaluation", () => {
     expect((await announced(account.id)).filter((type) => type === "stop.out")).toHaveLength(1);
   });
 
-  it("covers the debt of a protected account by a transaction that is listed and that nobody can return", async () => {
+  it("covers the debt of a protected account by a transaction that is listed and cannot be returned", async () => {
     const account = await trader("500.00");
     const symbol = someSymbol("EURDKK", { quote_currency: "USD" });
     await putMarket(api, tenant, { EURDKK: ["1.10000", "1.10010"] }, [symbol]);

@@ -88,7 +88,7 @@ describe("a worker that dies", () => {
     expect(queues.takeMessages()).toMatchObject([{ queue: "retry-1m", body: { attempt: 2 } }]);
   });
 
-  it("after it wrote its entry has said what came of it: nobody posts again", async () => {
+  it("after it wrote its entry has recorded the result: no worker posts again", async () => {
     const { delivery } = await situation();
     dieAt("UpdateItem", /succeeded/);
     expect((await deliver([messageOf(delivery)])).batchItemFailures).toHaveLength(1);
@@ -193,7 +193,7 @@ describe("an endpoint", () => {
     expect(after.health.consecutive_failures).toBe(before + 1);
   });
 
-  it("that accepts once starts anew", async () => {
+  it("that accepts once starts again", async () => {
     const { all } = await situation(2, {}, failing(6, 20));
     const [first, second] = all.map(({ delivery }) => delivery);
     if (first === undefined || second === undefined) throw new Error("There are two deliveries.");

@@ -135,7 +135,7 @@ describe("an attempt that fails", () => {
     });
   });
 
-  it("goes through six attempts of the same event, each signed anew, and is given up", async () => {
+  it("goes through six attempts of the same event, each signed again, and is given up", async () => {
     const { delivery } = await situation();
     receiver.answer = answerWith(503);
     const start = nowMs;
@@ -368,7 +368,7 @@ describe("the slots of an endpoint", () => {
     expect((await stored(delivery)).health.slots).toEqual({});
   });
 
-  it("are not made anew for an endpoint whose health is gone", async () => {
+  it("are not recreated for an endpoint whose health is gone", async () => {
     const { delivery, endpoint } = await situation();
     receiver.answer = async (_, reply) => {
       const { DeleteItemCommand } = await import("@aws-sdk/client-dynamodb");

@@ -78,7 +78,7 @@ const kinds = [
 const numbers = kinds.map((_, index) => String(index + 1));
 
 describe("what happened", () => {
-  it("is told in the order in which it happened, numbered from 1, once it is published and not before", async () => {
+  it("is listed in the order in which it happened, numbered from 1, once it is published and not before", async () => {
     const caller = newCaller();
     const { client, account } = await history(caller);
     expect(await eventsOf(caller)).toEqual([]);
@@ -94,7 +94,7 @@ describe("what happened", () => {
     expect(events[1]?.data.previous).toMatchObject({ verification_status: "unverified" });
   });
 
-  it("is told though the function dies right after its change", async () => {
+  it("is published though the function dies right after its change", async () => {
     const caller = newCaller();
     let changed = false;
     api.watched.interfere = ({ operation }) => {
@@ -122,7 +122,7 @@ describe("what happened", () => {
     expect(own.map(({ resource }) => resource.version)).toEqual([1, 2, 2]);
   });
 
-  it("is one item by its id, the same as in the list, and nobody else's", async () => {
+  it("is one item by its id, the same as in the list, for its own tenant only", async () => {
     const caller = newCaller();
     await history(caller);
     await deliver(await waiting(caller));
@@ -134,7 +134,7 @@ describe("what happened", () => {
     }
   });
 
-  it("is told from the number on that a reader has seen, without a gap", async () => {
+  it("is listed from the number that a reader has seen, without a gap", async () => {
     const caller = newCaller();
     await history(caller);
     await deliver(await waiting(caller));
@@ -158,7 +158,7 @@ describe("a batch", () => {
     expect(await eventsOf(caller)).toEqual(before);
   });
 
-  it("is told in the order of the versions of a resource, in whatever order the records come", async () => {
+  it("is listed in the order of the versions of a resource, in whatever order the records come", async () => {
     const caller = newCaller();
     await history(caller);
     await deliver((await waiting(caller)).toReversed());

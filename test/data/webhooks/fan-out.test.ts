@@ -76,7 +76,7 @@ async function dyingAfterDeliveries(messages: readonly SentMessage[]): Promise<S
 const ok = { batchItemFailures: [] };
 
 describe("publishing", () => {
-  it("makes no delivery and leaves nothing due where nobody subscribes", async () => {
+  it("makes no delivery and leaves nothing due without a subscriber", async () => {
     const caller = newCaller();
     await endpointOf(caller, { event_types: ["stop.out"] });
     await endpointOf(caller, { status: "disabled" });
@@ -202,7 +202,7 @@ describe("publishing", () => {
     );
   });
 
-  it("tells nobody of another tenant", async () => {
+  it("reaches no endpoint of another tenant", async () => {
     const callers = [newCaller(), newCaller(), newCaller()];
     for (const caller of callers) await endpointOf(caller);
     await Promise.all(callers.map((caller) => brokerage(api, caller).client()));
@@ -218,7 +218,7 @@ describe("publishing", () => {
 });
 
 describe("a message that comes again", () => {
-  it("makes no second delivery, and sends the message of every one that nobody has begun", async () => {
+  it("makes no second delivery, and sends the message of every one that has not begun", async () => {
     const caller = newCaller();
     await endpointOf(caller);
     await brokerage(api, caller).account();

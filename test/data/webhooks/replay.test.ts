@@ -109,7 +109,7 @@ describe("a replay", () => {
     expect(sentIds()).toHaveLength(3);
   });
 
-  it("sends what the endpoint subscribes to above a number, under the same event ids, each time anew", async () => {
+  it("sends what the endpoint subscribes to above a number, under the same event ids, each time again", async () => {
     const caller = newCaller();
     const id = await endpoint(caller, ["transaction.created"]);
     const ids = await history(caller, 45);

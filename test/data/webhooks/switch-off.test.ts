@@ -71,7 +71,7 @@ describe("a note that an endpoint is to be off", () => {
     ["goes to another address by now", { url: other }],
     ["was disabled", { status: "disabled" }],
     ["was deleted", { status: "deleted" }],
-    ["was switched on anew", { epoch: 2 }],
+    ["was enabled again", { epoch: 2 }],
   ])("is not made of one that %s", async (_, more) => {
     const own = await ownEndpoint();
     const { endpoint: judged } = await own.stored();

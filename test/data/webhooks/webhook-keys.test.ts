@@ -17,7 +17,7 @@ const endpoint = "whe_01JD0000000000000000000001";
 const event = "evt_01JE0000000000000000000001";
 
 describe("the identifier of a delivery", () => {
-  it("is the same whoever makes it, and another one for each event, endpoint and repetition", () => {
+  it("is the same for every worker, and another one for each event, endpoint and repetition", () => {
     const ids = [
       deliveryId(event, endpoint, 0),
       deliveryId(event, endpoint.replace(/1$/, "2"), 0),

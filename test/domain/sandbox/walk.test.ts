@@ -23,7 +23,7 @@ function bids(name: string, steps: number, seed?: string): number[] {
 }
 
 describe("a walk", () => {
-  it("is the published way of its symbol and seed: whoever changes it breaks the tests of integrators", () => {
+  it("is the published way of its symbol and seed: a change to it breaks the tests of integrators", () => {
     const { symbol, walk } = walkOf("EURUSD");
     const way = [0, 1, 2, 3, 60, 1440].map((tick) => walkPrice(symbol, walk, tick).bid);
     expect(way).toEqual(["1.10000", "1.09997", "1.09983", "1.09966", "1.09952", "1.09969"]);

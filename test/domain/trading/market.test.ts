@@ -43,7 +43,7 @@ describe("a tick", () => {
     expect(acceptTick(euro, before, { ...tick, sequence: "1" }, decisionTime).ok).toBe(true);
   });
 
-  it("keeps the extremes of its day and starts them anew on the next", () => {
+  it("keeps the extremes of its day and restarts them on the next", () => {
     const bids = ["1.10000", "1.10050", "1.09950", "1.10010"];
     let quote = undefined as Parameters<typeof acceptTick>[1];
     for (const [place, bid] of bids.entries()) {

@@ -58,7 +58,7 @@ describe("a liquidation of many positions", () => {
     expect(account.largest).toBeGreaterThan(60);
   });
 
-  it("is carried on by whoever comes: a step that was decided twice is written once", () => {
+  it("is continued by any worker: a step that was decided twice is written once", () => {
     const account = desk("5000.00", many(30), { margin_calculation: "sum" });
     const decided = () => evaluateMargin(account.state, crash, account.trades, decisionContext());
     const [one, two] = [decided(), decided()];

@@ -299,12 +299,12 @@ describe("an account with a profit that there is no way to convert", () => {
     extra: { symbol: "EURGBP", from: "GBP", to: "USD" },
   };
 
-  it("opens no trade, and is told which way is missing rather than to try again", () => {
+  it("opens no trade, and the answer names the missing way and no retry", () => {
     const request = { symbol: "EURUSD", side: "buy", lots: "0.10" } as const;
     expect(openAtMarket(account.state, cutOff, request, decisionContext())).toMatchObject({ refusal: missing });
   });
 
-  it("is told to try again while the pair is there and only has no price yet", () => {
+  it("is answered with a retry while the pair is there and only has no price yet", () => {
     const request = { symbol: "EURUSD", side: "buy", lots: "0.10" } as const;
     const opening = openAtMarket(account.state, unquoted, request, decisionContext());
     expect(opening).toMatchObject({ refusal: { code: "metrics_stale" } });

@@ -75,7 +75,7 @@ export function someAccount(fields: Partial<Account> = {}, money: Partial<Balanc
   };
 }
 
-/** An enabled endpoint that subscribes to the nine kinds, unless told otherwise. Its secret opens nowhere. */
+/** An enabled endpoint that subscribes to the nine kinds, by default. Its secret opens nowhere. */
 export function someEndpoint(fields: Partial<WebhookEndpoint> = {}): WebhookEndpoint {
   return {
     id: "whe_01JD0000000000000000000001",

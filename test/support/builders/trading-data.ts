@@ -60,7 +60,7 @@ function quoteOf(
   return { ...someQuote(symbol, price, { time: now, received_at: now, ...fields }), tenant_id: tenant };
 }
 
-/** Puts the newest price of a symbol: one of this moment unless told otherwise. */
+/** Puts the newest price of a symbol: one of this moment by default. */
 export async function putQuote(
   api: TestApi,
   tenant: string,

@@ -15,7 +15,7 @@ const always = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturda
   close: "24:00",
 }));
 
-/** A symbol: a currency pair named after its currencies unless told otherwise, always open, without costs. */
+/** A symbol: a currency pair named after its currencies by default, always open, without costs. */
 export function someSymbol(name: string, fields: Partial<TradingSymbol> = {}): TradingSymbol {
   const quote = fields.quote_currency ?? name.slice(3, 6);
   const digits = fields.digits ?? (quote === "JPY" ? 3 : 5);

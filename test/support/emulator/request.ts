@@ -14,7 +14,7 @@ export interface TestCaller {
   readonly allowed_ips: readonly string[];
 }
 
-/** A caller with every scope in a tenant of its own, unless told otherwise. */
+/** A caller with every scope in a tenant of its own, by default. */
 export function newCaller(given: Partial<TestCaller> = {}): TestCaller {
   return {
     tenant_id: newId("brk"),

@@ -91,7 +91,7 @@ class Run {
     for (const name of told) counts.set(name, (counts.get(name) ?? 0) + 1);
     return this.evidence.confirmed.flatMap(({ type, resource_id }) => {
       const count = counts.get(nameOf(type, resource_id)) ?? 0;
-      return count === 1 ? [] : [`${nameOf(type, resource_id)} is told ${count} times`];
+      return count === 1 ? [] : [`${nameOf(type, resource_id)} is announced ${count} times`];
     });
   }
 
@@ -182,7 +182,7 @@ class Run {
     });
   }
 
-  /** A message that nobody could work on is of a delivery that came to its end without it. */
+  /** A message that no worker could handle is of a delivery that came to its end without it. */
   judgeDeadLetters(): string[] {
     const over = new Set(["succeeded", "exhausted", "cancelled"]);
     return this.evidence.dead_letters.flatMap((id) => {

@@ -9,7 +9,7 @@ const globalKeys = [/^GLOBAL\|CLIENTID$/, /^GLOBAL\|KEYS$/];
 /** Eight shards of a kind; 64 of those that every commit, event or delivery is in. */
 const dueKey = /^DUE\|(?:[A-Z]+\|0[0-7]|(?:OUTBOX|EVENT|DLV)\|(?:[0-5][0-9]|6[0-3]))$/;
 
-/** No key outside its tenant (but the few that belong to nobody), and no item that names two tenants. */
+/** No key outside its tenant (but the few without an owner), and no item that names two tenants. */
 export function judgeKeys(items: readonly RawItem[]): string[] {
   return items.flatMap((item) => {
     const key = text(item, "pk");
@@ -48,7 +48,7 @@ export function judgeAmounts(items: readonly RawItem[]): string[] {
 
 const currencies = ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"];
 
-/** Whoever has an account is a tenant with one set of policies that can be followed. */
+/** A tenant with accounts has one set of policies that can be followed. */
 export function judgeTenants(items: readonly RawItem[]): string[] {
   const tenants = ofType(items, "TENANT");
   const known = new Set(tenants.map((item) => text(item, "pk")));
@@ -76,7 +76,7 @@ export function judgeTenants(items: readonly RawItem[]): string[] {
         days >= 1n &&
         days <= 90n &&
         whole(item, "version") >= 1n;
-      return fits ? [] : [`${text(item, "pk")} has policies that nobody can follow`];
+      return fits ? [] : [`${text(item, "pk")} has policies that cannot be followed`];
     }),
   ];
 }

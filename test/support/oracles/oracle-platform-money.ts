@@ -16,7 +16,7 @@ function newestOfPositions(items: readonly RawItem[]): RawItem[] {
   return [...newest.values()].map((item) => ({ ...item, et: "POSITION OF A SOURCE" }));
 }
 
-/** What is unique is claimed by its owner and by nobody else, and nothing is claimed for a value that nobody has. */
+/** What is unique is claimed by its owner only, and nothing is claimed for a value without an owner. */
 export function judgeMarkers(items: readonly RawItem[]): string[] {
   const sources = new Map(
     ofType(items, "SOURCE").map((item) => [`${tenantOf(item)} ${text(item, "name")}`, text(item, "id")]),
@@ -65,7 +65,7 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
   return [
     ...(needed.size === wanted.length ? [] : ["one value belongs to two"]),
     ...[...needed].filter((name) => !claimed.has(name)).map((name) => `${name} is not claimed`),
-    ...[...claimed].filter((name) => !needed.has(name)).map((name) => `${name} is claimed and nobody's`),
+    ...[...claimed].filter((name) => !needed.has(name)).map((name) => `${name} is claimed without an owner`),
   ];
 }
 

@@ -187,10 +187,10 @@ function judgeWatch({ account, positions, risk }: Found, exposures: readonly Raw
     ...(misplaced.length === 0 ? [] : ["is exposed at another place than it says"]),
     ...(whole(risk, "positions_sum") === versions ? [] : ["has positions that its risk does not know"]),
     ...(unseen.length === 0 ? [] : [`watches no price of ${unseen.map((item) => text(item, "symbol")).join()}`]),
-    ...(storing ? ["has a change of leverage nobody wakes"] : []),
+    ...(storing ? ["has a change of leverage without a wake-up"] : []),
     ...((risk["run"] === null) === (risk["wake_at"] === null) || risk["run"] === null
       ? []
-      : ["has a run nobody wakes"]),
+      : ["has a run without a wake-up"]),
   ];
 }
 

@@ -244,7 +244,7 @@ const noted = new Set<string>();
 export function judge(seen: SeenExchange): string[] {
   const operation = operationOf(seen.method, seen.path);
   const pair = `${operation?.operationId} ${seen.status}`;
-  // The bench uses the same handlers outside of a run of the tests, where nobody asks what was seen.
+  // The bench uses the same handlers outside of a run of the tests, where no test asks what was seen.
   if (process.env["VITEST"] !== undefined && operation !== undefined && !noted.has(pair)) {
     noted.add(pair);
     appendFileSync(join(inject("answersDir"), String(process.pid)), `${pair}\n`);
@@ -258,7 +258,7 @@ export function answersSeen(folder: string): Set<string> {
   return new Set(files.flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n").filter(Boolean)));
 }
 
-/** Operations with the statuses that the document promises and nobody has seen. */
+/** Operations with the statuses that the document promises and no test has seen. */
 export function unseenAnswers(
   described: OpenApi,
   seen: ReadonlySet<string>,

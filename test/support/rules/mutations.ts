@@ -52,7 +52,7 @@ export const mutations: readonly Mutation[] = [
     return { kind: "fresh"`,
       ],
     ],
-    test: { file: "test/data/webhooks/events.test.ts", name: "what happened is told though the function dies" },
+    test: { file: "test/data/webhooks/events.test.ts", name: "what happened is published though the function dies" },
   },
   {
     name: "redirects followed",
@@ -74,7 +74,7 @@ export const mutations: readonly Mutation[] = [
     name: "tenant prefix missing",
     file: "shared/table/entities/webhooks.ts",
     edits: [["partition: (tenant: string) => `${tenant}|WHE`,", "partition: (_: string) => 'WHE',"]],
-    test: { file: "test/data/webhooks/fan-out.test.ts", name: "publishing tells nobody of another tenant" },
+    test: { file: "test/data/webhooks/fan-out.test.ts", name: "publishing reaches no endpoint of another tenant" },
   },
   {
     name: "sequence taken by ADD",

@@ -8,7 +8,7 @@ export interface Certificate {
 
 /**
  * Makes a certificate (RFC 5280) for a host name, from a week ago on for so many days; a negative number makes one that
- * has expired. Whoever trusts it as an authority believes the name.
+ * has expired. A client that trusts it as an authority believes the name.
  */
 export function certificateFor(hostname: string, days = 365): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", {

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Cloud } from "../../../infra/local/cloud.ts";
 
-/** A client for the tables of a running stack, past every role; whoever asks for it ends it. */
+/** A client for the tables of a running stack, past every role; its caller ends it. */
 export function tableClient({ dynamodbEndpoint: endpoint, region }: Cloud): DynamoDBClient {
   return new DynamoDBClient({ endpoint, region, credentials: { accessKeyId: "test", secretAccessKey: "test" } });
 }

@@ -22,7 +22,7 @@ export interface ReceivedEvent {
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 
-/** Registers an endpoint for all standard kinds, unless told otherwise. */
+/** Registers an endpoint for all standard kinds, by default. */
 export async function register(api: ApiClient, url: string, more: object = {}): Promise<Registered> {
   const body = { url, event_types: ["*"], ...more };
   const reply = await api.call<Registered>("POST", "/webhook_endpoints", { body });

@@ -67,7 +67,7 @@ export function ageMs(quote: Quote, now: string): number {
 
 /**
  * Whether a price is too old to decide on: its market is open and it has not moved for too long. One that is held never
- * is: nobody is there who might have moved it.
+ * is: no source is there that could have moved it.
  */
 export function isTooOld(symbol: TradingSymbol, quote: Quote, now: string): boolean {
   return isOlder(quote, limits.trading.metrics_stale_ms, now) && isMarketOpen(symbol, now);
