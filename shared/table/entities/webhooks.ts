@@ -36,19 +36,16 @@ export const webhookHealths = {
     item.wake_at === null ? {} : dueKeys("HEALTH", item.endpoint_id, item.wake_at),
 } satisfies Entity<WebhookHealth> & Record<string, unknown>;
 
-/** Deliveries. Lists: of an endpoint by status (`state`); of an event (`owner`); those to look at (`due`). */
+/** Deliveries. Lists: of an endpoint by status (`state`); those to look at (`due`). */
 export const deliveries = {
   et: "DELIVERY",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "DELIVERY" }),
   keyOf: (item: Delivery): Key => deliveries.key(item.tenant_id, item.id),
   ofEndpoint: (tenant: string, endpointId: string, status: readonly string[]) =>
     status.map((each) => `${tenant}|${endpointId}|DLV|${each}`),
-  ofEvent: (tenant: string, eventId: string) => `${tenant}|${eventId}|DLV`,
   indexesOf: (item: Delivery): IndexKeys => ({
     state_pk: `${item.tenant_id}|${item.endpoint_id}|DLV|${item.status}`,
     state_sk: ulidOf(item.id),
-    owner_pk: deliveries.ofEvent(item.tenant_id, item.event_id),
-    owner_sk: ulidOf(item.id),
     type: item.event_type,
     ...(item.wake_at === null ? {} : dueKeys("DLV", item.id, item.wake_at)),
   }),

@@ -69,8 +69,8 @@ describe("an attempt that is accepted", () => {
     const writes = calls.filter(({ operation }) => operation !== "BatchGetItem");
     expect(writes.map(({ operation }) => operation).sort()).toEqual([...Array(4).fill("UpdateItem"), "PutItem"].sort());
     expect(calls).toHaveLength(7);
-    // Slot 1, claim 1, entry 1, record 1 with status in two indexes and the wake taken out of the third, slot 1.
-    expect(unitsOf(writes)).toBe(9);
+    // Slot 1, claim 1, entry 1, record 1, moved in the index by status 2 and taken out of the due index 1, slot 1.
+    expect(unitsOf(writes)).toBe(8);
   });
 });
 
