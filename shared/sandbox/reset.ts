@@ -2,6 +2,7 @@ import type { Contra } from "../domain/account.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import { afterPass, isBefore, monthsUntil, type Reset, withAccounts } from "../domain/sandbox/reset.ts";
 import { seedQuotes, seedSymbols } from "../domain/sandbox/seed.ts";
+import { entriesOf } from "../domain/trading/exposure-changes.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
@@ -143,12 +144,8 @@ async function removeRisk(walk: Walk, account_id: string): Promise<void> {
   for (;;) {
     const [found] = await readAll(risks, [key]);
     if (found === undefined) return;
-    const entries = found.triggers.flatMap(({ down, up, ...place }) => [
-      ...(down === null ? [] : [{ ...place, direction: "dn", trigger: down } as const]),
-      ...(up === null ? [] : [{ ...place, direction: "up", trigger: up } as const]),
-    ]);
-    const keys = entries.map((entry) => exposures.keyOf({ ...entry, tenant_id: tenant, account_id }));
-    await walk.remove("other_items", keys);
+    const entries = found.triggers.flatMap((trigger) => entriesOf({ tenant_id: tenant, id: account_id }, trigger));
+    await walk.remove("other_items", entries.map(exposures.keyOf));
     if (await walk.removeIf(key, "version", found.version)) return;
   }
 }

@@ -73,7 +73,7 @@ export function exposurePlan(
   const hidden = (name: string) => unseen.get(name) ?? 0n;
   for (const symbol of names.toSorted((a, b) => Number(hidden(b) > hidden(a)) - Number(hidden(b) < hidden(a)))) {
     const after = next.get(symbol);
-    const needed = entryChanges(holder, symbol, before.get(symbol), after);
+    const needed = entryChanges(holder, before.get(symbol), after);
     if (changes.length + needed.length > room) {
       if (hidden(symbol) > 0n) complete = false;
       continue;
@@ -92,32 +92,37 @@ function unseenPoints(stored: StoredTrigger | undefined, wanted: StoredTrigger |
   return greatest(0n, greatest(down, up));
 }
 
-function entryChanges(
+/** The entries that the exposure index holds for a stored trigger: one for each direction in which a price matters. */
+export function entriesOf(
   holder: { readonly tenant_id: string; readonly id: string },
-  symbol: string,
+  { symbol, down, up, shards }: StoredTrigger,
+): readonly Exposure[] {
+  const { tenant_id, id: account_id } = holder;
+  const place = { tenant_id, account_id, symbol, ...(shards === undefined ? {} : { shards }) };
+  return [
+    ...(down === null ? [] : [{ ...place, direction: "dn", trigger: down } as const]),
+    ...(up === null ? [] : [{ ...place, direction: "up", trigger: up } as const]),
+  ];
+}
+
+function entryChanges(
+  holder: Parameters<typeof entriesOf>[0],
   before: StoredTrigger | undefined,
   after: StoredTrigger | undefined,
 ): TradingChange[] {
-  const sides = ["dn", "up"] as const;
-  const priceOf = (trigger: StoredTrigger | undefined, direction: Exposure["direction"]) =>
-    trigger?.[direction === "dn" ? "down" : "up"] ?? null;
-  const isSame = sides.every((direction) => priceOf(before, direction) === priceOf(after, direction));
-  if (isSame) return [];
-  const entry = (direction: Exposure["direction"], trigger: string, shards: number | undefined): Exposure => ({
-    tenant_id: holder.tenant_id,
-    account_id: holder.id,
-    symbol,
-    direction,
-    trigger,
-    ...(shards === undefined ? {} : { shards }),
+  const [old, wanted] = [before, after].map((trigger) => (trigger === undefined ? [] : entriesOf(holder, trigger)));
+  const pairs = (["dn", "up"] as const).map((direction) => {
+    const [from, to] = [old, wanted].map((entries) => entries?.find((entry) => entry.direction === direction));
+    return { from, to, moves: from?.trigger !== to?.trigger };
   });
+  if (!pairs.some(({ moves }) => moves)) return [];
   // An entry stays in the shard that it was put into until it moves; then the other direction goes along.
-  return sides.flatMap((direction) => {
-    const [old, wanted] = [priceOf(before, direction), priceOf(after, direction)];
-    if (old === wanted && before?.shards === after?.shards) return [];
+  const resharded = before?.shards !== after?.shards;
+  return pairs.flatMap(({ from, to, moves }) => {
+    if (!moves && !resharded) return [];
     return [
-      ...(old === null ? [] : [{ op: "hide", entry: entry(direction, old, before?.shards) } as const]),
-      ...(wanted === null ? [] : [{ op: "expose", entry: entry(direction, wanted, after?.shards) } as const]),
+      ...(from === undefined ? [] : [{ op: "hide", entry: from } as const]),
+      ...(to === undefined ? [] : [{ op: "expose", entry: to } as const]),
     ];
   });
 }
