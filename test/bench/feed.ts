@@ -187,8 +187,10 @@ async function sendBatch(
   const { user, system } = process.cpuUsage(cpu);
   api.watched.interfere = () => undefined;
   const { results = [] } = JSON.parse(answer.body) as { readonly results?: readonly { readonly status: string }[] };
-  if (results.length !== items.length || results.some(({ status }) => status === "deferred")) {
-    throw new Error(`${side.name}, batch ${place}: ${answer.body.slice(0, 500)}`);
+  const waiting = results.filter(({ status }) => status === "deferred");
+  if (results.length !== items.length || waiting.length > 0) {
+    const found = waiting.length > 0 ? JSON.stringify(waiting) : answer.body;
+    throw new Error(`${side.name}, batch ${place}: ${found.slice(0, 500)}`);
   }
   if (place < 4) return;
   note(side, api.watched.takeCalls());

@@ -191,7 +191,7 @@ function groupsOf(values: readonly Valuation[]): Iterable<Group> {
     const key = conversion ?? symbol;
     const group = groups.get(key) ?? { symbol, side, conversion, lots: zero, won: zero, lost: zero };
     group.lots = group.lots.add(rational(position.lots));
-    if (profit.s > 0n) group.won = group.won.add(profit);
+    if (profit.gt(0n)) group.won = group.won.add(profit);
     else group.lost = group.lost.add(profit);
     groups.set(key, group);
   }
@@ -221,12 +221,12 @@ function addConversion(
     const pair = entry(name);
     if (pair === undefined) continue;
     const perUnit = quoteProfit.abs().mul(path.rate).div(rate).mul(secondOrder);
-    const fallHurts = quoteProfit.s > 0n === (op === "multiply");
+    const fallHurts = quoteProfit.gt(0n) === (op === "multiply");
     if (fallHurts) pair.fallLoss = pair.fallLoss.add(perUnit);
     else pair.riseLoss = pair.riseLoss.add(perUnit);
     pair.converts = true;
     // The pair itself is converted at the price that closes it, every other at mid.
     const isOwn = name === own && path.steps.length === 1;
-    if (quoteProfit.s !== 0n) pair.prices.add(isOwn ? closesAt(side) : "mid");
+    if (!quoteProfit.equals(0n)) pair.prices.add(isOwn ? closesAt(side) : "mid");
   }
 }

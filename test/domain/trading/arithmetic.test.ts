@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import Fraction from "fraction.js";
 import { describe, expect, it } from "vitest";
 import { underLeverage } from "../../../shared/domain/trading/leverage-change.ts";
 import { effectiveLeverage, symbolMargin } from "../../../shared/domain/trading/margin.ts";
@@ -118,6 +119,47 @@ describe("rounding", () => {
     ["1/3", 2, "0.333333333333"],
   ] as const)("shows %s with at least %i digits as %s", (exact, least, shown) => {
     expect(shortDecimalText(rational(exact), least, 12)).toBe(shown);
+  });
+});
+
+describe("exact numbers", () => {
+  const texts = fc.oneof(
+    fc
+      .tuple(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), fc.stringMatching(/^\d{0,12}$/))
+      .map(([whole, part]) => (part === "" ? `${whole}` : `${whole}.${part}`)),
+    fc
+      .tuple(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), fc.bigInt({ min: 1n, max: 10n ** 60n }))
+      .map(([numerator, denominator]) => `${numerator}/${denominator}`),
+  );
+  const steps = fc.array(fc.tuple(fc.constantFrom("add", "sub", "mul", "div"), texts), { maxLength: 8 });
+
+  it("are those of fraction.js after any calculation", () => {
+    fc.assert(
+      fc.property(texts, steps, texts, (first, calculation, last) => {
+        let [own, other] = [rational(first), new Fraction(first)];
+        for (const [operation, text] of calculation) {
+          if (operation === "div" && rational(text).equals(0n)) continue;
+          own = own[operation](text);
+          other = other[operation](text);
+        }
+        expect(ratioText(own)).toBe(`${other.s * other.n}/${other.d}`);
+        expect(ratioText(own.abs().neg())).toBe(`${-other.n}/${other.d}`);
+        for (const compared of ["lt", "lte", "gt", "gte", "equals"] as const) {
+          expect(own[compared](last), compared).toBe(other[compared](last));
+        }
+        expect(own.mul(last).divisible(own)).toBe(other.mul(last).divisible(other));
+      }),
+    );
+  });
+
+  it.each(["", ".5", "1.", "1e3", " 1", "1/", "0x1", "1.(3)", "--1"])("are not read from %j", (text) => {
+    expect(() => rational(text)).toThrow(SyntaxError);
+  });
+
+  it("are not divided by zero", () => {
+    expect(() => rational("1").div("0.00")).toThrow(RangeError);
+    expect(() => rational("1/0")).toThrow(RangeError);
+    expect(rational("1").divisible("0.0")).toBe(false);
   });
 });
 

@@ -4,7 +4,7 @@ import { accrueSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
+import { decimalText, quotient, rational, roundHalfAway } from "../../../shared/domain/trading/pricing/rational.ts";
 import { decisionContext } from "../../support/builders/decisions.ts";
 import { examplePrices, tradingAccount } from "../../support/builders/trading.ts";
 import { TradingDesk } from "../../support/builders/trading-desk.ts";
@@ -68,7 +68,7 @@ export function take(account: TradingDesk, market: Market, one: Step): void {
     account.apply(accrueSwap(account, chosen, BigInt(one.cents), context));
     return;
   }
-  const units = Number(rational(chosen.position.lots).mul(100n).n);
+  const units = Number(roundHalfAway(rational(chosen.position.lots), 2));
   const closing = {
     lots: lotsOf(Math.max(1, Math.floor((units * one.part) / 100))),
     price: priceOf(chosen.position.symbol, one.drift),
