@@ -116,6 +116,8 @@ export const limits = {
     clock_skew_seconds: 60,
     /** Digits before the decimal point that a request may carry. */
     max_integer_digits: 15,
+    /** Currencies that a brokerage offers: all there are, with room for more. */
+    max_currencies: 250,
     /** No stored amount is larger than this many minor units. */
     max_minor: 10n ** 18n,
     /**

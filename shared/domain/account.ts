@@ -1,5 +1,5 @@
+import type { CurrencyCode } from "../currencies.ts";
 import type { AccountBody, LedgerEntryBody, LedgerKindName } from "../schema/account.ts";
-import type { CurrencyCode } from "../schema/fields.ts";
 import type { Client } from "./client.ts";
 import type { Settlement } from "./debt.ts";
 import { type Decision, type DomainEvent, refuse, refuseFields } from "./decision.ts";

@@ -1,8 +1,5 @@
+import { type CurrencyCode, minorDigits } from "../currencies.ts";
 import { limits } from "../limits.ts";
-import type { CurrencyCode } from "../schema/fields.ts";
-
-/** Digits after the decimal point of each currency (ISO 4217 exponent). */
-export const minorDigits: Readonly<Record<CurrencyCode, number>> = { USD: 2, EUR: 2, GBP: 2, CHF: 2, JPY: 0, AUD: 2 };
 
 /** Why a text is no amount of a currency. */
 export type AmountFault = "amount_precision" | "amount_too_large";

@@ -1,3 +1,4 @@
+import { defaultCurrencies } from "../currencies.ts";
 import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
 import { type Context, type Decision, later, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
@@ -13,7 +14,7 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | "_li
 const defaults: Omit<Tenant, "id" | "applications" | "created_at" | "updated_at" | "version"> = {
   require_verified_client: "none",
   four_eyes: false,
-  currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
+  currencies: [...defaultCurrencies],
   default_leverage: 100,
   transaction_expiry_days: 7,
 };

@@ -118,7 +118,10 @@ function schemaChanges(old: JsonObject, now: JsonObject, place: Place, sides: Si
 /** Formats that only document an existing rule; generated clients treat them as plain strings. */
 const namingFormats: ReadonlySet<string> = new Set(["uri", "idn-email"]);
 
-/** Wider bounds are compatible; a changed pattern may reject what was valid before. */
+/**
+ * Wider bounds are compatible, and so is a pattern with one more alternative behind the whole of the earlier one; any
+ * other change of a pattern may reject what was valid before.
+ */
 function narrowings(was: JsonObject, is: JsonObject, where: string): string[] {
   const bound = (name: string, narrower: (before: number, after: number) => boolean) => {
     const [before, after] = [was[name], is[name]] as [number | undefined, number | undefined];
@@ -131,6 +134,7 @@ function narrowings(was: JsonObject, is: JsonObject, where: string): string[] {
     ...["maximum", "maxLength", "maxItems", "maxProperties"].flatMap((name) => bound(name, (a, b) => b < a)),
     ...["pattern", "format"]
       .filter((name) => is[name] !== undefined && is[name] !== was[name])
+      .filter((name) => !(name === "pattern" && String(is[name]).startsWith(`${was[name]}|`)))
       .filter((name) => name === "pattern" || was[name] !== undefined || !namingFormats.has(String(is[name])))
       .map((name) => `${where}: ${name} is another one`),
     ...(was["nullable"] === true && is["nullable"] !== true ? [`${where} may no longer be null`] : []),

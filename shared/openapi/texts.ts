@@ -47,7 +47,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   ApiApplication: "An application that may call this API.",
   BrokerageClient: "A person or company that owns trading accounts.",
   BrokerageEvent: "A change of a resource; immutable. Webhooks carry it as `GET /events/{id}` returns it.",
-  Currency: "Currency code (ISO 4217) of a supported account currency.",
+  Currency: "Currency of an account: an ISO 4217 code, a crypto asset, or a cent currency such as USC.",
   EventType: "Event type. New types may be added within a version.",
   DeletedWebhookEndpoint: "Confirmation that a webhook endpoint was deleted.",
   EventKind: "An event type, with its schema and a sample.",

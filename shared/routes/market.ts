@@ -98,11 +98,11 @@ export const listConversionRates = route({
   tag: "Market",
   summary: "Get current conversion rates",
   description:
-    "Rates between the currencies of symbols and those of accounts, each with its conversion path. A pair without a " +
-    "conversion path is omitted.",
+    "Rates from the currencies of symbols to those that the brokerage offers, unless `to` names others, each with " +
+    "its conversion path. A pair without a conversion path is omitted.",
   file: "market/conversion-rates",
   scope: "quotes:read",
-  grants: ["query", "read:quotes"],
+  grants: ["read", "query", "read:quotes"],
   query: ConversionRatesQuery,
   reply: ConversionRates,
 });

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { currencyCodes } from "../currencies.ts";
 import { limits } from "../limits.ts";
 import { metadataBytes } from "../text.ts";
 import { described } from "./described.ts";
@@ -42,10 +43,8 @@ export const Money = z
     ),
   );
 
-/** ISO 4217 code of a currency the service trades in. */
-export const Currency = z.enum(["USD", "EUR", "GBP", "CHF", "JPY", "AUD"]);
-/** One such code. */
-export type CurrencyCode = z.infer<typeof Currency>;
+/** Code of a currency that an account can have: ISO 4217, a crypto asset or a cent currency. */
+export const Currency = z.enum(currencyCodes);
 
 /** A percentage with two digits: `"100.00"`. */
 export const Percent = z

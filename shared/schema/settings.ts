@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { limits } from "../limits.ts";
 import { described } from "./described.ts";
 import { Currency, Links, Timestamp } from "./fields.ts";
 
@@ -12,7 +13,7 @@ const policies = {
     "Whether a transaction must be approved by a different application than the one that created it.",
   ),
   currencies: described(
-    z.array(Currency).check(z.minLength(1), z.maxLength(6)),
+    z.array(Currency).check(z.minLength(1), z.maxLength(limits.money.max_currencies)),
     "Currencies available for new accounts.",
   ),
   default_leverage: described(

@@ -22,10 +22,10 @@ export const SymbolName = z
 export function symbolNames(most: number = limits.page.max_filter_words) {
   return listOf(symbolPattern, most, `up to ${most} names of symbols such as EURUSD`);
 }
-/** Currency of an instrument; there are more of them than account currencies. */
+/** Currency of an instrument; there are more of them than account currencies. Tokens have up to five letters. */
 export const InstrumentCurrency = z
   .string()
-  .check(z.regex(/^[A-Z]{3}$/, "must be a currency code of three capital letters (ISO 4217)"));
+  .check(z.regex(/^[A-Z]{3}$|^[A-Z]{4,5}$/, "must be a currency code of three to five capital letters"));
 
 const Weekday = z.enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]);
 const TimeOfDay = z
@@ -64,7 +64,7 @@ export const symbolTerms = {
         Decimal,
         "Commission per side: in `currency` for `per_lot` and `per_million`, in percent for `percent`.",
       ),
-      currency: described(InstrumentCurrency, "Currency code (ISO 4217)."),
+      currency: described(InstrumentCurrency, "Currency code."),
     }),
     "Terms of the commission per side.",
   ),

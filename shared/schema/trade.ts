@@ -25,7 +25,7 @@ export const Conversion = z.object({
   via: described(
     z.array(
       z.object({
-        symbol: described(SymbolName, "Symbol name."),
+        symbol: described(SymbolName, "Symbol name; the cent currency where its fixed ratio converts."),
         op: described(z.enum(["multiply", "divide"]), "Whether an amount is multiplied or divided by the price."),
         price: described(Decimal, "Price."),
       }),

@@ -1,6 +1,6 @@
+import type { CurrencyCode } from "../currencies.ts";
 import type { Refusal } from "../domain/decision.ts";
 import { HttpProblem } from "../http/problem.ts";
-import type { CurrencyCode } from "../schema/fields.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;
 

@@ -116,15 +116,19 @@ async function readNamed(
   return { market, items: found.slice(0, others.length) };
 }
 
-/** Every symbol of a tenant, with the newest quotes of those that convert one currency into another. */
-export async function readPairs(tenant: string): Promise<Market> {
+/**
+ * Every symbol of a tenant, with the newest quotes of those that convert one currency into another, and in the same
+ * read these other items, in the order of their keys.
+ */
+export async function readPairs(tenant: string, others: readonly Key[]) {
   const all = await symbolsOf(tenant);
   const pairs = all.filter(({ calc_mode }) => calc_mode === "forex");
-  const found = await readKeys(pairs.map(({ symbol }) => quotes.key(tenant, symbol)));
-  return {
+  const found = await readKeys([...others, ...pairs.map(({ symbol }) => quotes.key(tenant, symbol))]);
+  const market: Market = {
     symbols: new Map(all.map((symbol) => [symbol.symbol, symbol])),
-    quotes: byName<Quote>(found, ({ symbol }) => symbol),
+    quotes: byName<Quote>(found.slice(others.length), ({ symbol }) => symbol),
   };
+  return { market, items: found.slice(0, others.length) as readonly unknown[] };
 }
 
 /** What was found of one kind, by its name. */

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { CurrencyCode } from "../../shared/currencies.ts";
+import { minorDigits } from "../../shared/currencies.ts";
 import type { Account, Balance, Contra, Ledger } from "../../shared/domain/account.ts";
 import type { Decision } from "../../shared/domain/decision.ts";
-import { formatAmount, minorDigits } from "../../shared/domain/money.ts";
+import { formatAmount } from "../../shared/domain/money.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { type Transaction, transactionBody } from "../../shared/domain/transaction.ts";
 import { limits } from "../../shared/limits.ts";
-import type { CurrencyCode } from "../../shared/schema/fields.ts";
 import type { TransactionState } from "../../shared/schema/transaction.ts";
 import {
   accepted,

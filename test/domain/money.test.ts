@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatAmount, formatPercent, greatest, least, minorDigits, parseAmount } from "../../shared/domain/money.ts";
+import { type CurrencyCode, currencyCodes, minorDigits, wholeOf } from "../../shared/currencies.ts";
+import { formatAmount, formatPercent, greatest, least, parseAmount } from "../../shared/domain/money.ts";
 import { limits } from "../../shared/limits.ts";
-import type { CurrencyCode } from "../../shared/schema/fields.ts";
+import iso from "./fixtures/iso-4217.json" with { type: "json" };
 
 const currencies = Object.keys(minorDigits) as CurrencyCode[];
 const currency = fc.constantFrom(...currencies);
@@ -33,7 +34,7 @@ describe("an amount", () => {
 
   it("keeps its value when zeros are added up to the digits of the currency", () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n - 1n }), currency, (whole, code) => {
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 10n }), currency, (whole, code) => {
         const expected = whole * 10n ** BigInt(minorDigits[code]);
         expect(parseAmount(String(whole), code)).toBe(expected);
         for (let digits = 1; digits <= minorDigits[code]; digits += 1) {
@@ -66,8 +67,42 @@ describe("an amount", () => {
     ["1000000000000000001", "JPY", "amount_too_large"],
     ["0.001", "USD", "amount_precision"],
     ["1.0", "JPY", "amount_precision"],
+    ["1000000000000000.000", "KWD", bound],
+    ["100000000000000.0000", "CLF", bound],
+    ["1000000000000.000000", "USDT", bound],
+    ["10000000000.00000000", "BTC", bound],
+    ["10000000000.00000001", "BTC", "amount_too_large"],
+    ["10000000000000000.00", "USC", bound],
+    ["0.00000001", "ETH", 1n],
+    ["0.0000001", "USDC", "amount_precision"],
   ] as const)("%s %s is read as %s", (text, code, expected) => {
     expect(parseAmount(text, code)).toBe(expected);
+  });
+});
+
+describe("the table of currencies", () => {
+  const { digits } = iso as { digits: Record<string, number | null> };
+
+  it("has every code of ISO 4217 that has a minor unit, with its digits, and no code twice", () => {
+    const listed = Object.entries(digits).filter(([, count]) => count !== null);
+    const others = ["USDT", "USDC", "BTC", "ETH", "USC", "EUC", "GBC"];
+    expect(listed).toHaveLength(166);
+    expect(Object.fromEntries(listed.map(([code]) => [code, minorDigits[code as CurrencyCode]]))).toEqual(
+      Object.fromEntries(listed),
+    );
+    expect([...currencyCodes].toSorted()).toEqual([...listed.map(([code]) => code), ...others].toSorted());
+    expect(currencyCodes.slice(0, 6)).toEqual(["USD", "EUR", "GBP", "CHF", "JPY", "AUD"]);
+  });
+
+  it("gives a cent currency the digits of its parent and no code of ISO 4217", () => {
+    for (const [cent, parent] of [
+      ["USC", "USD"],
+      ["EUC", "EUR"],
+      ["GBC", "GBP"],
+    ] as const) {
+      expect([wholeOf(cent), minorDigits[cent], cent in digits]).toEqual([parent, minorDigits[parent], false]);
+    }
+    expect(currencyCodes.filter((code) => wholeOf(code) !== code)).toHaveLength(3);
   });
 });
 

@@ -65,6 +65,8 @@ const additions: Record<string, (document: OpenApi) => void> = {
   "a word of an answer": (document) => (at(document, ...schemas, "EventType")["enum"] as string[]).push("order.filled"),
   "a wider bound of a request": (document) =>
     Object.assign(member(document, "CreateAccountRequest", "leverage"), { maximum: 2000 }),
+  "an alternative of a pattern of a request": (document) =>
+    Object.assign(member(document, "CreateAccountRequest", "number"), { pattern: "^\\d{8,10}$|^\\d{12}$" }),
   "a parameter that may be left out": (document) =>
     parameters(document).push({ name: "more", in: "query", required: false, schema: { type: "string" } }),
 };

@@ -15,7 +15,7 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 91,
+  "documents/openapi": 93,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it are 40 KiB.
   "transactions/deposit": 175,
   "transactions/withdrawal": 176,
@@ -28,7 +28,7 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/fail-transaction": 161,
   "sandbox/return-transaction": 163,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 127,
+  "sandbox/simulate-provider": 128,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 127,
   // A price does all that there is: it fills, closes, calls and liquidates.
@@ -37,7 +37,7 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/drive-account": 200,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 218,
+  "feed/send-batch": 220,
   "feed/retry-reject": 210,
   // The samples of events are 24 KiB.
   "webhooks/test": 135,

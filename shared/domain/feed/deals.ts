@@ -1,5 +1,5 @@
+import type { CurrencyCode } from "../../currencies.ts";
 import type { FeedData } from "../../schema/feed.ts";
-import type { CurrencyCode } from "../../schema/fields.ts";
 import type { Account } from "../account.ts";
 import type { Context } from "../decision.ts";
 import { parseAmount } from "../money.ts";

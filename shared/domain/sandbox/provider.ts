@@ -1,6 +1,6 @@
+import { minorDigits } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { TransactionState } from "../../schema/transaction.ts";
-import { minorDigits } from "../money.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** Name of the payment provider that only the sandbox has: it does what the cents of an amount say. */

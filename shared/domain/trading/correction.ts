@@ -1,4 +1,4 @@
-import type { CurrencyCode } from "../../schema/fields.ts";
+import type { CurrencyCode } from "../../currencies.ts";
 import { type Settlement, settledDue, settledOwed, standingOf, uncovered } from "../debt.ts";
 import type { Actor, Context, DomainEvent } from "../decision.ts";
 import { formatAmount, least } from "../money.ts";

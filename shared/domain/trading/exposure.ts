@@ -1,9 +1,9 @@
+import { minorDigits } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
 import type { Account } from "../account.ts";
-import { minorDigits } from "../money.ts";
 import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions } from "./margin.ts";
-import type { Conversion } from "./pricing/convert.ts";
+import { type Conversion, pairsOf } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
@@ -226,7 +226,7 @@ function addConversion(
     else pair.riseLoss = pair.riseLoss.add(perUnit);
     pair.converts = true;
     // The pair itself is converted at the price that closes it, every other at mid.
-    const isOwn = name === own && path.steps.length === 1;
+    const isOwn = name === own && pairsOf(path).length === 1;
     if (!quoteProfit.equals(0n)) pair.prices.add(isOwn ? closesAt(side) : "mid");
   }
 }

@@ -1,6 +1,7 @@
+import { minorDigits } from "../../currencies.ts";
 import type { Account, Balance } from "../account.ts";
 import type { Unconverted } from "../decision.ts";
-import { formatPercent, greatest, least, minorDigits } from "../money.ts";
+import { formatPercent, greatest, least } from "../money.ts";
 import type { Position } from "./position.ts";
 import { conversion } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";

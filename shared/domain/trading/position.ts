@@ -1,4 +1,4 @@
-import type { CurrencyCode } from "../../schema/fields.ts";
+import type { CurrencyCode } from "../../currencies.ts";
 import type { PositionBody } from "../../schema/position.ts";
 import type { SideName } from "../../schema/trade.ts";
 import { formatAmount } from "../money.ts";

@@ -1,9 +1,9 @@
-import type { CurrencyCode } from "../../schema/fields.ts";
+import type { CurrencyCode } from "../../currencies.ts";
+import { minorDigits } from "../../currencies.ts";
 import type { SideName } from "../../schema/trade.ts";
 import type { Unconverted } from "../decision.ts";
-import { minorDigits } from "../money.ts";
 import type { Position } from "./position.ts";
-import { type Conversion, conversion, isConvertible } from "./pricing/convert.ts";
+import { type Conversion, conversion, isConvertible, pairsOf } from "./pricing/convert.ts";
 import { ageMs, closePrice, isTooOld, type Market, type Quote } from "./pricing/quote.ts";
 import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "./pricing/rational.ts";
 import { isCutOff } from "./pricing/source.ts";
@@ -112,7 +112,7 @@ function markOf(market: Market, position: Position, now: string): Mark {
     symbol === undefined || price === null
       ? undefined
       : conversion(market, symbol.quote_currency, position.currency, { symbol, price });
-  const used = [position.symbol, ...(path?.steps.map((step) => step.symbol) ?? [])];
+  const used = [position.symbol, ...(path === undefined ? [] : pairsOf(path))];
   return {
     price,
     quote_at: oldest(market, used, now)?.time ?? null,

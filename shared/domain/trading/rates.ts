@@ -1,4 +1,4 @@
-import type { CurrencyCode } from "../../schema/fields.ts";
+import type { CurrencyCode } from "../../currencies.ts";
 import type { ConversionRateBody, ConversionRatesBody } from "../../schema/quote.ts";
 import type { SideName, SymbolMarginBody } from "../../schema/trade.ts";
 import type { Account } from "../account.ts";
@@ -7,7 +7,7 @@ import { formatAmount } from "../money.ts";
 import { refuseTrading } from "./close-trade.ts";
 import { effectiveLeverage, marginRatio, positionMargin } from "./margin.ts";
 import { marginRate } from "./position.ts";
-import { conversion, conversionBody } from "./pricing/convert.ts";
+import { conversion, conversionBody, pairsOf } from "./pricing/convert.ts";
 import { ageMs, isTooOld, type Market, openPrice, type Quote } from "./pricing/quote.ts";
 import { lotsFault, lotsText, type TradingSymbol } from "./pricing/symbol.ts";
 
@@ -28,7 +28,7 @@ function ratesBetween(
   return pairs.flatMap(([one, other]) => {
     const path = one === other ? undefined : conversion(market, one, other);
     if (path === undefined) return [];
-    const used = path.steps.flatMap(({ symbol }) => market.quotes.get(symbol) ?? []);
+    const used = pairsOf(path).flatMap((symbol) => market.quotes.get(symbol) ?? []);
     return [{ ...conversionBody(path), ...freshness(market, used, now) }];
   });
 }
@@ -76,7 +76,7 @@ export function marginOfLots(
   if (path === undefined || ratio === undefined) {
     return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be traded in ${currency}.`, "currency");
   }
-  const used = [quote, ...path.steps.flatMap(({ symbol: name }) => market.quotes.get(name) ?? [])];
+  const used = [quote, ...pairsOf(path).flatMap((name) => market.quotes.get(name) ?? [])];
   const { stale } = freshness(market, used, now);
   const body: SymbolMarginBody = {
     object: "symbol_margin",

@@ -1,4 +1,4 @@
-import { minorDigits } from "../money.ts";
+import { minorDigits } from "../../currencies.ts";
 import type { Position } from "./position.ts";
 import { conversion } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";

@@ -1,4 +1,4 @@
-import type { CurrencyCode } from "../../schema/fields.ts";
+import type { CurrencyCode } from "../../currencies.ts";
 import type { CloseReasonName, ConversionBody, SideName, TradeBody } from "../../schema/trade.ts";
 import type { DomainEvent } from "../decision.ts";
 import { formatAmount } from "../money.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { defaultCurrencies } from "../../../shared/currencies.ts";
 import { setSymbol } from "../../../shared/domain/feed/symbol-terms.ts";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
 import { conversion } from "../../../shared/domain/trading/pricing/convert.ts";
@@ -6,7 +7,6 @@ import { isTooOld, quoteBody } from "../../../shared/domain/trading/pricing/quot
 import { isMarketOpen, symbolBody } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { acceptTick } from "../../../shared/domain/trading/pricing/tick.ts";
 import { FeedSymbol } from "../../../shared/schema/feed.ts";
-import { Currency } from "../../../shared/schema/fields.ts";
 import { Quote } from "../../../shared/schema/quote.ts";
 import { TradingSymbol } from "../../../shared/schema/symbol.ts";
 import { decisionContext, decisionTime, tenantId } from "../../support/builders/decisions.ts";
@@ -33,7 +33,7 @@ describe("the market that a sandbox begins with", () => {
 
   it("converts every symbol into every currency of an account", () => {
     for (const { symbol, quote_currency, margin_currency } of symbols) {
-      for (const currency of Currency.options) {
+      for (const currency of defaultCurrencies) {
         const ways = [quote_currency, margin_currency].map((from) => conversion(market, from, currency));
         expect(ways, `${symbol} in ${currency}`).not.toContain(undefined);
       }

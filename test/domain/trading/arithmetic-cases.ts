@@ -1,8 +1,8 @@
+import type { CurrencyCode } from "../../../shared/currencies.ts";
 import { formatAmount } from "../../../shared/domain/money.ts";
 import { marginRatio, positionMargin } from "../../../shared/domain/trading/margin.ts";
 import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { grossProfit } from "../../../shared/domain/trading/profit.ts";
-import type { CurrencyCode } from "../../../shared/schema/fields.ts";
 import { someMarket } from "../../support/builders/trading.ts";
 
 export interface Case {

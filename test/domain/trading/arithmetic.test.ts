@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { underLeverage } from "../../../shared/domain/trading/leverage-change.ts";
 import { effectiveLeverage, symbolMargin } from "../../../shared/domain/trading/margin.ts";
 import { commissionMinor } from "../../../shared/domain/trading/pricing/commission.ts";
-import { conversion, conversionBody } from "../../../shared/domain/trading/pricing/convert.ts";
+import { conversion, conversionBody, isConvertible } from "../../../shared/domain/trading/pricing/convert.ts";
+import { symbolsNeeded } from "../../../shared/domain/trading/pricing/needs.ts";
 import {
   decimalText,
   quotient,
@@ -39,6 +40,57 @@ const vectors = JSON.parse(
 ) as Vectors;
 
 const [gold, index] = exampleCfds;
+
+describe("a cent currency", () => {
+  const cents = someMarket({ EURUSC: ["9.00000", "9.00000"] }, [someSymbol("EURUSC", { quote_currency: "USC" })]);
+
+  it.each([
+    ["USC", "USD", "0.010000000000", [["USC", "divide", "100"]]],
+    ["USD", "USC", "100.000000000000", [["USC", "multiply", "100"]]],
+    [
+      "EUR",
+      "USC",
+      "110.005000000000",
+      [
+        ["EURUSD", "multiply", "1.10005"],
+        ["USC", "multiply", "100"],
+      ],
+    ],
+    [
+      "USC",
+      "JPY",
+      "1.500000000000",
+      [
+        ["USC", "divide", "100"],
+        ["USDJPY", "multiply", "150.000"],
+      ],
+    ],
+    [
+      "EUC",
+      "GBC",
+      "0.862600000000",
+      [
+        ["EUC", "divide", "100"],
+        ["EURGBP", "multiply", "0.86260"],
+        ["GBC", "multiply", "100"],
+      ],
+    ],
+    ["USC", "USC", "1.000000000000", []],
+  ] as const)("%s to %s is converted by a hundredth of its parent alone, at %s", (from, to, rate, via) => {
+    const path = conversion(cents, from, to);
+    if (path === undefined) throw new Error("There is no way.");
+    const steps = via.map(([symbol, op, price]) => ({ symbol, op, price }));
+    expect(conversionBody(path)).toEqual({ from, to, via: steps, rate });
+    expect(isConvertible(cents, from, to)).toBe(true);
+  });
+
+  it("needs the pairs of its parent, and is never as old as a quote", () => {
+    expect(symbolsNeeded(cents.symbols.values(), [{ symbol: "EURUSD", currency: "USC" }])).toEqual(new Set(["EURUSD"]));
+    expect(symbolsNeeded(cents.symbols.values(), [{ symbol: "USDJPY", currency: "EUC" }])).toEqual(
+      new Set(["USDJPY", "EURUSD", "EURJPY"]),
+    );
+  });
+});
 
 describe("the published vectors", () => {
   it("use the prices of the worked examples", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { CurrencyCode } from "../../../shared/currencies.ts";
 import { post } from "../../../shared/domain/posting.ts";
 import { driveTo } from "../../../shared/domain/sandbox/drive.ts";
 import { heldQuote, quoteOf } from "../../../shared/domain/sandbox/prices.ts";
@@ -18,7 +19,6 @@ import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbo
 import { acceptTick } from "../../../shared/domain/trading/pricing/tick.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { CurrencyCode } from "../../../shared/schema/fields.ts";
 import { decisionContext, decisionTime, someAccount, tenantId } from "../../support/builders/decisions.ts";
 import { somePosition, someQuote, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
 import { TradingDesk } from "../../support/builders/trading-desk.ts";

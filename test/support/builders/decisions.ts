@@ -1,3 +1,4 @@
+import { defaultCurrencies } from "../../../shared/currencies.ts";
 import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { type Client, openClient } from "../../../shared/domain/client.ts";
 import type { Change, Context, Decision, Refusal } from "../../../shared/domain/decision.ts";
@@ -63,9 +64,9 @@ export function someClient(fields: Partial<Client> = {}): Client {
 export function someAccount(fields: Partial<Account> = {}, money: Partial<Balance> = {}): AccountContext {
   const client = someClient();
   const request = { client_id: client.id, ...(fields.currency === undefined ? {} : { currency: fields.currency }) };
-  const { account, balance } = accepted(
-    openAccount(client, draftTenant(tenantId, decisionTime), request, decisionContext()),
-  ).result;
+  const { currency = "USD" } = fields;
+  const tenant = { ...draftTenant(tenantId, decisionTime), currencies: [...defaultCurrencies, currency] };
+  const { account, balance } = accepted(openAccount(client, tenant, request, decisionContext())).result;
   const held = money.held_minor ?? 0n;
   const total = money.balance_minor ?? 0n;
   return {

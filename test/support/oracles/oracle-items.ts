@@ -1,3 +1,4 @@
+import { currencyCodes } from "../../../shared/currencies.ts";
 import { groupBy, numberText, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem } from "../emulator/raw-table.ts";
 import { isReturn, tenantOf } from "./oracle-terms.ts";
@@ -46,7 +47,7 @@ export function judgeAmounts(items: readonly RawItem[]): string[] {
   );
 }
 
-const currencies = ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"];
+const currencies: ReadonlySet<string> = new Set(currencyCodes);
 
 /** A tenant with accounts has one set of policies that can be followed. */
 export function judgeTenants(items: readonly RawItem[]): string[] {
@@ -70,7 +71,7 @@ export function judgeTenants(items: readonly RawItem[]): string[] {
         ["none", "withdrawal", "live_account"].includes(text(item, "require_verified_client")) &&
         names.length > 0 &&
         new Set(names).size === names.length &&
-        names.every((name) => currencies.includes(String(name))) &&
+        names.every((name) => currencies.has(String(name))) &&
         leverage >= 1n &&
         leverage <= 1000n &&
         days >= 1n &&

@@ -12,15 +12,26 @@ interface Layer {
 }
 
 /** What every feature may use: words, rules, limits, and clock, identifiers, log and queues. */
-const rulesOfTheBusiness = ["shared/schema/", "shared/domain/", "shared/runtime/", "shared/limits.ts"];
+const rulesOfTheBusiness = [
+  "shared/schema/",
+  "shared/domain/",
+  "shared/runtime/",
+  "shared/limits.ts",
+  "shared/currencies.ts",
+];
 
 /** The layers; the first that matches a file is its layer. Files of one layer import each other freely. */
 const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
   { path: "shared/text.ts", values: [] },
+  { path: "shared/currencies.ts", values: [] },
   { path: "shared/runtime/", values: ["shared/limits.ts"] },
-  { path: "shared/schema/", values: ["shared/limits.ts", "shared/text.ts"] },
-  { path: "shared/domain/", values: ["shared/limits.ts", "shared/text.ts"], types: ["shared/schema/"] },
+  { path: "shared/schema/", values: ["shared/limits.ts", "shared/text.ts", "shared/currencies.ts"] },
+  {
+    path: "shared/domain/",
+    values: ["shared/limits.ts", "shared/text.ts", "shared/currencies.ts"],
+    types: ["shared/schema/"],
+  },
   { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },
   { path: "shared/table/", values: [...rulesOfTheBusiness, "shared/text.ts"] },
   { path: "shared/http/", values: [...rulesOfTheBusiness, "shared/text.ts", "shared/table/", "shared/routes/"] },

@@ -1,8 +1,9 @@
+import type { CurrencyCode } from "../../../currencies.ts";
+import { minorDigits } from "../../../currencies.ts";
 import { limits } from "../../../limits.ts";
-import type { CurrencyCode } from "../../../schema/fields.ts";
 import type { Balance } from "../../account.ts";
 import type { Refusal } from "../../decision.ts";
-import { formatAmount, minorDigits } from "../../money.ts";
+import { formatAmount } from "../../money.ts";
 import type { Position } from "../position.ts";
 import { commissionMinor } from "./commission.ts";
 import { conversion } from "./convert.ts";

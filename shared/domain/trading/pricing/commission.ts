@@ -1,5 +1,5 @@
-import type { CurrencyCode } from "../../../schema/fields.ts";
-import { minorDigits } from "../../money.ts";
+import type { CurrencyCode } from "../../../currencies.ts";
+import { minorDigits } from "../../../currencies.ts";
 import { conversion } from "./convert.ts";
 import type { Market } from "./quote.ts";
 import { rational, roundHalfAway } from "./rational.ts";

@@ -1,4 +1,4 @@
-import type { CurrencyCode } from "../../../schema/fields.ts";
+import { type CurrencyCode, wholeOf } from "../../../currencies.ts";
 import type { ConversionBody } from "../../../schema/trade.ts";
 import { refuse, refuseField } from "../../decision.ts";
 import { type Market, midOf } from "./quote.ts";
@@ -7,10 +7,13 @@ import type { TradingSymbol } from "./symbol.ts";
 
 /** One step of a conversion, exact. */
 interface Step {
+  /** A pair, or the cent currency of a fixed step. */
   readonly symbol: string;
   readonly op: "multiply" | "divide";
   readonly price: Rational;
   readonly digits: number;
+  /** It leads between a cent currency and its parent, which no quote does. */
+  readonly fixed?: true;
 }
 
 /** A way from one currency to another and its exact rate. */
@@ -32,21 +35,40 @@ const bridge = "USD";
 
 /**
  * How an amount is converted, or undefined when there is no way: nothing to do; the traded symbol's own price where it
- * is the pair; the pair `from/to` or `to/from` at mid; else two such steps over USD.
+ * is the pair; the pair `from/to` or `to/from` at mid; else two such steps over USD. A cent currency is converted as
+ * its parent, by a hundredth of it.
  */
 export function conversion(market: Market, from: string, to: string, own?: OwnPrice): Conversion | undefined {
-  if (from === to) return { from, to, steps: [], rate: rational(1n) };
+  if (from === to) return pathOf(from, to, []);
+  const [whole, target] = [wholeOf(from), wholeOf(to)];
+  const steps = whole === target ? [] : quotedSteps(market, whole, target, own);
+  if (steps === undefined) return undefined;
+  return pathOf(from, to, [...centSteps(from, "divide"), ...steps, ...centSteps(to, "multiply")]);
+}
+
+function centSteps(currency: string, op: Step["op"]): Step[] {
+  if (wholeOf(currency) === currency) return [];
+  return [{ symbol: currency, op, price: rational("100"), digits: 0, fixed: true }];
+}
+
+/** The pairs of a conversion, whose quotes it depends on. */
+export function pairsOf({ steps }: Conversion): string[] {
+  return steps.flatMap(({ symbol, fixed }) => (fixed ? [] : [symbol]));
+}
+
+function quotedSteps(market: Market, from: string, to: string, own?: OwnPrice): readonly Step[] | undefined {
   const step = own === undefined ? undefined : ownStep(own, from, to);
   const direct = step ?? pairStep(market, from, to);
-  if (direct !== undefined) return pathOf(from, to, [direct]);
+  if (direct !== undefined) return [direct];
   if (from === bridge || to === bridge) return undefined;
   const first = pairStep(market, from, bridge);
   const second = pairStep(market, bridge, to);
-  return first === undefined || second === undefined ? undefined : pathOf(from, to, [first, second]);
+  return first === undefined || second === undefined ? undefined : [first, second];
 }
 
 /** Whether pairs lead from one currency to another as {@link conversion} goes, whether or not they have a price yet. */
-export function isConvertible(market: Market, from: string, to: string): boolean {
+export function isConvertible(market: Market, one: string, other: string): boolean {
+  const [from, to] = [wholeOf(one), wholeOf(other)];
   const leads = (a: string, b: string) => otherNames(market, a, b).length > 0;
   return from === to || leads(from, to) || (leads(from, bridge) && leads(bridge, to));
 }

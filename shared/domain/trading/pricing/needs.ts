@@ -1,3 +1,4 @@
+import { wholeOf } from "../../../currencies.ts";
 import type { TradingSymbol } from "./symbol.ts";
 
 /** What must be known of a symbol to tell whether it converts. */
@@ -22,9 +23,10 @@ export function symbolsNeeded(
     needed.add(symbol);
     const traded = bySymbol.get(symbol);
     if (traded === undefined) continue;
-    const sources = [traded.base_currency, traded.quote_currency, traded.commission.currency];
-    for (const from of sources) ways.add(wayOf(from, currency)).add(wayOf(from, bridge));
-    ways.add(wayOf(bridge, currency));
+    const sources = [traded.base_currency, traded.quote_currency, traded.commission.currency].map(wholeOf);
+    const target = wholeOf(currency);
+    for (const from of sources) ways.add(wayOf(from, target)).add(wayOf(from, bridge));
+    ways.add(wayOf(bridge, target));
   }
   for (const { symbol, calc_mode, base_currency, quote_currency } of pairs) {
     if (calc_mode === "forex" && ways.has(wayOf(base_currency, quote_currency))) needed.add(symbol);
