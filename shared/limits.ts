@@ -466,6 +466,20 @@ export const limits = {
     /** What is left of the function's time when nothing new is begun; the rest of a batch is sent again. */
     reserve_ms: 3000,
   },
+  commands: {
+    /** Commands that one call takes: each takes up to four of the 100 items of a transaction. */
+    max_taken: 10,
+    /** Waiting commands that one call looks at, the oldest first: more of them wait for the lanes of their accounts. */
+    looked_at: 100,
+    /** Lease of a taken command. A bridge starts nothing after half of it, and needs time to acknowledge. */
+    lease_seconds: 60,
+    min_lease_seconds: 10,
+    max_lease_seconds: 300,
+    /** A person hands an unknown command out again at the earliest so long after its lease ended. */
+    requeued_after_seconds: 600,
+    /** A command that waits longer is reported by the sweep: its bridge does not take commands. */
+    late_after_seconds: 120,
+  },
   sandbox: {
     /** Prices that one call sets. */
     max_prices: 50,

@@ -68,7 +68,8 @@ export type UniqueKind =
   | "source_name"
   | "source_position"
   | "source_order"
-  | "source_operation";
+  | "source_operation"
+  | "command_lane";
 
 /** Names of the stored kinds that a decision may write. */
 export type EntityName =
@@ -79,6 +80,7 @@ export type EntityName =
   | "account"
   | "balance"
   | "transaction"
+  | "command"
   | "ledger"
   | "contra"
   | "webhook"

@@ -16,6 +16,7 @@ import {
   accounts,
   balances,
   clients,
+  commands,
   contras,
   exposures,
   feedRejects,
@@ -73,6 +74,7 @@ const markers: readonly UniqueKind[] = [
   "source_position",
   "source_order",
   "source_operation",
+  "command_lane",
 ];
 
 const orderStates = ["pending", "filled", "cancelled", "expired", "rejected"] as const;
@@ -83,6 +85,7 @@ const owners: Readonly<Record<string, (tenant: string, id: string) => Key>> = {
   acc: accounts.key,
   txn: transactions.key,
   src: feedSources.key,
+  cmd: commands.key,
   trd: trades.key,
   ord: orders.key,
 };
@@ -166,6 +169,9 @@ async function removeSources(walk: Walk): Promise<void> {
     for (const source of await findAll(feedSources, keys)) {
       for await (const rejects of walk.pages(feedRejects.partition(tenant, source.id))) {
         await walk.remove("other_items", rejects.map(keyIn));
+      }
+      for await (const issued of walk.pages(commands.ofSource(tenant, source.id), indexes.list)) {
+        await walk.remove("other_items", issued.map(keyIn));
       }
       await walk.remove("other_items", [pulses.key(tenant, source.name)]);
       await walk.remove("feed_sources", [feedSources.keyOf(source)]);

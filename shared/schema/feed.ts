@@ -13,7 +13,7 @@ const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole nu
  * Identifier assigned by a platform, of a deal, a position, an order or a login. Characters that `identifier` rejects
  * are removed instead: platforms pad names with zero bytes, and a deal that is put aside is money that is not booked.
  */
-const PlatformId = z.string().check(
+export const PlatformId = z.string().check(
   z.overwrite((value) =>
     value
       .toWellFormed()

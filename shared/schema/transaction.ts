@@ -42,7 +42,7 @@ export const TransactionStatus = z.enum([
 ]);
 
 /** Why a transaction was rejected, failed or returned. */
-const StatusReason = z.strictObject({
+export const StatusReason = z.strictObject({
   code: described(
     z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word with underscores")),
     "Machine-readable error code.",

@@ -59,6 +59,7 @@ export type DueKind =
   | "ACCOUNT"
   | "APP"
   | "BREACH"
+  | "COMMAND"
   | "DLV"
   | "EVENT"
   | "HEALTH"

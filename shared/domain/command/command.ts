@@ -1,0 +1,223 @@
+import { limits } from "../../limits.ts";
+import type { AckCommand, CommandBody } from "../../schema/command.ts";
+import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
+import { formatAmount } from "../money.ts";
+import type { Transaction } from "../transaction.ts";
+import type { LegName } from "../transaction-legs.ts";
+
+/** An instruction to a trading platform as it is stored: what the platform is to do with the money of an account. */
+export interface Command extends Omit<CommandBody, "object" | "_links" | "payload"> {
+  readonly tenant_id: string;
+  readonly client_id: string;
+  /** With its sign: what the operation adds to the account. */
+  readonly amount_minor: bigint;
+  readonly currency: Transaction["currency"];
+  /** The command whose operation is looked for; only of `find_operation`. */
+  readonly about_id?: string;
+}
+
+/** State of a command. */
+export type CommandState = Command["status"];
+
+/** What moves a command from one state to another. */
+export type CommandMove = "take" | "done" | "failed" | "unknown" | "not_sent" | "cancel" | "expire" | "requeue";
+
+/**
+ * The moves of a command. It is handed out again only where nothing was sent, or where a person says so: what runs out
+ * of time becomes unknown. `done` counts in every state that is not final, because it has happened.
+ */
+export const commandMoves: Readonly<Record<CommandState, Partial<Record<CommandMove, CommandState>>>> = {
+  waiting: { take: "taken", done: "done", cancel: "cancelled", expire: "expired" },
+  taken: { done: "done", failed: "failed", unknown: "unknown", not_sent: "waiting" },
+  unknown: { done: "done", failed: "failed", requeue: "waiting" },
+  done: {},
+  failed: {},
+  cancelled: {},
+  expired: {},
+};
+
+/** Whether a command has not ended. */
+export function isOpen({ status }: Pick<Command, "status">): boolean {
+  return Object.keys(commandMoves[status]).length > 0;
+}
+
+/** What a move says in addition to the state that it leads to. */
+type Told = Partial<Pick<Command, "operation_id" | "error" | "not_found_at">>;
+
+/** The command after a move; undefined where its state does not know the move. */
+export function movedCommand(before: Command, move: CommandMove, { now }: Pick<Context, "now">, told: Told = {}) {
+  const status = commandMoves[before.status][move];
+  if (status === undefined) return undefined;
+  const at = later(before.updated_at, now);
+  const next = { ...before, ...told, status, lease_until: null, updated_at: at, version: before.version + 1 };
+  return isOpen({ status }) ? next : { ...next, done_at: at };
+}
+
+/** How a command is taken. */
+export interface Lease {
+  readonly seconds: number;
+  /** The moment so many seconds from now. */
+  readonly in: Context["in"];
+}
+
+/**
+ * The command in the hands of a bridge, which starts nothing after `start_before`: an answer that is given again after
+ * the command was handed out once more starts nothing. Undefined when it does not wait any more.
+ */
+export function takenCommand(before: Command, lease: Lease, context: Pick<Context, "now">): Command | undefined {
+  if (isExpired(before, context.now)) return undefined;
+  const after = movedCommand(before, "take", context, { not_found_at: null });
+  if (after === undefined) return undefined;
+  const [half, whole] = [lease.in(lease.seconds / 2), lease.in(lease.seconds)];
+  const start_before = before.not_after !== null && before.not_after < half ? before.not_after : half;
+  return { ...after, attempt: before.attempt + 1, taken_at: after.updated_at, start_before, lease_until: whole };
+}
+
+/** Whether a command waits that is not to be begun any more. */
+export function isExpired({ status, not_after }: Command, now: string): boolean {
+  return status === "waiting" && not_after !== null && not_after <= now;
+}
+
+/**
+ * The move that an acknowledgement is. What an earlier attempt says of a failure counts for nothing, and neither does
+ * anything that comes after the end. A read is begun again where its outcome is unknown, because it changes nothing.
+ */
+export function moveOfAck(
+  command: Pick<Command, "status" | "attempt" | "type">,
+  { attempt, status }: Pick<AckCommand, "attempt" | "status">,
+): CommandMove | undefined {
+  if (status !== "done" && attempt !== command.attempt) return undefined;
+  const move = status === "unknown" ? lossOf(command) : status;
+  return commandMoves[command.status][move] === undefined ? undefined : move;
+}
+
+/** What a lease that has run out is; undefined when it has not. */
+export function lostLease(command: Command, now: string): CommandMove | undefined {
+  const { status, lease_until: end } = command;
+  return status === "taken" && end !== null && end <= now ? lossOf(command) : undefined;
+}
+
+function lossOf({ type }: Pick<Command, "type">): CommandMove {
+  return type === "find_operation" ? "not_sent" : "unknown";
+}
+
+/** When the sweep is to look at a command, RFC 3339; undefined once it has ended. */
+export function commandWakesAt(command: Command): string | undefined {
+  const { status, lease_until, not_after, updated_at } = command;
+  if (status === "unknown") return updated_at;
+  if (status === "taken") return lease_until ?? updated_at;
+  if (status !== "waiting") return undefined;
+  const late = new Date(Date.parse(updated_at) + limits.commands.late_after_seconds * 1000).toISOString();
+  return not_after !== null && not_after < late ? not_after : late;
+}
+
+/** The claim of the lane that a taken command occupies, by its account. */
+function laneOf({ account_id, lane }: Command): string {
+  return JSON.stringify([account_id, lane]);
+}
+
+/** Who occupies the lane of a command is found by this; undefined for one without a lane. */
+export function laneMarker(command: Command): string | undefined {
+  return command.lane === null ? undefined : laneOf(command);
+}
+
+/** What a change of a command writes: the command, and its lane where it takes or leaves it. */
+export function commandChanges(before: Command, after: Command): Change[] {
+  const update: Change = { op: "update", entity: "command", before, after };
+  if (before.lane === null || (before.status === "taken") === (after.status === "taken")) return [update];
+  const [kind, value, owner] = ["command_lane", laneOf(before), before.id] as const;
+  if (before.status === "taken") return [update, { op: "release", kind, value, owner }];
+  const refusal = { code: "command_outstanding", detail: "Another command of the account is taken." } as const;
+  return [update, { op: "claim", kind, value, owner, refusal, drawn: true }];
+}
+
+/** Decides which of the waiting commands a bridge takes: the first of each lane that no other command occupies. */
+export function takeCommands(
+  waiting: readonly Command[],
+  occupied: ReadonlySet<string>,
+  { max, lease_seconds }: { readonly max: number; readonly lease_seconds: number },
+  context: Context,
+): Decision<readonly Command[]> {
+  const lease: Lease = { seconds: lease_seconds, in: context.in };
+  const busy = new Set(occupied);
+  const taken: { readonly before: Command; readonly after: Command }[] = [];
+  for (const before of waiting) {
+    if (taken.length === max) break;
+    const lane = laneMarker(before);
+    if (lane !== undefined && busy.has(lane)) continue;
+    const after = takenCommand(before, lease, context);
+    if (after === undefined) continue;
+    if (lane !== undefined) busy.add(lane);
+    taken.push({ before, after });
+  }
+  const changes = taken.flatMap(({ before, after }) => commandChanges(before, after));
+  return { ok: true, result: taken.map(({ after }) => after), changes, events: [] };
+}
+
+/** What a new command is made of. */
+interface Draft {
+  readonly type: Command["type"];
+  readonly transaction: Transaction;
+  readonly leg: LegName;
+  readonly minor: bigint;
+  readonly source_id: string;
+  readonly platform_login: string;
+  readonly about_id?: string;
+}
+
+/** A command that waits to be taken. */
+export function draftCommand(draft: Draft, context: Context): Command {
+  const { type, transaction, leg, minor, source_id, platform_login, about_id } = draft;
+  return {
+    id: context.newId("cmd"),
+    tenant_id: transaction.tenant_id,
+    client_id: transaction.client_id,
+    source_id,
+    account_id: transaction.account_id,
+    platform_login,
+    lane: type === "find_operation" ? null : "money",
+    type,
+    amount_minor: minor,
+    currency: transaction.currency,
+    ...(about_id === undefined ? {} : { about_id }),
+    status: "waiting",
+    transaction_id: transaction.id,
+    leg,
+    attempt: 0,
+    issued_at: context.now,
+    taken_at: null,
+    start_before: null,
+    lease_until: null,
+    not_after: null,
+    done_at: null,
+    operation_id: null,
+    not_found_at: null,
+    error: null,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+  };
+}
+
+/** The command as the API shows it. */
+export function commandBody(command: Command): CommandBody {
+  const { tenant_id: _tenant, client_id: _client, amount_minor, currency, about_id, ...fields } = command;
+  const source = `/v2/feed/sources/${command.source_id}`;
+  const { transaction_id: transaction } = command;
+  return {
+    ...fields,
+    object: "command",
+    payload: { amount: formatAmount(amount_minor, currency), currency, comment: about_id ?? command.id },
+    _links: {
+      self: { href: `${source}/commands/${command.id}` },
+      source: { href: source },
+      account: { href: `/v2/accounts/${command.account_id}` },
+      ...(transaction === null ? {} : { transaction: { href: `/v2/transactions/${transaction}` } }),
+    },
+  };
+}
+
+/** The refusal of what must wait for the end of a command. */
+export function refuseOutstanding({ id, status }: Command, detail: string) {
+  return refuse("command_outstanding", detail, { extra: { command_id: id, command_status: status } });
+}

@@ -1,0 +1,105 @@
+import * as z from "zod/mini";
+import { limits } from "../limits.ts";
+import { described } from "./described.ts";
+import { PlatformId } from "./feed.ts";
+import { Currency, Links, Money, Timestamp } from "./fields.ts";
+import { StatusReason } from "./transaction.ts";
+
+/** Types of a command. */
+export const CommandType = z.enum(["balance_operation", "find_operation"]);
+
+/** States of a command. */
+export const CommandStatus = z.enum(["waiting", "taken", "done", "failed", "unknown", "cancelled", "expired"]);
+
+const CommandError = z.object({
+  code: described(z.string(), "Machine-readable error code."),
+  message: described(z.nullable(z.string()), "Human-readable reason."),
+});
+
+const CommandPayload = z.object({
+  amount: described(Money, "Amount of the operation, signed as on the account: negative takes money from it."),
+  currency: described(Currency, "Currency code (ISO 4217)."),
+  comment: described(
+    z.string(),
+    "Text of at most 31 characters: the comment to give the operation, or with `find_operation` the comment to look " +
+      "for. Report it as `reference` of the operation.",
+  ),
+});
+
+/** An instruction to a trading platform in responses. */
+export const Command = z.object({
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("command"), "Resource type; always this value."),
+  source_id: described(z.string(), "Feed source identifier."),
+  account_id: described(z.string(), "Account identifier."),
+  platform_login: described(z.string(), "Login on the trading platform."),
+  lane: described(
+    z.nullable(z.enum(["money", "risk"])),
+    "Only one command of an account and lane is taken at a time; null if the command changes nothing.",
+  ),
+  type: described(CommandType, "Command type. New types may be added within a version."),
+  payload: described(CommandPayload, "What to do on the platform; its members depend on `type`."),
+  status: described(CommandStatus, "Command status."),
+  transaction_id: described(z.nullable(z.string()), "The transaction whose money the command moves."),
+  leg: described(
+    z.nullable(z.enum(["forward", "reverse"])),
+    "`forward` moves the money of the transaction; `reverse` brings it back after a return or a failed payout.",
+  ),
+  attempt: described(z.int(), "Number of times that the command was taken."),
+  issued_at: described(Timestamp, "Time at which the command was issued."),
+  taken_at: described(z.nullable(Timestamp), "Time of the current attempt; null before the first."),
+  start_before: described(
+    z.nullable(Timestamp),
+    "Time after which the current attempt must not be started, by the clock of the service (header `Date`).",
+  ),
+  lease_until: described(
+    z.nullable(Timestamp),
+    "Time at which the outcome becomes unknown if it is not acknowledged; null unless the command is taken.",
+  ),
+  not_after: described(z.nullable(Timestamp), "Time at which a waiting command expires; null if it does not expire."),
+  done_at: described(z.nullable(Timestamp), "Time at which the command ended; null before."),
+  operation_id: described(z.nullable(z.string()), "Identifier of the operation on the platform; null if unknown."),
+  not_found_at: described(
+    z.nullable(Timestamp),
+    "Time at which the bridge did not find the operation of an unknown command; null otherwise.",
+  ),
+  error: described(z.nullable(CommandError), "Reason of a failure; null otherwise."),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
+});
+
+/** `POST /feed/sources/{id}/commands/take` */
+export const TakeCommandsRequest = z.strictObject({
+  max: described(
+    z.optional(z.int().check(z.minimum(1), z.maximum(limits.commands.max_taken))),
+    `Maximum number of commands, up to ${limits.commands.max_taken}; 10 by default.`,
+  ),
+  lease_seconds: described(
+    z.optional(
+      z.int().check(z.minimum(limits.commands.min_lease_seconds), z.maximum(limits.commands.max_lease_seconds)),
+    ),
+    "Seconds in which the outcome must be acknowledged; 60 by default.",
+  ),
+});
+
+/** `POST /feed/sources/{id}/commands/{command_id}/ack` */
+export const AckCommandRequest = z.strictObject({
+  attempt: described(z.int().check(z.minimum(1)), "Attempt that is acknowledged, as taken."),
+  status: described(
+    z.enum(["done", "failed", "unknown", "not_sent"]),
+    "`done`, `failed` if the platform refused, `unknown` if the outcome cannot be told, or `not_sent` if nothing was " +
+      "started.",
+  ),
+  operation_id: described(
+    z.optional(z.nullable(PlatformId)),
+    "Identifier of the operation on the platform. With `find_operation`, `done` without it means: not found.",
+  ),
+  error: described(z.optional(z.nullable(StatusReason)), "Reason of a failure."),
+});
+
+/** A command on the wire. */
+export type CommandBody = z.infer<typeof Command>;
+/** An acknowledgement on the wire. */
+export type AckCommand = z.infer<typeof AckCommandRequest>;
