@@ -1,9 +1,9 @@
 import { type Context, type Decision, later, refuse } from "../decision.ts";
-import { book, withdrawalIntoTransit } from "../move-transaction.ts";
 import { type Booking, completion } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { moved, type Transaction, transactionEvent } from "../transaction.ts";
+import { book, withdrawalIntoTransit } from "../transaction-booking.ts";
 import { type Leg, legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import type { Origin } from "./mirror-order.ts";

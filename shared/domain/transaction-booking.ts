@@ -1,0 +1,199 @@
+import { type Account, accountUpdated, type Balance } from "./account.ts";
+import { type Change, type Context, type Decision, later, type Requirement, refuseScope } from "./decision.ts";
+import { least } from "./money.ts";
+import {
+  adjustBalance,
+  adjustMore,
+  type Booking,
+  completion,
+  contraEntries,
+  equal,
+  isAdjustment,
+  type Leg,
+  post,
+  refuseUnsettled,
+} from "./posting.ts";
+import { type AccountContext, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
+
+/** Completes: what has arrived is credited, what is paid out leaves the account or the money in transit. */
+export function complete(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  if (before.status === "processing" && before.kind === "withdrawal") {
+    // The money left the customer's account when the withdrawal went into processing: this cannot be refused.
+    const paid: readonly Leg[] = [
+      ["payouts_in_transit", -before.amount_minor],
+      ["fee_income", before.fee_minor],
+      ["payouts", before.amount_minor - before.fee_minor],
+    ];
+    const changes = [
+      adjustBalance(accountContext.balance, context, { add: { pending: -1 }, require: [] }),
+      ...contraEntries(after, paid, context, null),
+    ];
+    return settled(before, after, changes, ["transaction.completed"]);
+  }
+  return book(before, after, accountContext, context, completion(before));
+}
+
+/** Rejects, cancels or fails: what is held is released; what was in transit is credited back. */
+export function end(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  if (before.kind === "withdrawal" && before.status === "processing") {
+    const given = { ...after, reverse_minor: before.amount_minor };
+    return book(before, given, accountContext, context, {
+      kind: "withdrawal",
+      customer_minor: before.amount_minor,
+      legs: [["payouts_in_transit", -before.amount_minor]],
+      captured_minor: 0n,
+      final: true,
+      ...reversing(before, accountContext),
+    });
+  }
+  const release = before.kind === "withdrawal" ? before.amount_minor : 0n;
+  const change = adjustBalance(accountContext.balance, context, {
+    add: { pending: -1, ...(release === 0n ? {} : { held_minor: -release, available_minor: release }) },
+    require: [],
+  });
+  return settled(before, after, [change], []);
+}
+
+/** The debit that a booking takes back, where the transaction has one, with the ledger since then where it matters. */
+function reversing({ debited_seq: seq }: Transaction, { since_debit: entries }: AccountContext) {
+  if (seq === undefined) return {};
+  return { reverses: { seq, ...(entries === undefined ? {} : { entries }) } };
+}
+
+/** What a withdrawal books when its money leaves for the bank. */
+export function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Booking {
+  return {
+    kind: "withdrawal",
+    customer_minor: -amount,
+    legs: [["payouts_in_transit", amount]],
+    captured_minor: amount,
+    final: false,
+  };
+}
+
+/** Books, and moves the transaction with it: one ledger entry, its legs, and the balance without another posting. */
+export function book(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+  booking: Booking,
+): Decision<Transaction> {
+  const posting = post(after, accountContext.balance, context, booking, { margin: accountContext.margin });
+  if (!posting.ok) return posting;
+  const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
+  const debited = booking.customer_minor < 0n ? { debited_seq: seq } : {};
+  const shown = booking.customer_minor < 0n || after.status === "completed";
+  const booked = shown ? { ...after, ...debited, balance_before_minor, balance_after_minor } : after;
+  return settled(before, booked, changes, after.status === "completed" ? ["transaction.completed"] : []);
+}
+
+/** How a completed transaction is returned. */
+export interface ReturnRequest {
+  /** The account may go below zero; needs the scope `admin`. */
+  readonly force?: boolean | undefined;
+  readonly keep_fee?: boolean | undefined;
+}
+
+/**
+ * Reverses a completed transaction leg by leg; `keep_fee` leaves the fee where it is. What it takes from the customer
+ * must be there, unless the caller forces it: then the account may go below zero and only allows closing. A closed
+ * account that gets money back is disabled again, so that the money can be dealt with.
+ */
+export function reverseTransaction(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+  request: ReturnRequest,
+): Decision<Transaction> {
+  const { account, balance, margin } = accountContext;
+  const forced = request.force === true;
+  if (forced && !context.scopes.includes("admin")) return refuseScope("admin");
+  const { amount_minor: amount, fee_minor: fee, kind } = before;
+  const kept = request.keep_fee === true ? fee : 0n;
+  const income: Leg = ["fee_income", kept - fee];
+  const customer = kind === "deposit" ? -(amount - fee) - kept : amount - kept;
+  const returned: Transaction = { ...after, reverse_minor: customer };
+  const other: Leg = kind === "deposit" ? ["clearing", amount] : ["payouts", -(amount - fee)];
+  if (customer < 0n && !forced) {
+    const unsettled = refuseUnsettled(margin);
+    if (unsettled !== undefined) return unsettled;
+    const free = least(balance.available_minor, (margin?.payable_minor ?? balance.balance_minor) - balance.held_minor);
+    if (free < -customer) return refuseFunds({ ...balance, available_minor: free }, 409);
+  }
+  const booking: Booking = {
+    kind: "return",
+    customer_minor: customer,
+    legs: [other, income],
+    captured_minor: 0n,
+    final: false,
+    ...reversing(before, accountContext),
+  };
+  // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
+  const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };
+  const require = customer < 0n ? [forced ? equal("accepts", balance.accepts) : covered] : [];
+  const posting = post(returned, balance, context, booking, { require, margin });
+  if (!posting.ok) return posting;
+  const { balance: posted } = posting.result;
+  const below = posted.balance_minor < 0n && balance.accepts === "all";
+  const reopened = account.status === "closed";
+  const changes = posting.result.changes;
+  if (!below && !reopened) return settled(before, returned, changes, []);
+  const next: Account = {
+    ...account,
+    ...(reopened ? { status: "disabled", closed_at: null } : { trading_mode: "close_only" }),
+    updated_at: later(account.updated_at, context.now),
+    version: account.version + 1,
+  };
+  const decision = settled(before, returned, below ? changes.map(closeOnly) : changes, []);
+  if (!decision.ok) return decision;
+  const reopening: Change = {
+    op: "adjust",
+    entity: "client",
+    id: account.client_id,
+    add: { open_accounts: 1 },
+    require: [],
+  };
+  const money: Balance = { ...posted, accepts: below ? "close_only" : balance.accepts };
+  return {
+    ...decision,
+    changes: [
+      ...decision.changes,
+      { op: "update", entity: "account", before: account, after: next },
+      ...(reopened ? [reopening] : []),
+    ],
+    events: [...decision.events, accountUpdated(account, next, money)],
+  };
+}
+
+/** The balance change of a posting that leaves a debt also lets the account close positions only. */
+function closeOnly(change: Change): Change {
+  return isAdjustment(change) ? adjustMore(change, { accepts: "close_only" }) : change;
+}
+
+/** A move with what it changes: always announced to those who ask for `transaction.updated` by name. */
+export function settled(
+  before: Transaction,
+  after: Transaction,
+  changes: readonly Change[],
+  announced: readonly "transaction.completed"[],
+): Decision<Transaction> {
+  const previous = { status: before.status };
+  return {
+    ok: true,
+    result: after,
+    changes: [{ op: "update", entity: "transaction", before, after }, ...changes],
+    events: [...announced, "transaction.updated" as const].map((type) => transactionEvent(type, after, previous)),
+  };
+}
