@@ -63,7 +63,7 @@ export class JsonProtocol {
       "x-amz-target": `${target}.${name}`,
     };
     if (query) headers["x-amzn-query-mode"] = "true";
-    return { method: "POST", path: "/", query: {}, headers, body: JSON.stringify(body, serialized) };
+    return { method: "POST", path: "/", query: {}, headers, body: jsonOf(body) };
   }
 
   /** The answer to an operation. @throws the error that the service answered, with what it tells of it */
@@ -129,7 +129,19 @@ function addressed({ method, path, query: names, body: hasBody }: HttpFacts, inp
   const headers: Record<string, string> = { accept: "application/json" };
   if (!hasBody) return { method, path: named, query, headers };
   headers["content-type"] = "application/json";
-  return { method, path: named, query, headers, body: JSON.stringify(rest, serialized) };
+  return { method, path: named, query, headers, body: jsonOf(rest) };
+}
+
+/** The JSON of a request. A call for each member takes as long as all the rest, so it is made only where needed. */
+function jsonOf(data: Data): string {
+  return isPlain(data) ? JSON.stringify(data) : JSON.stringify(data, serialized);
+}
+
+/** Whether there are neither bytes nor nulls in a value. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object") return true;
+  if (value === null || value instanceof Uint8Array) return false;
+  return Object.keys(value).every((name) => isPlain(value[name as keyof typeof value]));
 }
 
 /** Bytes travel as base64; what is null is not sent. */

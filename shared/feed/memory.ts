@@ -50,12 +50,13 @@ export class BatchMemory {
 
   /** Items by key, in the order of the keys; those that are not known yet in one read. */
   readonly items = async (keys: readonly Key[]): Promise<readonly unknown[]> => {
-    const missing = keys.filter((key) => !this.known.has(identityOf(key)));
+    const names = keys.map(identityOf);
+    const missing = keys.filter((_, place) => !this.known.has(names[place] ?? ""));
     if (missing.length > 0) {
       const found = await readKeys(missing);
       for (const [place, key] of missing.entries()) this.known.set(identityOf(key), found[place]);
     }
-    return keys.map((key) => this.known.get(identityOf(key)));
+    return names.map((name) => this.known.get(name));
   };
 
   /** Takes the positions of an account as known. */
@@ -88,9 +89,10 @@ export class AccountMemory implements Reads {
   }
 
   readonly items = async (keys: readonly Key[]): Promise<readonly unknown[]> => {
-    const read = await this.batch.items(keys.filter((key) => !this.left.has(identityOf(key))));
+    const names = keys.map(identityOf);
+    const read = await this.batch.items(keys.filter((_, place) => !this.left.has(names[place] ?? "")));
     const others = read[Symbol.iterator]();
-    return keys.map((key) => (this.left.has(identityOf(key)) ? this.left.get(identityOf(key)) : others.next().value));
+    return names.map((name) => (this.left.has(name) ? this.left.get(name) : others.next().value));
   };
 
   readonly load: Load = async (refs) => {

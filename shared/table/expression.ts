@@ -43,16 +43,16 @@ export function isStill(read: Readonly<Record<string, unknown>>): Condition[] {
 export function expressionOf({ set = {}, add = {}, remove = [], when = [] }: ItemChange) {
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
-  const name = (path: string) =>
-    path
-      .split(".")
-      .map((part) => {
-        names[`#${part}`] = part;
-        return `#${part}`;
-      })
-      .join(".");
+  let count = 0;
+  const named = (part: string) => {
+    const placeholder = `#${part}`;
+    names[placeholder] = part;
+    return placeholder;
+  };
+  const name = (path: string) => (path.includes(".") ? path.split(".").map(named).join(".") : named(path));
   const value = (given: unknown) => {
-    const placeholder = `:v${Object.keys(values).length}`;
+    const placeholder = `:v${count}`;
+    count += 1;
     values[placeholder] = given;
     return placeholder;
   };
@@ -82,6 +82,6 @@ export function expressionOf({ set = {}, add = {}, remove = [], when = [] }: Ite
     UpdateExpression: update.join(" ") || undefined,
     ConditionExpression: when.map(test).join(" AND ") || undefined,
     ExpressionAttributeNames: Object.keys(names)[0] === undefined ? undefined : names,
-    ExpressionAttributeValues: Object.keys(values)[0] === undefined ? undefined : values,
+    ExpressionAttributeValues: count === 0 ? undefined : values,
   };
 }

@@ -156,14 +156,15 @@ export async function readKeys(keys: readonly Key[], consistent = true): Promise
 
 /** Items as they are stored, see {@link readKeys}. */
 async function readStored(keys: readonly Key[], consistent: boolean): Promise<(Stored | undefined)[]> {
-  const distinct = [...new Map(keys.map((key) => [identityOf(key), key])).values()];
+  const names = keys.map(identityOf);
+  const distinct = [...new Map(keys.map((key, place) => [names[place], key])).values()];
   const found = new Map<string, Stored>();
   const calls: Promise<void>[] = [];
   for (let start = 0; start < distinct.length; start += limits.commit.keys_per_read) {
     calls.push(readInto(found, distinct.slice(start, start + limits.commit.keys_per_read), consistent));
   }
   await Promise.all(calls);
-  return keys.map((key) => found.get(identityOf(key)));
+  return names.map((name) => found.get(name));
 }
 
 /** As {@link readKeys}, items of one kind. */
