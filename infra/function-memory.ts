@@ -35,7 +35,12 @@ const sizes: readonly Size[] = [
       ...{ create_webhook_endpoint: 2.1, update_webhook_endpoint: 1.8, delete_webhook_endpoint: 1.8 },
       ...{ rotate_webhook_secret: 1.9, test_webhook_endpoint: 2.1, replay_events: 1.7, create_feed_source: 1.7 },
       ...{ retry_delivery: 3.9, update_application: 1.8, revoke_application: 1.7, rotate_application_secret: 3.2 },
-      ...{ create_application: undefined, update_settings: undefined, begin_feed_epoch: undefined },
+      ...{
+        create_adjustment: undefined,
+        create_application: undefined,
+        update_settings: undefined,
+        begin_feed_epoch: undefined,
+      },
       ...{ open_sandbox_trade: 9.2, close_sandbox_trade: 11.4, place_sandbox_order: 3.9, cancel_sandbox_order: 2.9 },
       ...{ sandbox_verify_client: 2.6, sandbox_reject_client: 2.6, sandbox_settle_transaction: 6 },
       ...{ sandbox_fail_transaction: 4.2, sandbox_return_transaction: 5.4, sandbox_trigger_event: 3.5 },

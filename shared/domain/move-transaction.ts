@@ -1,5 +1,6 @@
 import type { TransactionState, UpdateTransaction } from "../schema/transaction.ts";
 import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
+import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { type AccountContext, moved, type Transaction } from "./transaction.ts";
 import { book, complete, end, reverseTransaction, settled, withdrawalIntoTransit } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
@@ -38,6 +39,12 @@ function movesOf(from: TransactionState, fourEyes: boolean): Partial<Record<Tran
   return rest;
 }
 
+/** The moves of a transaction by its kind. What follows from a loss, or was booked by a platform, has none. */
+function movesOfKind({ kind, status }: Transaction, fourEyes: boolean): Partial<Record<TransactionState, Scope>> {
+  if (kind === "deposit" || kind === "withdrawal") return movesOf(status, fourEyes);
+  return kind === "adjustment" ? (adjustmentMoves[status] ?? {}) : {};
+}
+
 /** Decides `PATCH /transactions/{id}`. Asking for the state it has changes nothing. */
 export function moveTransaction(
   transaction: Transaction,
@@ -63,9 +70,7 @@ function decideMove(
   const from = transaction.status;
   const to = request.status ?? from;
   if (to === from) return unchanged(transaction);
-  // A correction follows from a loss; there is no payer whose money could be returned.
-  const booked = transaction.kind !== "deposit" && transaction.kind !== "withdrawal";
-  const allowed = booked ? {} : movesOf(from, accountContext.tenant.four_eyes);
+  const allowed = movesOfKind(transaction, accountContext.tenant.four_eyes);
   const scope = allowed[to];
   if (scope === undefined) return refuseMove(from, to, allowed);
   if (!context.scopes.includes(scope)) return refuseScope(scope);
@@ -82,7 +87,9 @@ function decideMove(
         ? settled(transaction, after, [], [])
         : book(transaction, after, accountContext, context, withdrawalIntoTransit(transaction));
     case "completed":
-      return complete(transaction, after, accountContext, context);
+      return transaction.kind === "adjustment"
+        ? completeAdjustment(transaction, after, accountContext, context)
+        : complete(transaction, after, accountContext, context);
     case "returned":
       return reverseTransaction(transaction, after, accountContext, context, request);
     default:
@@ -134,7 +141,8 @@ function approve(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  if (accountContext.tenant.four_eyes && before.created_by.id === context.actor.id) {
+  const fourEyes = accountContext.tenant.four_eyes || before.kind === "adjustment";
+  if (fourEyes && before.created_by.id === context.actor.id) {
     return refuse("four_eyes_required", "Another application than the creator must approve this transaction.");
   }
   return settled(before, { ...after, approved_by: context.actor, approved_at: after.updated_at }, [], []);

@@ -88,11 +88,14 @@ export function book(
   accountContext: AccountContext,
   context: Context,
   booking: Booking,
+  require: readonly Requirement[] = [],
 ): Decision<Transaction> {
-  const posting = post(after, accountContext.balance, context, booking, { margin: accountContext.margin });
+  const { balance, margin } = accountContext;
+  const posting = post(after, balance, context, booking, { margin, require });
   if (!posting.ok) return posting;
   const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
-  const debited = booking.customer_minor < 0n ? { debited_seq: seq } : {};
+  const payout = before.kind === "withdrawal" && booking.customer_minor < 0n;
+  const debited = payout ? { debited_seq: seq } : {};
   const shown = booking.customer_minor < 0n || after.status === "completed";
   const booked = shown ? { ...after, ...debited, balance_before_minor, balance_after_minor } : after;
   return settled(before, booked, changes, after.status === "completed" ? ["transaction.completed"] : []);

@@ -36,7 +36,7 @@ type Legged = Pick<
 };
 
 /** Whether a trading platform keeps an account too. */
-function isLinked({ platform, platform_login }: Pick<Account, "platform" | "platform_login">): boolean {
+export function isLinked({ platform, platform_login }: Pick<Account, "platform" | "platform_login">): boolean {
   return platform !== "internal" && platform_login !== null;
 }
 

@@ -95,6 +95,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   CreateAccountRequest: "A trading account to create.",
   CreateApplicationRequest: "An application to create.",
   CreateClientRequest: "A client to create.",
+  CreateAdjustmentRequest: "An adjustment to create.",
   CreateDepositRequest: "A deposit to create.",
   CreateFeedSourceRequest: "A feed source to register.",
   CreateWebhookEndpointRequest: "A webhook endpoint to create.",

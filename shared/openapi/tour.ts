@@ -120,6 +120,7 @@ export const tour: readonly Chapter[] = [
       { row: "sandbox_return_transaction" },
       { row: "create_deposit", name: "Create a deposit that fails" },
       { row: "sandbox_fail_transaction" },
+      { row: "create_adjustment" },
       { row: "list_transactions" },
       { row: "list_client_transactions" },
       { row: "list_account_transactions" },

@@ -1,5 +1,6 @@
 import { page } from "../schema/fields.ts";
 import {
+  CreateAdjustmentRequest,
   CreateDepositRequest,
   CreateWithdrawalRequest,
   ListTransactionsQuery,
@@ -92,6 +93,36 @@ export const createWithdrawal = route({
   emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
 });
 
+/** `POST /transactions/adjustment` */
+export const createAdjustment = route({
+  id: "create_adjustment",
+  method: "POST",
+  path: "/transactions/adjustment",
+  tag: "Transactions",
+  summary: "Create an adjustment",
+  description:
+    "Corrects a balance by a signed amount. A different application than the one that created the adjustment must " +
+    "approve it, whatever the policy of the brokerage is; then `PATCH` it to `completed`, which books it.",
+  file: "transactions/adjustment",
+  scope: "transactions:write",
+  grants: ["read", "put", "update"],
+  body: CreateAdjustmentRequest,
+  reply: Transaction,
+  status: 201,
+  example: { account_id: "acc_01JD0000000000000000000002", amount: "-25.00", reason: { code: "fee_correction" } },
+  refusals: [
+    "account_not_found",
+    "account_disabled",
+    "account_closed",
+    "platform_account",
+    "currency_mismatch",
+    "amount_precision",
+    "amount_too_large",
+    "external_id_taken",
+  ],
+  emits: ["transaction.created"],
+});
+
 /** `GET /transactions/{id}` */
 export const getTransaction = route({
   id: "get_transaction",
@@ -158,6 +189,7 @@ export const transactionRoutes = [
   listTransactions,
   createDeposit,
   createWithdrawal,
+  createAdjustment,
   getTransaction,
   updateTransaction,
   getTransactionHistory,

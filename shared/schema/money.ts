@@ -15,14 +15,24 @@ export const MoneyInput = z
     ),
   );
 
+/** Money in a request that may be below zero. */
+export const SignedMoneyInput = z
+  .string()
+  .check(
+    z.regex(
+      new RegExp(`^-?(?:0|[1-9]\\d{0,${limits.money.max_integer_digits - 1}})(?:\\.\\d{1,20})?$`),
+      "must be a plain decimal such as -25.00: no plus sign, exponent or leading zero, with at most 15 whole digits",
+    ),
+  );
+
 /**
  * Names of the members of an object schema that hold money. The strict JSON reader keeps the source text of numbers
  * under these names, because a double cannot represent every amount: `90071992547409.93` would become `…09.94`.
  */
 export function moneyMembersOf(schema: $ZodType | undefined): ReadonlySet<string> {
   const shape = (schema as unknown as Defined | undefined)?._zod.def.shape ?? {};
-  const money = innermost(MoneyInput as unknown as Defined);
-  return new Set(Object.keys(shape).filter((name) => innermost(shape[name] as Defined) === money));
+  const money = [MoneyInput, SignedMoneyInput].map((each) => innermost(each as unknown as Defined));
+  return new Set(Object.keys(shape).filter((name) => money.includes(innermost(shape[name] as Defined))));
 }
 
 /** The parts of a schema that this module reads. */

@@ -16,16 +16,16 @@ import {
   TimestampInput,
   text,
 } from "./fields.ts";
-import { MoneyInput } from "./money.ts";
+import { MoneyInput, SignedMoneyInput } from "./money.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
 
-/** Kinds, other than deposits and withdrawals, that only a trading platform books; their amounts are signed. */
+/** Kinds with signed amounts. A trading platform books them; the API books adjustments too. */
 export const platformKinds = ["adjustment", "fee", "commission", "dividend", "swap", "correction"] as const;
 
 /**
- * Transaction types. A negative balance correction covers the debt that trading left on a protected account; the types
- * after it are booked by trading platforms only.
+ * Transaction types. A negative balance correction covers the debt that trading left on a protected account; an
+ * adjustment is a correction by the brokerage or its platform; the types after it are booked by trading platforms only.
  */
 export const TransactionKind = z.enum(["deposit", "withdrawal", "negative_balance_correction", ...platformKinds]);
 
@@ -109,6 +109,21 @@ export const CreateDepositRequest = z.strictObject({
 export const CreateWithdrawalRequest = z.strictObject({
   ...request,
   destination: described(z.optional(z.nullable(Endpoint)), "Destination of the money."),
+});
+
+/** `POST /transactions/adjustment`: a correction of the balance by the brokerage. */
+export const CreateAdjustmentRequest = z.strictObject({
+  account_id: request.account_id,
+  amount: described(
+    SignedMoneyInput,
+    "Amount that is added to the balance; negative to reduce it. Send a decimal string such as `-25.00`.",
+  ),
+  reason: described(StatusReason, "Reason for the adjustment; the first entry of `status_history` shows it."),
+  currency: request.currency,
+  external_id: request.external_id,
+  description: request.description,
+  expires_at: request.expires_at,
+  metadata: request.metadata,
 });
 
 /** `PATCH /transactions/{id}`: changes the status. */
@@ -276,6 +291,8 @@ export const TransactionHistory = z.object({
 export type CreateDeposit = z.infer<typeof CreateDepositRequest>;
 /** Body of `POST /transactions/withdrawal` after validation. */
 export type CreateWithdrawal = z.infer<typeof CreateWithdrawalRequest>;
+/** Body of `POST /transactions/adjustment` after validation. */
+export type CreateAdjustment = z.infer<typeof CreateAdjustmentRequest>;
 /** Body of `PATCH /transactions/{id}` after validation. */
 export type UpdateTransaction = z.infer<typeof UpdateTransactionRequest>;
 /** A transaction on the wire. */

@@ -19,14 +19,14 @@ const others: Readonly<Record<string, number>> = {
   // These decide about open positions too: the exact arithmetic of margin and what follows from it are 40 KiB.
   "transactions/deposit": 175,
   "transactions/withdrawal": 176,
-  "transactions/update": 171,
+  "transactions/update": 174,
   "accounts/update": 173,
   "sandbox/open-trade": 168,
   "sandbox/close-trade": 157,
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 163,
-  "sandbox/fail-transaction": 161,
-  "sandbox/return-transaction": 163,
+  "sandbox/settle-transaction": 165,
+  "sandbox/fail-transaction": 163,
+  "sandbox/return-transaction": 165,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 128,
   // It reads what waits for a price, and closes by deciding like the others.

@@ -126,6 +126,7 @@ function bookingsOf(item: RawItem): string[] {
   if (kind === "negative_balance_correction")
     return [JSON.stringify([[[kind, String(amount)]], [["negative_balance", String(-amount)]]])];
   const control = platformKinds[kind];
+  if (control !== undefined && status !== "completed") return [JSON.stringify([[], []])];
   if (control !== undefined) return [JSON.stringify([[[kind, String(amount)]], [[control, String(-amount)]]])];
   const paid: Booked = [kind, deposit ? amount - fee : -amount];
   const books = (entries: readonly Booked[], controls: readonly Booked[]) => {

@@ -1,0 +1,112 @@
+import type { CreateAdjustment, TransactionState } from "../../schema/transaction.ts";
+import { type Context, type Decision, type Requirement, refuseField } from "../decision.ts";
+import { least } from "../money.ts";
+import { adjustBalance, type Booking, equal, refuseMargin, refuseUnsettled } from "../posting.ts";
+import {
+  type AccountContext,
+  draftTransaction,
+  refuseFunds,
+  refuseGate,
+  type Transaction,
+  transactionEvent,
+  transactionMarkers,
+} from "../transaction.ts";
+import { book } from "../transaction-booking.ts";
+import { isLinked } from "../transaction-legs.ts";
+
+type Scope = Context["scopes"][number];
+
+/** The moves of an adjustment. Nothing is paid, so it has no `processing`; another adjustment takes it back. */
+export const adjustmentMoves: Readonly<Partial<Record<TransactionState, Partial<Record<TransactionState, Scope>>>>> = {
+  pending: {
+    approved: "transactions:approve",
+    rejected: "transactions:approve",
+    cancelled: "transactions:write",
+  },
+  approved: {
+    completed: "transactions:settle",
+    cancelled: "transactions:write",
+    failed: "transactions:settle",
+  },
+};
+
+/** The refusal of money that only the API moves, on an account that a trading platform keeps too. */
+function refusePlatformAccount(field: string) {
+  return refuseField(
+    "platform_account",
+    field,
+    "A trading platform keeps the balance of this account; book the change there.",
+  );
+}
+
+/**
+ * Decides `POST /transactions/adjustment`: a signed amount, pending until another application has approved it, whatever
+ * the policy of the brokerage is. Nothing is held or booked before it is completed. The reason is that of its first
+ * status.
+ */
+export function requestAdjustment(
+  accountContext: AccountContext,
+  request: CreateAdjustment,
+  context: Context,
+): Decision<Transaction> {
+  const { account, balance } = accountContext;
+  if (isLinked(account)) return refusePlatformAccount("account_id");
+  if (balance.accepts === "none") return refuseGate(account);
+  const { amount, reason, ...more } = request;
+  const debit = amount.startsWith("-");
+  const draft = draftTransaction("adjustment", accountContext, { ...more, amount: amount.replace("-", "") }, context);
+  if (!draft.ok) return draft;
+  const pending: Transaction = {
+    ...draft.result,
+    method: "internal",
+    amount_minor: debit ? -draft.result.amount_minor : draft.result.amount_minor,
+    status_history: draft.result.status_history.map((step) => ({
+      ...step,
+      reason: { code: reason.code, message: reason.message ?? null },
+    })),
+  };
+  return {
+    ok: true,
+    result: pending,
+    changes: [
+      { op: "create", entity: "transaction", item: pending },
+      // Closing the account, or linking it to a platform, moves this number.
+      adjustBalance(balance, context, { add: { pending: 1 }, require: [equal("pos_version", balance.pos_version)] }),
+      ...transactionMarkers(pending),
+    ],
+    events: [transactionEvent("transaction.created", pending)],
+  };
+}
+
+/** Books an adjustment, which completes it; what it takes must be there. */
+export function completeAdjustment(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const amount = before.amount_minor;
+  const booking: Booking = {
+    kind: "adjustment",
+    customer_minor: amount,
+    legs: [["adjustment", -amount]],
+    captured_minor: 0n,
+    final: true,
+  };
+  if (amount > 0n) return book(before, after, accountContext, context, booking);
+  const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -amount };
+  return refuseDebit(accountContext, -amount) ?? book(before, after, accountContext, context, booking, [covered]);
+}
+
+/**
+ * Why an amount cannot be debited now without a hold of its own: what is available, and what open positions leave,
+ * must cover it. Undefined when it can.
+ * @param debit what is taken, above zero
+ */
+function refuseDebit({ balance, margin }: AccountContext, debit: bigint) {
+  const unsettled = refuseUnsettled(margin);
+  if (unsettled !== undefined) return unsettled;
+  if (balance.available_minor < debit) return refuseFunds(balance, 409);
+  const payable = least(margin?.payable_minor ?? balance.balance_minor, balance.balance_minor) - balance.held_minor;
+  return payable < debit ? refuseMargin(payable, balance) : undefined;
+}
