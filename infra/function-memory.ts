@@ -23,7 +23,7 @@ const sizes: readonly Size[] = [
     memory_mb: whole,
     processor_ms: {
       ...{ send_feed_batch: 9.9, publish: undefined, "fan-out": undefined, evaluate: undefined },
-      ...{ set_sandbox_prices: 6.5, drive_sandbox_account: undefined },
+      ...{ set_sandbox_prices: 6.5, drive_sandbox_account: undefined, "sweep-events": undefined },
     },
   },
   {

@@ -174,7 +174,7 @@ export const limits = {
      */
     router_pause_ms: 200,
     router_shards: 16,
-    /** Deliveries of one publishing transaction that the publisher creates itself; the others have a queue. */
+    /** Deliveries of one publishing transaction whose messages the publisher sends itself; the others have a queue. */
     fan_out_in_place: 50,
     /** Events before the last number that a message received again looks at: those of two transactions. */
     fan_out_again: 200,
@@ -304,11 +304,6 @@ export const limits = {
     sent_again_after_seconds: 900,
     /** Writes of one function to different deliveries at the same time. */
     parallel_writes: 32,
-    /**
-     * So many deliveries that were not created before are put in one transaction: it costs a unit more for each, and a
-     * fraction of the calls, which are what a function with many deliveries is busy with.
-     */
-    together_from: 8,
   },
   queues: {
     /** Messages of one SendMessageBatch (SQS). */

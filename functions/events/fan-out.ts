@@ -2,13 +2,13 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { fanOutMessage } from "../../shared/events/fan-out-queue.ts";
 import { log } from "../../shared/runtime/log.ts";
 
-/** Consumes the queue of events with many deliveries: creates these and sends their messages. */
+/** Consumes the queue of events with many deliveries: sends the messages of these. */
 export async function handler({ Records: records }: SQSEvent): Promise<SQSBatchResponse> {
   const failed: string[] = [];
   await Promise.all(
-    records.map(async ({ body, messageId }) => {
+    records.map(async ({ body, messageId, attributes }) => {
       try {
-        await fanOutMessage(body);
+        await fanOutMessage(body, Number(attributes.ApproximateReceiveCount));
       } catch (error) {
         log.error("Events could not be delivered to all.", { message_id: messageId, error: (error as Error).name });
         failed.push(messageId);

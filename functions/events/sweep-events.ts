@@ -1,11 +1,11 @@
 import type { Context } from "aws-lambda";
-import { fanOutOverdue } from "../../shared/events/fan-out.ts";
 import { releaseParked } from "../../shared/events/parking.ts";
 import { wakePublisher } from "../../shared/events/publish-groups.ts";
 import { limits } from "../../shared/limits.ts";
 import { runSweeps } from "../../shared/table/due.ts";
 import { expireOverdue } from "../../shared/trading/expiry.ts";
 import { cancelUnwanted, wakeDeliveries } from "../../shared/webhooks/delivery-sweep.ts";
+import { completeFanOut } from "../../shared/webhooks/owed-deliveries.ts";
 import { replayOverdue } from "../../shared/webhooks/replay.ts";
 import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
 
@@ -20,7 +20,7 @@ export async function handler(event: { action?: string }, context: Context): Pro
   if (event.action === "release_parked") return releaseParked(hasTime);
   return runSweeps({
     unpublished: wakePublisher(hasTime),
-    fanned_out: fanOutOverdue(hasTime),
+    fanned_out: completeFanOut(hasTime),
     woken: wakeDeliveries(hasTime),
     replayed: replayOverdue(hasTime),
     switched_off: switchOffNoted(hasTime),

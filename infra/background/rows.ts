@@ -153,15 +153,15 @@ export const backgroundRows: readonly BackgroundRow[] = [
     statements: ({ table }) =>
       tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
   },
-  /** Creates the deliveries of events that have many. */
+  /** Sends the deliveries of events that have many. */
   {
     id: "fan-out",
     file: "events/fan-out",
-    description: "Creates the deliveries of events with many subscribers",
+    description: "Sends the deliveries of events with many subscribers",
     trigger: { queue: "fan_out" },
     timeoutSeconds: 30,
     queues: ["deliver"],
-    statements: ({ table }) => tableStatements(["read", "put", "update"], { tableArn: table, keys: tenantKeys }),
+    statements: ({ table }) => tableStatements(["read", "put"], { tableArn: table, keys: tenantKeys }),
   },
   /** Completes what the stream or a queue lost. */
   {

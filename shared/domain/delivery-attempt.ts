@@ -40,7 +40,7 @@ function isLeased({ lease_until }: Delivery, nowMs: number): boolean {
 
 /**
  * The delivery while a worker has it. The sweep looks for it when the lease has ended, at the earliest; a wake that is
- * later anyway stays, because moving it costs two writes of the due index.
+ * later anyway stays, because moving it costs two writes of the due index. Without a wake its event is looked at.
  */
 export function claimed(delivery: Delivery, now: string, leaseUntil: string): Delivery {
   const { wake_at, first_attempt_at } = delivery;
@@ -48,7 +48,7 @@ export function claimed(delivery: Delivery, now: string, leaseUntil: string): De
     ...delivery,
     claims: delivery.claims + 1,
     lease_until: leaseUntil,
-    wake_at: wake_at !== null && wake_at >= leaseUntil ? wake_at : leaseUntil,
+    wake_at: wake_at === null || wake_at >= leaseUntil ? wake_at : leaseUntil,
     first_attempt_at: first_attempt_at ?? now,
     updated_at: now,
     version: delivery.version + 1,

@@ -179,8 +179,8 @@ export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: 
 }
 
 /**
- * A new delivery as it is stored: at rest, and with no message to send, when the first worker could only let it rest
- * because the endpoint was closed and has another delivery as its probe.
+ * A new delivery: at rest, and with no message to send, when the first worker could only let it rest because the
+ * endpoint was closed and has another delivery as its probe.
  */
 export function atRest(draft: Delivery, health: WebhookHealth | undefined, moment: Moment): Delivery {
   if (health === undefined) return draft;

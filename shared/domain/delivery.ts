@@ -24,7 +24,10 @@ export interface Delivery {
   readonly claims: number;
   readonly lease_until: string | null;
   readonly next_attempt_at: string | null;
-  /** When the sweep looks at it, RFC 3339; null when nothing is left to do. Moving it on is no change of version. */
+  /**
+   * When the sweep looks at it, RFC 3339; null when nothing is left to do, and while its event is looked at instead
+   * (see {@link unstored}). Moving it on is no change of version.
+   */
   readonly wake_at: string | null;
   readonly first_attempt_at: string | null;
   readonly last: Omit<Attempt, "tenant_id" | "delivery_id" | "claim" | "response_excerpt" | "expires_at"> | null;
@@ -34,6 +37,7 @@ export interface Delivery {
   readonly created_at: string;
   readonly updated_at: string;
   readonly completed_at: string | null;
+  /** 0 while it is not stored. */
   readonly version: number;
   /** Epoch seconds. */
   readonly expires_at: number;
@@ -104,13 +108,34 @@ export function draftDelivery(
   };
 }
 
+/**
+ * A delivery as it is before its worker stores it, which is with its first write. No wake of its own is written for it:
+ * its event is due until the sweep has seen that each of its deliveries has ended or has a wake (ADR 0045).
+ */
+export function unstored(draft: Delivery): Delivery {
+  return { ...draft, wake_at: null, version: 0 };
+}
+
+/** Whether a delivery has no item yet, see {@link unstored}. */
+export function isUnstored({ version }: Pick<Delivery, "version">): boolean {
+  return version === 0;
+}
+
+/** What a message says of the attempt that is next, and of a delivery that is not stored by what it can be made. */
+interface MessageBody {
+  readonly tenant_id: string;
+  readonly delivery_id: string;
+  readonly attempt: number;
+  readonly returns: number;
+  readonly event_id?: string;
+  readonly endpoint_id?: string;
+}
+
 /** The message of the attempt that is next, with what it is sent by. */
-export function messageOf(delivery: Delivery): {
-  readonly body: { tenant_id: string; delivery_id: string; attempt: number; returns: number };
-  readonly endpoint_id: string;
-} {
-  const { tenant_id, id: delivery_id, attempt, endpoint_id } = delivery;
-  return { body: { tenant_id, delivery_id, attempt, returns: 0 }, endpoint_id };
+export function messageOf(delivery: Delivery): { readonly body: MessageBody; readonly endpoint_id: string } {
+  const { tenant_id, id: delivery_id, attempt, endpoint_id, event_id } = delivery;
+  const body = { tenant_id, delivery_id, attempt, returns: 0 };
+  return { body: isUnstored(delivery) ? { ...body, event_id, endpoint_id } : body, endpoint_id };
 }
 
 /** When the sweep looks for an attempt whose message shows in its queue at this moment: then it ought to be done. */

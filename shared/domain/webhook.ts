@@ -135,7 +135,7 @@ function passes(filter: readonly string[] | null, value: string | null): boolean
 }
 
 /** A new endpoint's health: nothing was tried yet. */
-export function draftHealth(endpoint: WebhookEndpoint): WebhookHealth {
+export function draftHealth(endpoint: Pick<WebhookEndpoint, "id" | "tenant_id">): WebhookHealth {
   return {
     endpoint_id: endpoint.id,
     tenant_id: endpoint.tenant_id,

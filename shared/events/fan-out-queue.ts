@@ -8,14 +8,14 @@ import { eventCounter, eventKeyAt } from "../table/sequences.ts";
 import { findAll } from "../table/store.ts";
 import { fanOut } from "./fan-out.ts";
 
-/** What the queue carries: published events whose deliveries are to be created. */
+/** What the queue carries: published events whose deliveries are to be sent. */
 interface FanOutMessage {
   readonly tenant_id: string;
   readonly sequences: readonly number[];
 }
 
 /**
- * Creates the deliveries of events that were just published, or lets the queue do it where there are many. Neither a
+ * Sends the deliveries of events that were just published, or lets the queue do it where there are many. Neither a
  * table nor a queue that fails is an error: the events stay due, and the sweep finds them.
  */
 export async function fanOutFresh(
@@ -25,12 +25,12 @@ export async function fanOutFresh(
   const [near = [], ...far] = portions(published.filter(({ endpoints = [] }) => endpoints.length > 0));
   if (near.length === 0) return;
   const here = healths()
-    .then((known) => fanOut(near, { healths: known, fresh: true }))
+    .then((known) => fanOut(near, { healths: known }))
     .catch(() => enqueue([near]));
   await Promise.all([here, enqueue(far)]);
 }
 
-/** Events in their order, so many to a portion that their deliveries are no more than the publisher creates itself. */
+/** Events in their order, so many to a portion that their deliveries are no more than the publisher sends itself. */
 function portions(published: readonly PublishedEvent[]): PublishedEvent[][] {
   const found: PublishedEvent[][] = [];
   let room = 0;
@@ -68,15 +68,15 @@ async function enqueue(some: readonly (readonly PublishedEvent[])[]): Promise<vo
 }
 
 /**
- * Creates what is missing of the deliveries that a message is about; events that have all of them are left alone.
- * @throws Error for an unrecognised message, or when a delivery could not be created
+ * Sends the deliveries that a message is about. Of one that was received before, those alone that no worker has.
+ * @throws Error for an unrecognised message, or when a delivery could not be stored that rests
  */
-export async function fanOutMessage(text: string): Promise<void> {
+export async function fanOutMessage(text: string, receives: number): Promise<void> {
   const { tenant_id, sequences } = JSON.parse(text) as Partial<FanOutMessage>;
   if (typeof tenant_id !== "string" || !Array.isArray(sequences)) throw new Error("The message is not recognised.");
   await fanOutWaiting(
     sequences.map((sequence) => events.key(tenant_id, sequence)),
-    true,
+    receives > 1,
   );
 }
 
@@ -84,11 +84,12 @@ export async function fanOutMessage(text: string): Promise<void> {
 export async function fanOutRecent(tenant: string): Promise<void> {
   const counter = await eventCounter(tenant);
   const count = Math.min(counter.last, limits.events.fan_out_again);
-  await fanOutWaiting(Array.from({ length: count }, (_, at) => eventKeyAt(tenant, counter.last - at, counter)));
+  const keys = Array.from({ length: count }, (_, at) => eventKeyAt(tenant, counter.last - at, counter));
+  await fanOutWaiting(keys, true);
 }
 
-async function fanOutWaiting(keys: readonly Key[], fresh = false): Promise<void> {
+async function fanOutWaiting(keys: readonly Key[], again: boolean): Promise<void> {
   const found = await findAll(events, keys);
   const waiting = found.filter(({ wake_at }) => wake_at !== undefined);
-  await fanOut(waiting, { fresh });
+  await fanOut(waiting, { again });
 }

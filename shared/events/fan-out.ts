@@ -1,4 +1,4 @@
-import { type Delivery, draftDelivery, messageOf } from "../domain/delivery.ts";
+import { type Delivery, draftDelivery, messageOf, unstored } from "../domain/delivery.ts";
 import { atRest } from "../domain/delivery-lane.ts";
 import { subscribes, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
@@ -8,13 +8,9 @@ import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
 import { eventTypes } from "../schema/event-types.ts";
-import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
-import { accounts, deliveries, deliveryId, events, type PublishedEvent } from "../table/entities.ts";
-import { isStored } from "../table/expression.ts";
-import { changeItem, putOnce } from "../table/items.ts";
-import { findAll } from "../table/store.ts";
-import { transactOnce } from "../table/transact.ts";
-import { putNew } from "../table/write.ts";
+import { accounts, deliveries, deliveryId, type PublishedEvent } from "../table/entities.ts";
+import { putOnce } from "../table/items.ts";
+import { findAll, readAll } from "../table/store.ts";
 import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
@@ -43,81 +39,50 @@ export async function subscribersOf(
 interface FanOutOptions {
   /** Health of the endpoints, where it has been read already. */
   readonly healths?: ReadonlyMap<string, WebhookHealth>;
-  /** Whether these deliveries are most likely not there yet, so that many are created by one transaction. */
-  readonly fresh?: boolean;
+  /** Whether this was begun before, so that what a worker has by now needs no message. */
+  readonly again?: boolean;
 }
 
 /**
- * Creates the deliveries of published events, sends their messages, and then removes the events from the due index.
- * Each delivery is put on the condition that it does not exist: a repetition creates nothing twice, changes no
- * delivery that a worker has begun, and sends a message again for one that no worker has. One whose endpoint is
- * closed rests from the start and has no message (ADR 0031).
- * @throws when a delivery could not be created; its event stays due
+ * Sends the messages of the deliveries of published events; a delivery is stored by the worker that gets its message.
+ * One whose endpoint is closed rests: it is stored here and has no message (ADR 0031). Whatever fails or is lost, the
+ * events stay due until the sweep has seen to each of their deliveries (ADR 0045).
+ * @throws when a delivery that rests could not be stored
  */
 export async function fanOut(published: readonly PublishedEvent[], options: FanOutOptions = {}): Promise<void> {
-  const due = published.filter(({ endpoints }) => endpoints !== undefined && endpoints.length > 0);
-  const pairs = due.flatMap((event) => (event.endpoints ?? []).map((endpoint) => ({ event, endpoint })));
-  const addresses = pairs.map(({ event: { tenant_id }, endpoint: { id } }) => ({ tenant_id, endpoint_id: id }));
-  const healths = options.healths ?? (await endpointHealths(addresses));
-  const now = nowIso();
-  const drafts = pairs.map(({ event, endpoint }) => {
-    const id = deliveryId(event.id, endpoint.id, 0);
-    const draft = draftDelivery(id, { ...endpoint, tenant_id: event.tenant_id }, event, now, delayMs);
-    return { event, draft: atRest(draft, healths.get(endpoint.id), { nowMs: nowMs(), delayMs, chance: chance() }) };
+  const drafts = deliveriesOf(published);
+  const healths = options.healths ?? (await endpointHealths(drafts));
+  const stored = options.again === true ? await readAll(deliveries, drafts.map(deliveries.keyOf)) : [];
+  const fresh = drafts.filter((_, place) => stored[place] === undefined);
+  const resting = fresh.flatMap((draft) => restingOf(draft, healths) ?? []);
+  const rests = new Set(resting.map(({ id }) => id));
+  const waiting = [
+    ...fresh.filter(({ id }) => !rests.has(id)).map(unstored),
+    ...stored.filter((delivery) => delivery !== undefined).filter(isUnbegun),
+  ];
+  const putting = inParallel(limits.webhooks.parallel_writes, resting, async (delivery) => {
+    await putDelivery(delivery);
   });
-  const messages: OutgoingDelivery[] = [];
-  const unfinished = new Set<PublishedEvent>();
-  const failure = await createAll(drafts, options.fresh === true, {
-    made: (delivery) => isUnbegun(delivery) && messages.push(messageOf(delivery)),
-    failed: (event) => unfinished.add(event),
-  }).then(
-    () => undefined,
-    (error: unknown) => ({ error }),
-  );
-  const finished = due.filter((event) => event.wake_at !== undefined && !unfinished.has(event));
-  const clearing = inParallel(limits.webhooks.parallel_writes, finished, clearDue);
   // Nothing is under way any more when this ends, also when it fails.
-  const [, cleared] = await Promise.allSettled([trySend(messages), clearing]);
-  if (cleared.status === "rejected") throw cleared.reason;
-  if (failure !== undefined) throw failure.error;
+  const [, put] = await Promise.allSettled([trySend(waiting.map(messageOf)), putting]);
+  if (put.status === "rejected") throw put.reason;
 }
 
-interface Draft {
-  readonly event: PublishedEvent;
-  readonly draft: Delivery;
+/** The first delivery of each event to each endpoint that it is due to, as it would be stored now. */
+export function deliveriesOf(published: readonly PublishedEvent[]): readonly Delivery[] {
+  const now = nowIso();
+  return published.flatMap((event) =>
+    (event.endpoints ?? []).map((endpoint) => {
+      const id = deliveryId(event.id, endpoint.id, 0);
+      return draftDelivery(id, { ...endpoint, tenant_id: event.tenant_id }, event, now, delayMs);
+    }),
+  );
 }
 
-/** Gets each delivery as it is stored, and the event of each that could not be created. */
-interface Created {
-  readonly made: (delivery: Delivery) => void;
-  readonly failed: (event: PublishedEvent) => void;
-}
-
-/**
- * Creates deliveries: many fresh ones in one transaction, otherwise each by a put. A transaction that is cancelled has
- * created none of its deliveries, and each is put by itself.
- */
-async function createAll(drafts: readonly Draft[], fresh: boolean, created: Created): Promise<void> {
-  const { together_from, parallel_writes } = limits.webhooks;
-  if (fresh && drafts.length >= together_from && (await createTogether(drafts))) {
-    for (const { draft } of drafts) created.made(draft);
-    return;
-  }
-  await inParallel(parallel_writes, drafts, async ({ event, draft }) => {
-    try {
-      created.made(await putDelivery(draft));
-    } catch (error) {
-      created.failed(event);
-      throw error;
-    }
-  });
-}
-
-/** One transaction of new deliveries; false when it was not carried out, or when that is not known. */
-async function createTogether(drafts: readonly Draft[]): Promise<boolean> {
-  if (drafts.length > limits.commit.max_items) return false;
-  const created = await transactOnce(drafts.map(({ draft }) => putNew(deliveries, draft))).catch(() => ({ ok: false }));
-  return created.ok;
+/** The delivery at rest where its endpoint is closed, see {@link atRest}. */
+export function restingOf(draft: Delivery, healths: ReadonlyMap<string, WebhookHealth>): Delivery | undefined {
+  const delivery = atRest(draft, healths.get(draft.endpoint_id), { nowMs: nowMs(), delayMs, chance: chance() });
+  return delivery.resting === true ? delivery : undefined;
 }
 
 /**
@@ -135,8 +100,8 @@ export async function endpointHealths(
   }
 }
 
-/** Whether a delivery waits for a worker: its message may have been lost. */
-function isUnbegun({ status, attempt, claims, resting }: Delivery): boolean {
+/** Whether a stored delivery waits for a worker: its message may have been lost. */
+export function isUnbegun({ status, attempt, claims, resting }: Delivery): boolean {
   return status === "pending" && attempt === 1 && claims === 0 && resting !== true;
 }
 
@@ -162,26 +127,4 @@ export async function trySend(messages: readonly OutgoingDelivery[]): Promise<vo
 /** Wakes the deliverer for a new delivery. */
 export function wake(delivery: Delivery): Promise<void> {
   return trySend([messageOf(delivery)]);
-}
-
-/** Removes an event from the due index, once all its deliveries exist. */
-async function clearDue(event: PublishedEvent): Promise<void> {
-  const cleared = await changeItem(
-    events.keyOf(event),
-    rescheduled(events, event, { remove: ["wake_at"], when: [isStored] }),
-  );
-  if (!cleared) throw new Error("A published event is gone.");
-}
-
-/** Finds published events that lack deliveries, and creates them. Returns how many events that were. */
-export function fanOutOverdue(hasTime: () => boolean): Promise<SweepResult> {
-  return sweepItems("EVENT", hasTime, {
-    entity: events,
-    isDue: ({ wake_at }) => wake_at !== undefined,
-    run: async (event) => {
-      await fanOut([event]);
-      return 1;
-    },
-    report: ({ id }, { name }) => log.error("An event could not be delivered to all.", { event_id: id, error: name }),
-  });
 }

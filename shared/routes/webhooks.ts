@@ -172,7 +172,9 @@ export const listDeliveries = route({
   path: "/webhook_endpoints/{id}/deliveries",
   tag: "Webhooks",
   summary: "List the deliveries of a webhook endpoint",
-  description: "Deliveries are kept for 30 days. Get a single delivery to see its attempts.",
+  description:
+    "A delivery is listed from its first attempt on, or two minutes after its event where that attempt is delayed. " +
+    "Deliveries are kept for 30 days. Get a single delivery to see its attempts.",
   file: "webhooks/list-deliveries",
   scope: "webhooks:read",
   grants: ["query:state", "read"],

@@ -17,6 +17,9 @@ export interface DeliveryMessage {
   readonly attempt: number;
   /** How often the message went back because its endpoint was busy. */
   readonly returns: number;
+  /** Event and endpoint of a delivery that may not be stored yet, by which its worker makes it (ADR 0045). */
+  readonly event_id?: string;
+  readonly endpoint_id?: string;
 }
 
 /** A message and how it is sent. */
@@ -68,9 +71,9 @@ export async function sendDeliveries(queue: DeliveryQueue, messages: readonly Ou
   return sendMessages(env.queues[queue], messages.map(messageOf));
 }
 
-function messageOf({ body, endpoint_id, delay_seconds = 0 }: OutgoingDelivery): OutgoingMessage {
-  const { tenant_id, delivery_id, attempt, returns } = body;
-  return { body: { tenant_id, delivery_id, attempt, returns }, group: endpoint_id, delay_seconds };
+function messageOf({ body: named, endpoint_id: group, delay_seconds = 0 }: OutgoingDelivery): OutgoingMessage {
+  const { tenant_id, delivery_id, attempt, returns, event_id, endpoint_id } = named;
+  return { body: { tenant_id, delivery_id, attempt, returns, event_id, endpoint_id }, group, delay_seconds };
 }
 
 /**

@@ -50,13 +50,16 @@ export interface Worker {
 export function arrivalOf(record: SQSRecord): Arrival | undefined {
   const { messageId: id, eventSourceARN, body } = record;
   try {
-    const { tenant_id, delivery_id, attempt, returns } = JSON.parse(body) as Partial<DeliveryMessage>;
+    const { tenant_id, delivery_id, attempt, returns, event_id, endpoint_id } = JSON.parse(
+      body,
+    ) as Partial<DeliveryMessage>;
     const texts = typeof tenant_id === "string" && typeof delivery_id === "string";
     if (!texts || !Number.isInteger(attempt) || !Number.isInteger(returns)) return undefined;
+    const named = typeof event_id === "string" && typeof endpoint_id === "string" ? { event_id, endpoint_id } : {};
     return {
       id,
       queue: queueOf(eventSourceARN),
-      message: { tenant_id, delivery_id, attempt, returns } as DeliveryMessage,
+      message: { tenant_id, delivery_id, attempt, returns, ...named } as DeliveryMessage,
     };
   } catch {
     return undefined;

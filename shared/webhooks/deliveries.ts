@@ -1,4 +1,4 @@
-import type { Attempt, Delivery } from "../domain/delivery.ts";
+import { type Attempt, type Delivery, draftDelivery, isUnstored, unstored } from "../domain/delivery.ts";
 import { crashOf, type Outcome } from "../domain/delivery-attempt.ts";
 import {
   inForce,
@@ -8,21 +8,24 @@ import {
   type WebhookHealth,
 } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { nowMs } from "../runtime/clock.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import type { DeliveryMessage } from "../runtime/queues.ts";
 import { rescheduled } from "../table/due.ts";
 import {
   attempts,
   deliveries,
+  deliveryId,
   eventKeyOf,
+  events,
+  type Key,
   type PublishedEvent,
   webhookCounts,
   webhookHealths,
   webhooks,
 } from "../table/entities.ts";
-import { type ItemChange, isStill } from "../table/expression.ts";
-import { changeItem, changeVersion, putOnce } from "../table/items.ts";
-import { readAll, readKeys } from "../table/store.ts";
+import { type ItemChange, isNew, isStill } from "../table/expression.ts";
+import { changeItem, changeVersion, putItem, putOnce } from "../table/items.ts";
+import { identityOf, readKeys } from "../table/store.ts";
 
 /** Everything that an attempt needs to know; what is gone is undefined. */
 export interface DeliveryState {
@@ -35,39 +38,77 @@ export interface DeliveryState {
   readonly endpoints: number;
 }
 
-/** Reads what the messages are about, strongly consistent, in two rounds for all of them together. */
+/**
+ * Reads what the messages are about, strongly consistent, for all of them together: in one round where they say their
+ * event and endpoint, in two otherwise. A delivery that is not stored yet is made from its event.
+ */
 export async function loadDeliveries(messages: readonly DeliveryMessage[]): Promise<DeliveryState[]> {
-  const keys = messages.map(({ tenant_id, delivery_id }) => deliveries.key(tenant_id, delivery_id));
-  const found = await readAll(deliveries, keys);
-  const related = found.flatMap((delivery) => {
-    if (delivery === undefined) return [];
-    const { tenant_id, endpoint_id } = delivery;
-    return [
-      webhooks.key(tenant_id, endpoint_id),
-      webhookHealths.key(tenant_id, endpoint_id),
-      eventKeyOf(delivery),
-      webhookCounts.key(tenant_id),
-    ];
+  const found = new Map<string, unknown>();
+  const read = async (keys: readonly Key[]) => {
+    const wanted = keys.filter((key) => !found.has(identityOf(key)));
+    const items = await readKeys(wanted);
+    for (const [at, key] of wanted.entries()) found.set(identityOf(key), items[at]);
+  };
+  const itemAt = (key: Key) => found.get(identityOf(key));
+  const keyOf = ({ tenant_id, delivery_id }: DeliveryMessage) => deliveries.key(tenant_id, delivery_id);
+  const ahead = messages.flatMap((message) => (namesEvent(message) ? relatedKeys(subjectOf(message)) : []));
+  await read([...messages.map(keyOf), ...ahead]);
+  const known = messages.map((message) => {
+    const stored = itemAt(keyOf(message)) as Delivery | undefined;
+    if (stored !== undefined || !namesEvent(message)) return stored;
+    return ofEvent(message, itemAt(eventKeyOf(subjectOf(message))) as PublishedEvent | undefined);
   });
-  const items = await readKeys(related);
-  let at = 0;
-  return found.map((delivery) => {
+  await read(known.flatMap((delivery) => (delivery === undefined ? [] : relatedKeys(delivery))));
+  return known.map((delivery) => {
     if (delivery === undefined) {
       return { delivery, endpoint: undefined, health: undefined, event: undefined, endpoints: 0 };
     }
-    const [endpoint, health, event, count] = items.slice(at, at + 4);
-    at += 4;
+    const [endpoint, health, event, count] = relatedKeys(delivery).map(itemAt);
     const { endpoints } = (count ?? { endpoints: limits.webhooks.max_endpoints }) as WebhookCount;
     return standing({ delivery, endpoint, health, event, endpoints } as DeliveryState);
   });
+}
+
+/** What of a delivery says where the items are that its attempt needs. */
+type Subject = Pick<Delivery, "tenant_id" | "endpoint_id" | "event_id" | "event_sequence">;
+
+function relatedKeys(subject: Subject): readonly Key[] {
+  const { tenant_id, endpoint_id } = subject;
+  return [
+    webhooks.key(tenant_id, endpoint_id),
+    webhookHealths.key(tenant_id, endpoint_id),
+    eventKeyOf(subject),
+    webhookCounts.key(tenant_id),
+  ];
+}
+
+type NamingMessage = DeliveryMessage & Required<Pick<DeliveryMessage, "event_id" | "endpoint_id">>;
+
+function namesEvent(message: DeliveryMessage): message is NamingMessage {
+  return message.event_id !== undefined && message.endpoint_id !== undefined;
+}
+
+/** A published event has a number, which its identifier carries. */
+function subjectOf({ tenant_id, endpoint_id, event_id }: NamingMessage): Subject {
+  return { tenant_id, endpoint_id, event_id, event_sequence: 0 };
+}
+
+/** The delivery of an event to one of the endpoints that it is due to; undefined for any other. */
+function ofEvent(message: NamingMessage, event: PublishedEvent | undefined): Delivery | undefined {
+  const { tenant_id, delivery_id, event_id, endpoint_id } = message;
+  if (event === undefined || deliveryId(event_id, endpoint_id, 0) !== delivery_id) return undefined;
+  const { endpoints = event.endpoints } = events.fromStored({ ...event });
+  const endpoint = endpoints?.find(({ id }) => id === endpoint_id);
+  return endpoint && unstored(draftDelivery(delivery_id, { ...endpoint, tenant_id }, event, nowIso(), delayMs));
 }
 
 function standing(state: DeliveryState): DeliveryState {
   return { ...state, endpoint: state.endpoint && inForce(state.endpoint, state.health) };
 }
 
-/** Moves a delivery from one state to the next; false when somebody else has moved it. */
+/** Moves a delivery from one state to the next, or stores it first; false when another worker has done so. */
 export function moveDelivery(before: Delivery, after: Delivery): Promise<boolean> {
+  if (isUnstored(before)) return putItem(deliveries, after, [isNew]);
   return changeVersion(deliveries, before, after, "again");
 }
 
@@ -113,8 +154,12 @@ export async function letRest(delivery: Delivery, wakeAt: string): Promise<void>
   await putOff(delivery, { set: { wake_at: wakeAt, resting: true } });
 }
 
-/** Moves the wake of a delivery as it was read; false when somebody else did, or began its next attempt. */
+/**
+ * Moves the wake of a delivery as it was read, or stores it with that wake; false when another worker or sweep did, or
+ * began its next attempt.
+ */
 export function putOff(delivery: Delivery, change: Pick<ItemChange, "set" | "remove">): Promise<boolean> {
+  if (isUnstored(delivery)) return putItem(deliveries, { ...delivery, ...change.set, version: 1 }, [isNew]);
   const when = isStill({ wake_at: delivery.wake_at, attempt: delivery.attempt });
   return changeItem(deliveries.keyOf(delivery), rescheduled(deliveries, delivery, { ...change, when }));
 }

@@ -34,7 +34,7 @@ export function wakeDeliveries(hasTime: () => boolean): Promise<SweepResult> {
  * Puts deliveries off and sends their messages; of an endpoint that is closed only the first. `delayOf` says how many
  * seconds a message is held back by its place.
  */
-async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0): Promise<SweepResult> {
+export async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0): Promise<SweepResult> {
   const messages: { queue: DeliveryQueue; message: OutgoingDelivery }[] = [];
   let failed = 0;
   const healths = await healthsOf(due);

@@ -124,8 +124,9 @@ async function eventTable(): Promise<Part> {
     text: `## An event
 
 With all its deliveries and indexes, five a second, by the model of \`npm run scale\`: write and read units, functions
-at their memory, queues and logs; without the ${commitUnits} units of the commit that caused it. Before is commit
-963a7bf.
+at their memory, queues and logs, to the sweep that takes the event out of the due index; without the
+${commitUnits} units of the commit that caused it, and without what the sweep costs where there is no event. Before
+is commit 963a7bf.
 
 ${tableOf(heads, rows)}`,
     missed,

@@ -15,7 +15,13 @@ export interface EventCost {
 const requestsPerMessage = 3;
 const run = { rate: 5, seconds: 20 };
 
-/** Commits five times a second for a while in the model and counts what follows, to the last delivery. */
+/** What a run lasts: the commits, and until the sweep has seen to the last event. A whole number of sweeps. */
+const wholeMs = 180_000;
+
+/**
+ * Commits five times a second for a while in the model and counts what follows, to the sweep that takes the last event
+ * out of the due index. What the stage does without any event in the same time does not count.
+ */
 export async function eventCost(program: Program, assemblyDir: string, endpoints: number): Promise<EventCost> {
   const stage = new Stage({ program, assemblyDir, seed: 1, shards: 1 });
   const watch = new EventWatch(stage);
@@ -26,28 +32,33 @@ export async function eventCost(program: Program, assemblyDir: string, endpoints
     const outcome = await made;
     if (!outcome.ok) throw new Error("The endpoints could not be made.", { cause: outcome });
   }
-  const before = { ...database.counts, functions: functionsOf(stage) };
+  const counts = () => ({ ...database.counts, ...functionsOf(stage) });
+  const first = counts();
+  await simulation.run(wholeMs);
+  const begun = counts();
   commitAtRate(stage, run);
-  await simulation.run(run.seconds * 1000);
-  const owed = () => watch.publishedMs.length * endpoints;
-  await simulation.run(120_000, () => watch.backlog === 0 && watch.deliveredMs.length >= owed());
+  await simulation.run(wholeMs);
+  const ended = counts();
   const events = watch.publishedMs.length;
-  const after = functionsOf(stage);
-  const invocations = (after.invocations - before.functions.invocations) / events;
-  const gigabyteSeconds = (after.gigabyte_seconds - before.functions.gigabyte_seconds) / events;
-  const write_units = (database.counts.write_units - before.write_units) / events;
-  const read_units = (database.counts.read_units - before.read_units) / events;
-  const logs = (invocations * traffic.log_bytes * prices.logs_per_gigabyte) / 1000;
-  const queues = (after.messages - before.functions.messages) / events;
+  const due = [...database.tables.items(stage.mainTable)].filter((item) => item["due_pk"] !== undefined);
+  if (watch.backlog > 0 || watch.deliveredMs.length < events * endpoints || due.length > 0) {
+    throw new Error("The run ended before its events were delivered to all.");
+  }
+  const spent = (name: CountName) => (ended[name] - begun[name] - (begun[name] - first[name])) / events;
+  const write_units = spent("write_units");
+  const read_units = spent("read_units");
+  const logs = (spent("invocations") * traffic.log_bytes * prices.logs_per_gigabyte) / 1000;
   const dollars =
     write_units * prices.dynamodb_per_million_write_units +
     read_units * prices.dynamodb_per_million_read_units +
-    invocations * prices.lambda_per_million_requests +
-    gigabyteSeconds * 1_000_000 * prices.lambda_per_gigabyte_second +
-    queues * requestsPerMessage * prices.sqs_per_million_requests +
+    spent("invocations") * prices.lambda_per_million_requests +
+    spent("gigabyte_seconds") * 1_000_000 * prices.lambda_per_gigabyte_second +
+    spent("messages") * requestsPerMessage * prices.sqs_per_million_requests +
     logs;
   return { write_units, read_units, dollars };
 }
+
+type CountName = "write_units" | "read_units" | keyof ReturnType<typeof functionsOf>;
 
 /** Invocations and gigabyte-seconds of the functions, without those of the workload, and messages of all queues. */
 function functionsOf({ functions: { counts }, queues }: Stage) {

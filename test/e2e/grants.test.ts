@@ -2,12 +2,16 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { draftHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
+import { newId } from "../../shared/runtime/ids.ts";
+import { webhookHealths } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
 import { fundedAccount, someClient } from "../support/stack/api-client.ts";
 import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
-import { Saboteur, unused } from "./grants-stack.ts";
+import { put, Saboteur, unused } from "./grants-stack.ts";
 import { quoteSymbol, tellStory } from "./grants-story.ts";
 
 interface Statement {
@@ -71,12 +75,17 @@ describe("a function that lost one grant fails with AccessDenied", () => {
   });
 });
 
-/** Three events of one commit, with more deliveries than the publisher creates itself. */
+/** Three events of one commit, with more deliveries than the publisher sends itself; those to one endpoint rest. */
 async function manyDeliveries(stack: Stack, receiver: Receiver): Promise<void> {
-  const { api } = await stack.newApplication();
+  const { api, tenant_id } = await stack.newApplication();
   const event_types = ["transaction.created", "transaction.completed", "transaction.updated"];
   for (let count = 0; count * event_types.length <= limits.events.fan_out_in_place; count += 1) {
-    await api.call("POST", "/webhook_endpoints", { body: { url: `${receiver.url}/many`, event_types } });
+    const endpoint = { url: `${receiver.url}/many`, event_types };
+    const { id } = (await api.call<{ id: string }>("POST", "/webhook_endpoints", { body: endpoint })).body;
+    if (count > 0) continue;
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const closed = { closed_until: later, probe: { delivery_id: newId("dlv"), until: later } };
+    await put(stack, "main", itemOf(webhookHealths, { ...draftHealth({ id, tenant_id }), ...closed }));
   }
   const { account_id } = await fundedAccount(api, "1.00");
   const body = { account_id, amount: "1.00", status: "completed" };
@@ -105,8 +114,8 @@ describe("the grants of every function", () => {
         return text.includes(last.body.id) || undefined;
       });
       saboteur.targets.clear();
-      // The publisher dies before it has created a delivery of a published event: the sweep creates it.
-      saboteur.targets.add("brokerage-sandbox-publish PutItem");
+      // The publisher dies before it has sent a delivery of a published event: the sweep stores and sends it.
+      saboteur.targets.add("brokerage-sandbox-publish SendMessageBatch");
       await own.api.call("POST", "/clients", { body: someClient() });
       await eventually(() => !unused(stack).includes("brokerage-sandbox-sweep-events Put") || undefined);
       saboteur.targets.clear();

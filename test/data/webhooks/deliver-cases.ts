@@ -1,4 +1,4 @@
-import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { DeleteItemCommand, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { afterAll, afterEach, beforeEach, vi } from "vitest";
@@ -42,7 +42,7 @@ const { attempts, deliveries, deliveryId, eventId, events, webhookCounts, webhoo
   "../../../shared/table/entities.ts"
 );
 
-export { webhookCounts, webhookHealths, webhooks };
+export { deliveries, events, webhookCounts, webhookHealths, webhooks };
 
 const { readKeys } = await import("../../../shared/table/store.ts");
 
@@ -149,6 +149,28 @@ export async function situation(
   const [first] = all;
   if (first === undefined) throw new Error("There is no delivery.");
   return { endpoint, all, delivery: first.delivery };
+}
+
+/** The same where no worker has stored a delivery yet, and the sweep looks at the events in a minute. */
+export async function owed(
+  count = 1,
+  more: Partial<WebhookEndpoint> = {},
+  health: Partial<WebhookHealth> = {},
+): Promise<Situation & { readonly messages: readonly DeliveryMessage[] }> {
+  const found = await situation(count, more, health);
+  const { endpoint, all } = found;
+  for (const { delivery, event } of all) {
+    const endpoints = [{ id: endpoint.id, epoch: endpoint.epoch }];
+    await put(events, { ...event, endpoints, wake_at: new Date(nowMs + 60_000).toISOString() });
+    const Key = marshall(deliveries.keyOf(delivery));
+    await emulator.client.send(new DeleteItemCommand({ TableName: emulator.tableName, Key }));
+  }
+  const messages = all.map(({ delivery, event }) => ({
+    ...messageOf(delivery),
+    event_id: event.id,
+    endpoint_id: endpoint.id,
+  }));
+  return { ...found, messages };
 }
 
 function eventOf(tenant_id: string, sequence: number, created_at: string): PublishedEvent {

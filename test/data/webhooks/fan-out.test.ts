@@ -3,16 +3,15 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Delivery } from "../../../shared/domain/delivery.ts";
 import { draftHealth, type WebhookEndpoint } from "../../../shared/domain/webhook.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
+import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
 import { deliveries, webhookHealths, webhooks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { someEndpoint } from "../../support/builders/decisions.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { putRaw, waitingDeliveries } from "../../support/emulator/deliveries.ts";
-import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
 import { type RawItem, readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
-import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 import { eventually } from "../../support/wait.ts";
 
@@ -29,6 +28,7 @@ afterEach(async () => {
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const work = publishing(api);
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { loadDeliveries } = await import("../../../shared/webhooks/deliveries.ts");
 /** A sweep, and what the publisher then does with the keys that it sent. */
 async function sweepEvents(): Promise<void> {
   await sweepHandler({}, lambdaContext(60_000));
@@ -57,21 +57,18 @@ async function itemsOf(caller: TestCaller, type: string): Promise<RawItem[]> {
   return items.filter(({ pk, et }) => et === type && String(pk).startsWith(caller.tenant_id));
 }
 
-/** Endpoint and kind of each delivery of a tenant. */
-async function delivered(caller: TestCaller): Promise<string[]> {
-  const items = await itemsOf(caller, "DELIVERY");
-  return items.map(({ endpoint_id, event_type }) => `${endpoint_id} ${event_type}`).toSorted();
-}
-
 const sent = () => api.queues.takeMessages().filter(({ queue }) => queue !== "fan-out");
 
-/** Hands messages to a publisher that dies when it has sent the messages of deliveries; those that come again. */
-async function dyingAfterDeliveries(messages: readonly SentMessage[]): Promise<SentMessage[]> {
-  api.watched.interfere = ({ operation }) =>
-    operation === "UpdateItem" ? failure("ResourceNotFoundException") : undefined;
-  const again = await work.receive(messages);
-  api.watched.interfere = () => undefined;
-  return again;
+/** Deliveries that messages are about, as a worker reads them, each once. */
+async function deliveriesOf(messages: readonly { readonly body: unknown }[]): Promise<Delivery[]> {
+  const states = await loadDeliveries(messages.map(({ body }) => body as DeliveryMessage));
+  return [...new Map(states.flatMap(({ delivery }) => (delivery ? [[delivery.id, delivery]] : []))).values()];
+}
+
+/** Endpoint and kind of each delivery that was sent since the last look. */
+async function delivered(): Promise<string[]> {
+  const found = await deliveriesOf(sent());
+  return found.map(({ endpoint_id, event_type }) => `${endpoint_id} ${event_type}`).toSorted();
 }
 const ok = { batchItemFailures: [] };
 
@@ -82,12 +79,12 @@ describe("publishing", () => {
     await endpointOf(caller, { status: "disabled" });
     await brokerage(api, caller).client();
     expect(await deliver(await records(caller))).toEqual(ok);
-    expect(await delivered(caller)).toEqual([]);
     expect(sent()).toEqual([]);
+    expect(await itemsOf(caller, "DELIVERY")).toEqual([]);
     expect((await itemsOf(caller, "EVENT")).filter(({ due_pk }) => due_pk !== undefined)).toEqual([]);
   });
 
-  it("makes one delivery for each endpoint that subscribes, and wakes the deliverer by identifiers alone", async () => {
+  it("wakes the deliverer for each endpoint that subscribes by identifiers alone, and stores no delivery", async () => {
     const caller = newCaller();
     const [all, named] = [
       await endpointOf(caller, { epoch: 4 }),
@@ -97,7 +94,9 @@ describe("publishing", () => {
     const account = await broker.account();
     await api.call(caller, "PATCH", `/accounts/${account.id}`, { body: { name: "Main" } });
     expect(await deliver(await records(caller))).toEqual(ok);
-    expect(await delivered(caller)).toEqual(
+    const messages = sent();
+    const found = await deliveriesOf(messages);
+    expect(found.map(({ endpoint_id, event_type }) => `${endpoint_id} ${event_type}`).toSorted()).toEqual(
       [
         `${all.id} client.created`,
         `${all.id} account.created`,
@@ -105,19 +104,18 @@ describe("publishing", () => {
         `${named.id} account.updated`,
       ].toSorted(),
     );
-    const items = await itemsOf(caller, "DELIVERY");
+    expect(await itemsOf(caller, "DELIVERY")).toEqual([]);
     const events = (await broker.get("/events")).data as { id: string; created_at: string }[];
-    for (const item of items) {
-      const event = events.find(({ id }) => id === item["event_id"]);
-      expect(item).toMatchObject({ status: "pending", created_at: event?.created_at });
-      expect(String(item["id"]).slice(4, 14)).toBe(event?.id.slice(4, 14));
+    for (const delivery of found) {
+      const event = events.find(({ id }) => id === delivery.event_id);
+      expect(delivery).toMatchObject({ status: "pending", created_at: event?.created_at });
+      expect(delivery.id.slice(4, 14)).toBe(event?.id.slice(4, 14));
     }
-    const epochs = items.map((item) => `${item["endpoint_id"]} ${JSON.stringify(item["endpoint_epoch"])}`);
-    expect(new Set(epochs)).toEqual(new Set([`${all.id} {"number":"4"}`, `${named.id} {"number":"1"}`]));
-    const messages = sent();
-    expect(messages.map(({ queue, delaySeconds }) => [queue, delaySeconds])).toEqual(items.map(() => ["deliver", 0]));
-    const wanted = items.map(({ id, endpoint_id }) => ({
-      body: { tenant_id: caller.tenant_id, delivery_id: id, attempt: 1, returns: 0 },
+    const epochs = found.map(({ endpoint_id, endpoint_epoch }) => `${endpoint_id} ${endpoint_epoch}`);
+    expect(new Set(epochs)).toEqual(new Set([`${all.id} 4`, `${named.id} 1`]));
+    expect(messages.map(({ queue, delaySeconds }) => [queue, delaySeconds])).toEqual(found.map(() => ["deliver", 0]));
+    const wanted = found.map(({ id, endpoint_id, event_id }) => ({
+      body: { tenant_id: caller.tenant_id, delivery_id: id, attempt: 1, returns: 0, event_id, endpoint_id },
       group: endpoint_id,
     }));
     expect(messages).toEqual(expect.arrayContaining(wanted.map((each) => expect.objectContaining(each))));
@@ -133,7 +131,7 @@ describe("publishing", () => {
     await brokerage(api, caller).client();
     const batch = await records(caller);
     const messages = await work.routed(batch);
-    expect(await dyingAfterDeliveries(messages)).toEqual([]);
+    expect(await work.receive(messages)).toEqual([]);
     const restingAt = async () =>
       (await itemsOf(caller, "DELIVERY")).flatMap((item) => (item["resting"] ? [item["endpoint_id"]] : []));
     expect(await restingAt()).toEqual([silent.id]);
@@ -165,10 +163,10 @@ describe("publishing", () => {
     // Each commit has a transaction of its own on the second receive.
     expect(await work.receive(await work.routed(await records(caller)), 2)).toEqual([]);
     const numberOf = ({ event_sequence: raw }: RawItem) => Number((raw as { number: string }).number);
-    const inOrder = (await itemsOf(caller, "DELIVERY")).toSorted((one, other) => numberOf(one) - numberOf(other));
-    const rests = inOrder.map(({ resting }) => resting === true);
-    expect([numbered, rests.length, rests[0], rests[2]]).toEqual([3, 3, true, false]);
-    expect(sent().map(({ group }) => group)).toContain(endpoint.id);
+    const rests = (await itemsOf(caller, "DELIVERY")).filter(({ resting }) => resting === true).map(numberOf);
+    const awake = (await deliveriesOf(sent())).map(({ event_sequence }) => event_sequence);
+    expect([numbered, rests.includes(1), awake.includes(3)]).toEqual([3, true, true]);
+    expect([...rests, ...awake].toSorted()).toEqual([1, 2, 3]);
   });
 
   it("publishes and sends every message while the health of the endpoints cannot be read", async () => {
@@ -196,8 +194,9 @@ describe("publishing", () => {
     await broker.deposit(first, "1.00");
     await broker.deposit(second, "1.00");
     await broker.client();
+    sent();
     expect(await deliver(await records(caller))).toEqual(ok);
-    expect(await delivered(caller)).toEqual(
+    expect(await delivered()).toEqual(
       [`${byAccount.id} transaction.created`, `${byGroup.id} transaction.created`].toSorted(),
     );
   });
@@ -207,30 +206,33 @@ describe("publishing", () => {
     for (const caller of callers) await endpointOf(caller);
     await Promise.all(callers.map((caller) => brokerage(api, caller).client()));
     await deliver(await records(...callers));
+    const messages = sent();
     for (const caller of callers) {
-      const [item, ...more] = await itemsOf(caller, "DELIVERY");
-      expect(more).toEqual([]);
+      const own = messages.filter(({ body }) => body["tenant_id"] === caller.tenant_id);
+      const [found, ...more] = await deliveriesOf(own);
+      expect([found?.tenant_id, own.length, more]).toEqual([caller.tenant_id, 1, []]);
       for (const other of callers) {
-        if (other !== caller) expect(JSON.stringify(item)).not.toContain(other.tenant_id);
+        if (other !== caller) expect(JSON.stringify([found, own])).not.toContain(other.tenant_id);
       }
     }
   });
 });
 
 describe("a message that comes again", () => {
-  it("makes no second delivery, and sends the message of every one that has not begun", async () => {
+  it("makes no second delivery, and sends the message of every one that no worker has begun", async () => {
     const caller = newCaller();
     await endpointOf(caller);
     await brokerage(api, caller).account();
     const messages = await work.routed(await records(caller));
-    expect(await dyingAfterDeliveries(messages)).toEqual([]);
-    const before = await itemsOf(caller, "DELIVERY");
-    const first = sent().map(({ body }) => body["delivery_id"]);
-    const [begun] = before;
-    await putRaw(api, itemOf(deliveries, { ...(await readDelivery(begun)), claims: 1 }));
+    expect(await work.receive(messages)).toEqual([]);
+    const first = await deliveriesOf(sent());
+    const [begun] = first;
+    if (begun === undefined) throw new Error("There are two deliveries.");
+    await putRaw(api, itemOf(deliveries, { ...begun, claims: 1, version: 1 }));
     expect(await work.receive(messages, 2)).toEqual([]);
-    expect(await itemsOf(caller, "DELIVERY")).toHaveLength(before.length);
-    expect(sent().map(({ body }) => body["delivery_id"])).toEqual(first.filter((id) => id !== begun?.["id"]));
+    expect(await itemsOf(caller, "DELIVERY")).toMatchObject([{ id: begun.id, claims: { number: "1" } }]);
+    const again = sent().map(({ body }) => body["delivery_id"]);
+    expect(again).toEqual(first.map(({ id }) => id).filter((id) => id !== begun.id));
   });
 
   it("owes nothing to an endpoint that was made after its events were published", async () => {
@@ -242,7 +244,8 @@ describe("a message that comes again", () => {
     const late = await endpointOf(caller);
     await deliver(batch);
     await sweepEvents();
-    expect((await delivered(caller)).filter((each) => each.startsWith(late.id))).toEqual([]);
+    const found = await delivered();
+    expect([found.length, found.filter((each) => each.startsWith(late.id))]).toEqual([1, []]);
   });
 
   it("to five publishers at once is delivered once", async () => {
@@ -251,48 +254,33 @@ describe("a message that comes again", () => {
     await brokerage(api, caller).account();
     const batch = await records(caller);
     await atOnce(5, () => deliver(batch));
-    expect(await delivered(caller)).toEqual([`${endpoint.id} account.created`, `${endpoint.id} client.created`]);
+    expect(await delivered()).toEqual([`${endpoint.id} account.created`, `${endpoint.id} client.created`]);
   });
 });
 
 describe("a publisher that dies", () => {
-  it("before a delivery is made leaves the event due, and the sweep makes what is missing, once", async () => {
+  it("before it sends messages leaves the event due, and the sweep stores and sends what is missing", async () => {
     const caller = newCaller();
     await endpointOf(caller);
     await endpointOf(caller);
     await brokerage(api, caller).client();
-    const batch = await records(caller);
     process.env["TIME_SCALE"] = "1000000";
-    let puts = 0;
-    api.watched.interfere = ({ operation, input }) => {
-      if (operation !== "PutItem" || JSON.stringify(input).includes('"IDEM"')) return undefined;
-      puts += 1;
-      return puts === 1 ? undefined : { status: 400, body: { __type: "com.amazonaws#AccessDeniedException" } };
-    };
-    expect(await work.receive(await work.routed(batch))).toEqual([]);
-    expect(await itemsOf(caller, "DELIVERY")).toHaveLength(1);
-    // Its message is lost as well.
-    expect(api.queues.takeFrom("fan-out")).toHaveLength(1);
-    api.watched.interfere = () => undefined;
-    await eventually(async () => ((await itemsOf(caller, "EVENT"))[0]?.["due_pk"] === undefined ? true : sweep()));
-    expect(await itemsOf(caller, "DELIVERY")).toHaveLength(2);
-  });
-
-  it("before the message is sent leaves the delivery due, and the sweep sends it", async () => {
-    const caller = newCaller();
-    await endpointOf(caller);
-    await brokerage(api, caller).client();
-    process.env["TIME_SCALE"] = "1000000";
-    api.queues.interfere = ({ queue }) => (queue === "deliver" ? "unavailable" : undefined);
+    api.queues.interfere = ({ queue }) => (queue === "publish.fifo" ? undefined : "unavailable");
     expect(await deliver(await records(caller))).toEqual(ok);
     expect(sent()).toEqual([]);
+    expect(await itemsOf(caller, "DELIVERY")).toEqual([]);
     api.queues.interfere = () => undefined;
-    const [item] = await itemsOf(caller, "DELIVERY");
-    const woken = await eventually(async () => {
-      await sweepEvents();
-      return sent().find(({ body }) => body["delivery_id"] === item?.["id"]);
-    });
-    expect(woken).toMatchObject({ queue: "deliver", group: item?.["endpoint_id"], delaySeconds: 0 });
+    await eventually(async () => ((await itemsOf(caller, "EVENT"))[0]?.["due_pk"] === undefined ? true : sweep()));
+    const items = await itemsOf(caller, "DELIVERY");
+    // From then on each is due by itself, like one whose message is lost.
+    expect(items.map(({ due_pk, status }) => [typeof due_pk, status])).toEqual([
+      ["string", "pending"],
+      ["string", "pending"],
+    ]);
+    const messages = sent();
+    expect(new Set(messages.map(({ queue }) => queue))).toEqual(new Set(["deliver"]));
+    const wanted = items.map(({ id, endpoint_id }) => `${id} ${endpoint_id}`);
+    expect(new Set(messages.map(({ body, group }) => `${body["delivery_id"]} ${group}`))).toEqual(new Set(wanted));
   });
 });
 
@@ -300,12 +288,6 @@ describe("a publisher that dies", () => {
 async function sweep(): Promise<undefined> {
   await sweepEvents();
   return undefined;
-}
-
-async function readDelivery(item: RawItem | undefined): Promise<Delivery> {
-  const { readKeys } = await import("../../../shared/table/store.ts");
-  const [found] = await readKeys([{ pk: String(item?.["pk"]), sk: String(item?.["sk"]) }]);
-  return found as Delivery;
 }
 
 describe("the sweep", () => {

@@ -32,7 +32,7 @@ export const mutations: readonly Mutation[] = [
     name: "no sweep",
     file: "functions/events/sweep-events.ts",
     edits: [["woken: wakeDeliveries(hasTime),", "woken: wakeDeliveries(() => false),"]],
-    test: { file: "test/data/webhooks/fan-out.test.ts", name: "a publisher that dies before the message is sent" },
+    test: { file: "test/data/webhooks/unstored.test.ts", name: "before it stores it leaves nothing but a slot" },
   },
   {
     name: "wrong ladder",
