@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { failuresOf } from "../../shared/runtime/batch.ts";
 import { env } from "../../shared/runtime/env.ts";
 import { arrivalOf, deliverBatch } from "../../shared/webhooks/deliver.ts";
 import { resolverOf } from "../../shared/webhooks/resolve.ts";
@@ -12,5 +13,5 @@ export async function handler({ Records: records }: SQSEvent, context: Context):
   const failed = await deliverBatch(arrivals, { sender, remainingMs: () => context.getRemainingTimeInMillis() });
   const known = new Set(arrivals.map(({ id }) => id));
   const again = records.filter(({ messageId: id }) => failed.has(id) || !known.has(id));
-  return { batchItemFailures: again.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  return failuresOf(again.map(({ messageId }) => messageId));
 }

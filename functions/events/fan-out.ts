@@ -1,5 +1,6 @@
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { fanOutMessage } from "../../shared/events/fan-out-queue.ts";
+import { failuresOf } from "../../shared/runtime/batch.ts";
 import { log } from "../../shared/runtime/log.ts";
 
 /** Consumes the queue of events with many deliveries: sends the messages of these. */
@@ -15,5 +16,5 @@ export async function handler({ Records: records }: SQSEvent): Promise<SQSBatchR
       }
     }),
   );
-  return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
+  return failuresOf(failed);
 }

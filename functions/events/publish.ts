@@ -2,6 +2,7 @@ import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { publishGroups } from "../../shared/events/publish-groups.ts";
 import { wakeOf } from "../../shared/events/publishing-queue.ts";
 import { limits } from "../../shared/limits.ts";
+import { failuresOf } from "../../shared/runtime/batch.ts";
 import { withinBudget } from "../../shared/runtime/budget.ts";
 import { countMetric, log } from "../../shared/runtime/log.ts";
 
@@ -20,5 +21,5 @@ export async function handler({ Records: records }: SQSEvent, context: Context):
   const failed = await withinBudget(remainingMs() - publish_budget_reserve_ms, () =>
     publishGroups(wakes, () => remainingMs() > publish_reserve_ms),
   );
-  return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
+  return failuresOf(failed);
 }

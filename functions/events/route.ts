@@ -1,5 +1,6 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import { routeOutbox } from "../../shared/events/route.ts";
+import { failuresOf } from "../../shared/runtime/batch.ts";
 import { handOverDue } from "../../shared/trading/hand-over.ts";
 
 /**
@@ -8,6 +9,5 @@ import { handOverDue } from "../../shared/trading/hand-over.ts";
  */
 export async function handler({ Records: records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const failed = await Promise.all([handOverDue(records), routeOutbox(records)]);
-  const again = failed.flatMap((sequences) => [...sequences]);
-  return { batchItemFailures: again.map((itemIdentifier) => ({ itemIdentifier })) };
+  return failuresOf(failed.flatMap((sequences) => [...sequences]));
 }

@@ -1,4 +1,5 @@
 import type { Context, DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
+import { failuresOf } from "../../shared/runtime/batch.ts";
 import { matchQuotes } from "../../shared/sandbox/matching.ts";
 import type { StoredQuote } from "../../shared/table/entities.ts";
 import { readRawItem } from "../../shared/table/table.ts";
@@ -11,5 +12,5 @@ export async function handler(event: DynamoDBStreamEvent, context: Context): Pro
       : [{ sequence: dynamodb.SequenceNumber ?? "", quote: readRawItem<StoredQuote>(dynamodb.NewImage) }],
   );
   const failed = await matchQuotes(records, () => context.getRemainingTimeInMillis());
-  return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
+  return failuresOf(failed);
 }

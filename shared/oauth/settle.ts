@@ -1,6 +1,7 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import type { Application } from "../domain/application.ts";
 import { limits } from "../limits.ts";
+import { failuresOf } from "../runtime/batch.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { overdueKeys } from "../table/due.ts";
@@ -31,11 +32,7 @@ export async function settleRecords({ Records: records }: DynamoDBStreamEvent): 
         ],
   );
   const failed = await settleApplications(waiting.map(({ key }) => key));
-  return {
-    batchItemFailures: waiting
-      .filter(({ key }) => failed.includes(key))
-      .map(({ number }) => ({ itemIdentifier: number })),
-  };
+  return failuresOf(waiting.filter(({ key }) => failed.includes(key)).map(({ number }) => number));
 }
 
 /** Settles these one after the other, since the gateway makes five keys a second; returns those that fail. */
