@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { decodeTime } from "ulid";
 import type { Cloud } from "../../../infra/local/cloud.ts";
-import { scanTable } from "../../support/emulator/raw-table.ts";
+import { type RawValue, scanTable } from "../../support/emulator/raw-table.ts";
+import { endpointIdsOf } from "../../support/oracles/event-items.ts";
 import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { MemorySample } from "./figures.ts";
 
@@ -11,7 +12,7 @@ export interface Waiting {
   readonly oldest_ms: number;
 }
 
-/** What waits to be published, and to be delivered; an event whose deliveries are not created yet is one of them. */
+/** What waits to be published, and to be delivered; an event with deliveries that are not stored yet is one of them. */
 export interface Backlog {
   readonly outbox: Waiting;
   readonly deliveries: Waiting;
@@ -28,12 +29,16 @@ export async function backlogOf(cloud: Cloud): Promise<Backlog> {
       oldest_ms: bornMs.length === 0 ? 0 : now - Math.min(...bornMs),
     });
     const outbox = items.filter(({ et }) => et === "OUTBOX").map(({ sk }) => decodeTime(String(sk).slice(-26)));
-    const open = items.filter(
-      ({ due_pk, et, status }) =>
-        (et === "DELIVERY" && /^(?:pending|retrying)$/.test(String(status))) ||
-        // Its deliveries are not created yet.
-        (et === "EVENT" && due_pk !== undefined),
+    const stored = new Set(
+      items.flatMap((item) => (item["et"] === "DELIVERY" ? [pairOf(item["event_id"], item["endpoint_id"])] : [])),
     );
+    const open = items.filter((item) => {
+      const { due_pk, et, status } = item;
+      if (et === "DELIVERY") return /^(?:pending|retrying)$/.test(String(status));
+      // An event is due for a minute; it waits as long as a worker has not stored each of its deliveries.
+      if (et !== "EVENT" || due_pk === undefined) return false;
+      return endpointIdsOf(item).some((endpoint) => !stored.has(pairOf(item["id"], endpoint)));
+    });
     return {
       outbox: waiting(outbox),
       deliveries: waiting(open.map(({ created_at }) => Date.parse(String(created_at)))),
@@ -41,6 +46,10 @@ export async function backlogOf(cloud: Cloud): Promise<Backlog> {
   } finally {
     client.destroy();
   }
+}
+
+function pairOf(event: RawValue | undefined, endpoint: RawValue | undefined): string {
+  return `${event} ${endpoint}`;
 }
 
 const mb = 1024 * 1024;
