@@ -4,19 +4,24 @@ import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
-import { decideAmendment } from "../../shared/trading/margin.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
+import { decideAmendment, readHeld } from "../../shared/trading/margin.ts";
 
 /** `PATCH /accounts/{id}` */
 export const handler = await command(
   updateAccount,
   async ({ path, body, load, context, expectVersion }) => {
     const { id } = path;
-    const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
+    const own = { account: ref.account(id), balance: ref.balance(id), risk: tradingRef.risk(id) };
+    const { account, balance, risk } = await load(own);
     if (!account || !balance) return notFound();
     expectVersion(account.version);
-    const { client } = await load({ client: ref.client(account.client_id) });
+    const [{ client }, held] = await Promise.all([
+      load({ client: ref.client(account.client_id) }),
+      readHeld(load, context, { account, balance, risk }),
+    ]);
     if (!client) return notFound();
-    return decideAmendment(load, context, { account, balance, client }, body, amendAccount);
+    return decideAmendment(held, context, { account, balance, client }, body, amendAccount);
   },
   liveBody,
 );

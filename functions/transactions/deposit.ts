@@ -3,18 +3,18 @@ import { requestDeposit } from "../../shared/domain/request-transaction.ts";
 import { isComplete, transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
-import { ref } from "../../shared/table/store.ts";
-import { decideMoney } from "../../shared/trading/margin.ts";
+import { decideMoney, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/deposit` */
 export const handler = await command(
   createDeposit,
   async ({ body, load, context }) => {
     const id = body.account_id;
-    const accountContext = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
+    const { risk, ...accountContext } = await load(moneyRefs(id));
     if (!isComplete(accountContext))
       return refuseField("account_not_found", "account_id", "The account does not exist.");
-    return decideMoney(load, context, accountContext, (now) => requestDeposit(now, body, context));
+    const held = await readHeld(load, context, { ...accountContext, risk });
+    return decideMoney(held, context, accountContext, (now) => requestDeposit(now, body, context));
   },
   transactionBody,
 );

@@ -4,19 +4,22 @@ import { isComplete, transactionBody } from "../../shared/domain/transaction.ts"
 import { command } from "../../shared/http/operations.ts";
 import { createWithdrawal } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";
-import { decideMoney } from "../../shared/trading/margin.ts";
+import { decideMoney, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/withdrawal` */
 export const handler = await command(
   createWithdrawal,
   async ({ body, load, context }) => {
     const id = body.account_id;
-    const accountContext = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
+    const { risk, ...accountContext } = await load(moneyRefs(id));
     if (!isComplete(accountContext))
       return refuseField("account_not_found", "account_id", "The account does not exist.");
-    const { client } = await load({ client: ref.client(accountContext.account.client_id) });
+    const [{ client }, held] = await Promise.all([
+      load({ client: ref.client(accountContext.account.client_id) }),
+      readHeld(load, context, { ...accountContext, risk }),
+    ]);
     if (!client) return refuseField("client_not_found", "account_id", "The client of the account does not exist.");
-    return decideMoney(load, context, accountContext, (now) => requestWithdrawal(client, now, body, context));
+    return decideMoney(held, context, accountContext, (now) => requestWithdrawal(client, now, body, context));
   },
   transactionBody,
 );

@@ -189,19 +189,29 @@ interface Holder<X extends Refs> {
   readonly found: Found<X>;
 }
 
+/** The items of an account that were read just now, and what was read with them. */
+export interface Own<X extends Refs = Record<never, never>> {
+  readonly account: Account | undefined;
+  readonly balance: Balance | undefined;
+  readonly risk: StoredRisk | undefined;
+  readonly found: Found<X>;
+}
+
 /**
  * An account with its money, its risk and its positions of one moment. DynamoDB may show a transaction on one item
- * before it shows it on another, so positions whose versions do not add up to what the risk says are read again.
+ * before it shows it on another, so positions whose versions do not add up to what the risk says are read again. What
+ * is `given` was read strongly consistent for the same decision, and is not read again where it fits.
  */
 export async function readHolder<X extends Refs>(
   reads: Reads,
   tenant: string,
   accountId: string,
   refs: X,
+  given?: Own<X>,
 ): Promise<Holder<X> | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const [{ found, account, balance, risk }, open] = await Promise.all([
-      readOwn(reads.load, accountId, refs),
+      (attempt === 1 ? given : undefined) ?? readOwn(reads.load, accountId, refs),
       reads.positionsOf(tenant, accountId),
     ]);
     if (account === undefined || balance === undefined) return undefined;
@@ -219,7 +229,7 @@ function storedOf(open: readonly Position[], read: readonly Position[]): Readonl
 }
 
 /** The account's own items with the others that are asked for, in one read. */
-async function readOwn<X extends Refs>(load: Load, accountId: string, refs: X) {
+async function readOwn<X extends Refs>(load: Load, accountId: string, refs: X): Promise<Own<X>> {
   const own = {
     own_account: ref.account(accountId),
     own_balance: ref.balance(accountId),

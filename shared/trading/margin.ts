@@ -1,4 +1,4 @@
-import type { Balance, Ledger } from "../domain/account.ts";
+import type { Account, Balance, Ledger } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
 import { replayFrom } from "../domain/debt.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
@@ -7,6 +7,8 @@ import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { type AccountContext, isComplete, reversedFrom, type Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
@@ -20,22 +22,30 @@ import { readItem } from "../table/table.ts";
 import { backoffMs } from "../table/transact.ts";
 import { prepared, readHolder, readsOf } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
-import { readMarket } from "./market.ts";
+import { tradingRef } from "./items.ts";
+import { readMarket, readMarketOf } from "./market.ts";
+
+/** What every decision about the money of an account reads first, in one read. */
+export function moneyRefs(accountId: string) {
+  return {
+    tenant: ref.tenant(),
+    account: ref.account(accountId),
+    balance: ref.balance(accountId),
+    risk: tradingRef.risk(accountId),
+  };
+}
 
 /**
- * Makes a decision about the money of an account. Where it has open positions the decision sees what they allow at the
- * newest prices, and what follows for the margin is written with it; everything is then read again, so that money,
- * positions and prices are of one moment.
+ * Makes a decision about the money of an account. Where it has open positions, `held`, the decision sees what they
+ * allow at the newest prices, and what follows for the margin is written with it.
  */
 export async function decideMoney<R>(
-  load: Load,
+  held: Held | undefined,
   context: Context,
   accountContext: AccountContext,
   decide: (accountContext: AccountContext) => Decision<R>,
   transaction?: Transaction,
 ): Promise<Committable<R>> {
-  const held =
-    accountContext.balance.positions === 0 ? undefined : await readHeld(load, context, accountContext.account.id);
   if (held === undefined)
     return decide({ ...accountContext, ...(await sinceDebit(transaction, accountContext.balance)) });
   const { state, market } = held;
@@ -68,14 +78,10 @@ export async function decideTransaction(
   const { transaction } = await load({ transaction: ref.transaction(id) });
   if (transaction === undefined) return notFound();
   found(transaction);
-  const account = transaction.account_id;
-  const accountContext = await load({
-    tenant: ref.tenant(),
-    account: ref.account(account),
-    balance: ref.balance(account),
-  });
+  const { risk, ...accountContext } = await load(moneyRefs(transaction.account_id));
   if (!isComplete(accountContext)) return notFound();
-  return decideMoney(load, context, accountContext, (now) => decide(transaction, now, context), transaction);
+  const held = await readHeld(load, context, { ...accountContext, risk });
+  return decideMoney(held, context, accountContext, (now) => decide(transaction, now, context), transaction);
 }
 
 /**
@@ -107,15 +113,14 @@ async function ledgerFrom({ tenant_id, account_id, seq }: Balance, from: number)
   throw new Unavailable(`The ledger of ${account_id} is not complete from entry ${from} to ${seq}.`);
 }
 
-/** Decides a change of an account; with open positions also what it means for their margin. */
+/** Decides a change of an account; with open positions, `held`, also what it means for their margin. */
 export async function decideAmendment(
-  load: Load,
+  held: Held | undefined,
   context: Context,
   owned: OwnedAccount,
   patch: UpdateAccount,
   decide: (owned: OwnedAccount, patch: UpdateAccount, context: Context) => Decision<AccountWithBalance>,
 ): Promise<Committable<LiveAccount>> {
-  const held = owned.balance.positions === 0 ? undefined : await readHeld(load, context, owned.account.id);
   if (held === undefined) return decide(owned, patch, context);
   const { state, market } = held;
   const { account, balance } = state;
@@ -142,8 +147,27 @@ export async function shownLive(
   return { ...decision, result, events };
 }
 
-async function readHeld(load: Load, context: Context, accountId: string) {
-  const read = await readHolder(readsOf(load), context.tenant_id, accountId, {});
-  if (read === undefined || read.state.positions.length === 0) return undefined;
-  return { state: read.state, market: await readMarket(context.tenant_id, read.state.positions) };
+/** An account with open positions, and the market that they are valued at. */
+interface Held {
+  readonly state: NonNullable<Awaited<ReturnType<typeof readHolder>>>["state"];
+  readonly market: Market;
+}
+
+/**
+ * The positions of an account whose own items were read just now, beside the prices that they are valued at; undefined
+ * where it has none. Which prices these are its risk says. Where the items are not of one moment with the positions all
+ * of them are read again.
+ */
+export async function readHeld(
+  load: Load,
+  { tenant_id: tenant }: Context,
+  own: { readonly account: Account; readonly balance: Balance; readonly risk: StoredRisk | undefined },
+): Promise<Held | undefined> {
+  const { account, balance, risk } = own;
+  if (balance.positions === 0) return undefined;
+  const expected = (risk?.triggers ?? []).map(({ symbol }) => ({ symbol, currency: account.currency }));
+  const holder = readHolder(readsOf(load), tenant, account.id, {}, { ...own, found: {} });
+  const positions = holder.then((read) => read?.state.positions ?? []);
+  const [read, market] = await Promise.all([holder, readMarketOf(tenant, positions, expected)]);
+  return read === undefined || read.state.positions.length === 0 ? undefined : { state: read.state, market };
 }

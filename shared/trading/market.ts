@@ -85,6 +85,29 @@ export async function readMarketWith(
   return readNamed(tenant, symbolsNeeded(pairs, wanted), sources, keys, read);
 }
 
+/** The sources that positions of each tenant were seen of: with prices that are read ahead their pulses are read. */
+const seenSources = new Map<string, Set<string>>();
+
+/**
+ * The market of positions that are still being read, beside them: of the symbols that are `expected` and the sources
+ * that positions of the tenant are known to be of. What the positions need beyond that is read once they are known.
+ */
+export async function readMarketOf(
+  tenant: string,
+  positions: Promise<readonly Valued[]>,
+  expected: readonly Valued[],
+): Promise<Market> {
+  const seen = seenSources.get(tenant) ?? new Set([internalSource]);
+  const ahead = [...seen].flatMap((source) => expected.map((one) => ({ ...one, source })));
+  const [market, held] = await Promise.all([readMarket(tenant, ahead), positions]);
+  const names = new Set(expected.map(({ symbol }) => symbol));
+  if (held.every(({ symbol, source = internalSource }) => names.has(symbol) && seen.has(source))) return market;
+  if (!seenSources.has(tenant) && seenSources.size >= limits.trading.symbols_cached_tenants) seenSources.clear();
+  const sources = held.map(({ source = internalSource }) => source);
+  seenSources.set(tenant, new Set([...seen, ...sources].slice(-limits.feed.max_sources)));
+  return readMarket(tenant, held);
+}
+
 const noMarket: Market = { symbols: new Map(), quotes: new Map() };
 
 /** These symbols with their newest quotes: one read for each hundred items. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { TradingChange } from "../../../shared/domain/trading/changes.ts";
 import type { Trade } from "../../../shared/domain/trading/trade.ts";
-import { trades } from "../../../shared/table/entities.ts";
+import { pulses, trades } from "../../../shared/table/entities.ts";
 import { someAccount } from "../../support/builders/decisions.ts";
 import { someMarket, somePosition, someSymbol } from "../../support/builders/trading.ts";
 import { putItem, putMarket, putQuote } from "../../support/builders/trading-data.ts";
@@ -11,7 +11,8 @@ import { newCaller } from "../../support/emulator/request.ts";
 const api = await startApi(false);
 afterAll(api.stop);
 
-const { readMarket } = await import("../../../shared/trading/market.ts");
+const { readMarket, readMarketOf } = await import("../../../shared/trading/market.ts");
+const { putItem: putStored } = await import("../../../shared/table/items.ts");
 const { pageOfIndex } = await import("../../../shared/table/list.ts");
 
 const { loadItems } = await import("../../../shared/table/store.ts");
@@ -56,6 +57,41 @@ describe("the market of a decision", () => {
     await putMarket(api, tenant_id, { EURCHF: ["0.95000", "0.95010"] }, [someSymbol("EURCHF")]);
     const market = await readMarket(tenant_id, [{ symbol: "EURCHF", currency: "USD" }]);
     expect(namesIn(market.symbols)).toEqual(["EURCHF", "EURUSD"]);
+  });
+});
+
+describe("the market of positions that are still being read", () => {
+  const held = { symbol: "EURUSD", currency: "USD", source: "mt5:live" };
+  const quotesOf = async (tenant: string, positions: readonly (typeof held)[], expected: readonly (typeof held)[]) => {
+    api.watched.takeCalls();
+    const market = await readMarketOf(tenant, Promise.resolve(positions), expected);
+    return { quotes: namesIn(market.quotes), calls: api.watched.takeCalls().map(({ operation }) => operation) };
+  };
+
+  it("is read once where they are of what was expected, and again where they are not", async () => {
+    const { tenant_id } = newCaller();
+    await putMarket(api, tenant_id);
+    const own = { ...held, source: "internal" };
+    await readMarket(tenant_id, [own]);
+    const read = ["BatchGetItem"];
+    expect(await quotesOf(tenant_id, [own], [own])).toEqual({ quotes: ["EURUSD"], calls: read });
+    expect(await quotesOf(tenant_id, [own], [])).toEqual({ quotes: ["EURUSD"], calls: read });
+    const other = { ...own, symbol: "GBPUSD" };
+    expect(await quotesOf(tenant_id, [other], [own])).toEqual({ quotes: ["GBPUSD"], calls: [...read, ...read] });
+    expect(await quotesOf(tenant_id, [], [])).toEqual({ quotes: [], calls: [] });
+  });
+
+  it("holds the pulse of a source, and is read once when positions of the tenant were seen of it", async () => {
+    const { tenant_id } = newCaller();
+    await putMarket(api, tenant_id);
+    await putStored(pulses, { tenant_id, name: held.source, authoritative: "platform", heartbeat_at: "2026-11-22" });
+    await readMarket(tenant_id, [held]);
+    for (const reads of [2, 1]) {
+      api.watched.takeCalls();
+      const market = await readMarketOf(tenant_id, Promise.resolve([held]), [held]);
+      expect(market.sources?.get(held.source)?.heartbeat_at).toBe("2026-11-22");
+      expect(api.watched.takeCalls()).toHaveLength(reads);
+    }
   });
 });
 
