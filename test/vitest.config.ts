@@ -61,9 +61,9 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * The whole suite: files run on two workers; those that start the stack bring their own time bounds. `fast` needs no
- * synthesis and ends within seconds (`npm test -- --project fast`). What all files saw answered is judged after the
- * last of them, so it is a project of its own.
+ * The whole suite: files run on two workers, and those of one worker and project share its process; those that start
+ * the stack bring their own time bounds. `fast` needs no synthesis and ends within seconds (`npm test -- --project
+ * fast`). What all files saw answered is judged after the last of them, so it is a project of its own.
  */
 export default defineConfig({
   plugins: [await deployedClients()],
@@ -84,6 +84,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: "suite",
+          // Packages stay loaded; modules of the functions keep clients and caches, so each file loads them again.
+          isolate: false,
+          setupFiles: ["test/support/fresh-file.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [judgedLast, ...fast, ...running],
           globalSetup: ["test/support/global-setup.ts"],

@@ -1,0 +1,19 @@
+/**
+ * Runs before every file of a project without isolation, whose files share the process of their worker: a file finds no
+ * module of this repository loaded, so that neither what a module keeps nor a client of the file before is there, and
+ * the environment, the clock and the variables that the worker started with. Packages stay loaded, which is what saves
+ * time. What is kept on `globalThis` or in a package stays, so tests keep nothing there.
+ */
+import { vi } from "vitest";
+
+const { env } = process;
+const kept = globalThis as { testEnvironment?: Readonly<NodeJS.ProcessEnv> };
+
+/** What the worker started with; this module is loaded for every file, and only the first one sees it. */
+kept.testEnvironment ??= { ...env };
+
+vi.useRealTimers();
+vi.unstubAllEnvs();
+for (const name of Object.keys(env)) if (!(name in kept.testEnvironment)) delete env[name];
+Object.assign(env, kept.testEnvironment);
+vi.resetModules();
