@@ -1,44 +1,23 @@
 import type { DynamoDBBatchResponse } from "aws-lambda";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Delivery } from "../../../shared/domain/delivery.ts";
-import { draftHealth, type WebhookEndpoint } from "../../../shared/domain/webhook.ts";
-import { newId } from "../../../shared/runtime/ids.ts";
+import { draftHealth } from "../../../shared/domain/webhook.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
 import { deliveries, webhookHealths, webhooks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
-import { someEndpoint } from "../../support/builders/decisions.ts";
-import { startApi } from "../../support/emulator/api.ts";
 import { putRaw, waitingDeliveries } from "../../support/emulator/deliveries.ts";
 import { type RawItem, readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
-import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
+import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { eventually } from "../../support/wait.ts";
+import { api, endpointOf, sweep, work } from "./event-cases.ts";
 
-const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  api.queues.interfere = () => undefined;
-  delete process.env["TIME_SCALE"];
-  expect(await findings(api.emulator)).toEqual([]);
-  api.queues.takeMessages();
-});
-
-const { publishing } = await import("../../support/emulator/publishing.ts");
-const work = publishing(api);
-const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
 const { loadDeliveries } = await import("../../../shared/webhooks/deliveries.ts");
+
 /** A sweep, and what the publisher then does with the keys that it sent. */
 async function sweepEvents(): Promise<void> {
-  await sweepHandler({}, lambdaContext(60_000));
+  await sweep();
   expect(await work.publishSent()).toEqual([]);
-}
-
-async function endpointOf(caller: TestCaller, fields: Partial<WebhookEndpoint> = {}): Promise<WebhookEndpoint> {
-  const endpoint = someEndpoint({ id: newId("whe"), tenant_id: caller.tenant_id, ...fields });
-  await putRaw(api, itemOf(webhooks, endpoint));
-  return endpoint;
 }
 
 async function records(...callers: TestCaller[]): Promise<StreamRecord[]> {
@@ -270,7 +249,9 @@ describe("a publisher that dies", () => {
     expect(sent()).toEqual([]);
     expect(await itemsOf(caller, "DELIVERY")).toEqual([]);
     api.queues.interfere = () => undefined;
-    await eventually(async () => ((await itemsOf(caller, "EVENT"))[0]?.["due_pk"] === undefined ? true : sweep()));
+    await eventually(async () =>
+      (await itemsOf(caller, "EVENT"))[0]?.["due_pk"] === undefined ? true : sweepEvents(),
+    );
     const items = await itemsOf(caller, "DELIVERY");
     // From then on each is due by itself, like one whose message is lost.
     expect(items.map(({ due_pk, status }) => [typeof due_pk, status])).toEqual([
@@ -283,12 +264,6 @@ describe("a publisher that dies", () => {
     expect(new Set(messages.map(({ body, group }) => `${body["delivery_id"]} ${group}`))).toEqual(new Set(wanted));
   });
 });
-
-/** One sweep; undefined, so that its caller looks again. */
-async function sweep(): Promise<undefined> {
-  await sweepEvents();
-  return undefined;
-}
 
 describe("the sweep", () => {
   it("sends what is due within a quarter of an hour ahead, with the delay that is left, and nothing else", async () => {

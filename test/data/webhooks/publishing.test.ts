@@ -1,38 +1,23 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { draftDelivery } from "../../../shared/domain/delivery.ts";
 import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
-import { deliveries, deliveryId, outboxes, webhooks } from "../../../shared/table/entities.ts";
+import { deliveries, deliveryId, outboxes } from "../../../shared/table/entities.ts";
 import { readAll } from "../../../shared/table/store.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
-import { someEndpoint } from "../../support/builders/decisions.ts";
-import { startApi } from "../../support/emulator/api.ts";
 import { putRaw } from "../../support/emulator/deliveries.ts";
 import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
 import { readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { closedDoor, failure } from "../../support/emulator/watched-endpoint.ts";
-import { findings } from "../../support/oracles/oracle.ts";
+import { api, endpointOf, sweep, work } from "./event-cases.ts";
 
-const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  api.queues.interfere = () => undefined;
-  delete process.env["TIME_SCALE"];
-  api.queues.takeMessages();
-  expect(await findings(api.emulator)).toEqual([]);
-});
-
-const { publishing } = await import("../../support/emulator/publishing.ts");
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
 const { handler: route } = await import("../../../functions/events/route.ts");
-const work = publishing(api);
-const sweep = () => sweepHandler({}, lambdaContext(60_000));
 
 /** Everything that the stream says of these callers' tenants. */
 async function recordsOf(...callers: TestCaller[]): Promise<StreamRecord[]> {
@@ -70,12 +55,6 @@ async function itemsOf(caller: TestCaller): Promise<Record<string, unknown>[]> {
 }
 
 const typesOf = async (caller: TestCaller) => (await itemsOf(caller)).map(({ et }) => et);
-
-async function endpointOf(caller: TestCaller, fields: Partial<WebhookEndpoint> = {}): Promise<WebhookEndpoint> {
-  const endpoint = someEndpoint({ id: newId("whe"), tenant_id: caller.tenant_id, ...fields });
-  await putRaw(api, itemOf(webhooks, endpoint));
-  return endpoint;
-}
 
 /** Writes items past the service. */
 async function writeAll(requests: WriteRequest[]): Promise<void> {
