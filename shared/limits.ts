@@ -396,10 +396,14 @@ export const limits = {
     first_exposure_shards: 2,
     /** Index partitions of a brokerage's list of margin levels, and of each margin status. May rise, never fall. */
     risk_shards: 4,
-    /** How long a function remembers which symbols a tenant has; what a symbol says is read each time. */
+    /** How long a function remembers which symbols a tenant has; what a symbol says is read apart from that. */
     symbols_cached_ms: 10_000,
     /** Tenants whose symbols one function remembers. */
     symbols_cached_tenants: 50,
+    /** How old the terms of a symbol may be that an account is judged by; whatever opens or closes reads them. */
+    terms_remembered_ms: 2000,
+    /** Symbols whose terms one function remembers for that. */
+    remembered_terms: 5000,
     /** How long a deal of a source is remembered, so that it is applied once. */
     dedup_kept_seconds: 90 * 24 * 3600,
   },

@@ -18,7 +18,7 @@ import { type Committable, execute, type Load, type Ref, readKeys, ref } from ".
 import { backoffMs } from "../table/transact.ts";
 import { positionsOf } from "./holdings.ts";
 import { ofOneItemEach, tradingRef, writeTrading } from "./items.ts";
-import { readMarket, readMarketWith } from "./market.ts";
+import { readMarket, readMarketToJudge, readMarketWith } from "./market.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
 type Refs = Readonly<Record<string, Ref<unknown>>>;
@@ -154,11 +154,19 @@ async function decideEvaluation(load: Load, context: Context, accountId: string)
   const read = await readHolder(readsOf(load), context.tenant_id, accountId, {});
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
   const { state } = read;
+  const judged = await readMarketToJudge(context.tenant_id, state.positions);
+  if (closedBy(state, judged, context).length === 0) {
+    return prepared(evaluated(state, judged, new Map(), context), context);
+  }
+  // What is closed is closed on the terms of now.
   const market = await readMarket(context.tenant_id, state.positions);
-  const liquidated_by = liquidatorOf(market, state.positions);
-  const ids = nextToClose({ ...state, liquidated_by }, market, context.now);
-  const trades = await tradesOf(load, ids);
+  const trades = await tradesOf(load, closedBy(state, market, context));
   return prepared(evaluated(state, market, trades, context), context);
+}
+
+/** The trades that a step of a liquidation closes. */
+function closedBy(state: Holder<Refs>["state"], market: Market, { now }: Context): readonly string[] {
+  return nextToClose({ ...state, liquidated_by: liquidatorOf(market, state.positions) }, market, now);
 }
 
 /** Makes a decision and commits it, again as long as others come between. */

