@@ -37,6 +37,8 @@ const sizes: readonly Size[] = [
       ...{ retry_delivery: 3.9, update_application: 1.8, revoke_application: 1.7, rotate_application_secret: 3.2 },
       ...{
         create_adjustment: undefined,
+        create_transfer: undefined,
+        create_transfer_quote: undefined,
         create_application: undefined,
         update_settings: undefined,
         begin_feed_epoch: undefined,

@@ -18,6 +18,8 @@ const works = "it does a batch or all effects of a price before it answers";
 export const slowRoutes: Readonly<Record<string, string>> = {
   update_account: secondRead,
   create_withdrawal: secondRead,
+  create_transfer: secondRead,
+  create_transfer_quote: secondRead,
   update_transaction: secondRead,
   sandbox_settle_transaction: secondRead,
   sandbox_fail_transaction: secondRead,

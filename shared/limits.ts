@@ -126,6 +126,14 @@ export const limits = {
      */
     max_traded_minor: 5n * 10n ** 17n,
   },
+  transfers: {
+    /** A firm quote is void after this time: prices move, and it is a free option as long as it stands. */
+    quote_seconds: 30,
+    /** A firm quote is at most for an amount that is worth so many USD at mid. */
+    max_quote_usd: 10_000n,
+    /** The mark-up of a firm quote is at least this, in hundredths of a percent. */
+    least_quote_mark_up: 10,
+  },
   client: {
     /** Youngest client in years. */
     min_age_years: 18,

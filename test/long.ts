@@ -25,6 +25,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   lists: { env: { WALK_TRANSACTIONS: "1000" }, file: "test/e2e/lists.test.ts" },
   races: { env: { RACE_RUNS: "60", RACE_SEED: "random" }, file: "test/simulation/trading-races.test.ts" },
   "margin-walk": { env: { WALK_RUNS: "40", WALK_SEED: "random" }, file: "test/simulation/margin-walk.test.ts" },
+  transfers: { env: { TRANSFER_TURNS: "500" }, file: "test/data/trading/internal-money.test.ts" },
   states: { env: { STATE_RACES: "60" }, file: "states.test.ts" },
   programs: { env: { ...random, SIMULATION_RUNS: "300" }, file: "test/simulation/programs.test.ts" },
   mutants: { env: { MUTANTS_HEALTHY: "1" }, file: "test/simulation/mutants.test.ts" },

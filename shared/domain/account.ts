@@ -108,7 +108,10 @@ export interface Contra {
     | "credit"
     | "negative_balance"
     | "adjustment"
-    | "dividend";
+    | "dividend"
+    | "transfers"
+    | "fx_rounding"
+    | "conversion_income";
   readonly amount_minor: bigint;
   readonly currency: CurrencyCode;
   readonly account_id: string;

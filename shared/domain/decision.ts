@@ -80,6 +80,7 @@ export type EntityName =
   | "account"
   | "balance"
   | "transaction"
+  | "transfer_quote"
   | "command"
   | "ledger"
   | "contra"

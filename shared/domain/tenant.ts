@@ -4,10 +4,17 @@ import { type Context, type Decision, later, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 
 /** A brokerage with the policies that its decisions follow. */
-export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | "_links"> {
+export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | "transfer_mark_up_percent" | "_links"> {
   readonly id: string;
   /** Applications that are not revoked; counted outside of the version. */
   readonly applications: number;
+  /** Absent until it is set; see {@link markUpOf}. */
+  readonly transfer_mark_up_percent?: string;
+}
+
+/** The mark-up of transfers between currencies, in percent. */
+export function markUpOf({ transfer_mark_up_percent = "0.00" }: Tenant): string {
+  return transfer_mark_up_percent;
 }
 
 /** The policies of a tenant that has set none. */
@@ -27,13 +34,26 @@ export function draftTenant(id: string, now: string): Tenant {
 /** The policies as `GET /settings` shows them. */
 export function settingsBody(tenant: Tenant): SettingsBody {
   const { id, applications: _applications, ...policies } = tenant;
-  return { object: "settings", tenant_id: id, ...policies, _links: { self: { href: "/v2/settings" } } };
+  return {
+    object: "settings",
+    tenant_id: id,
+    ...policies,
+    transfer_mark_up_percent: markUpOf(tenant),
+    _links: { self: { href: "/v2/settings" } },
+  };
+}
+
+/** The mark-up that a patch sets, with two digits; nothing where it is that already. */
+function markUpIn(tenant: Tenant, given: string | undefined) {
+  const percent = given === undefined ? markUpOf(tenant) : Number(given).toFixed(2);
+  return percent === markUpOf(tenant) ? {} : { transfer_mark_up_percent: percent };
 }
 
 /** Decides `PATCH /settings`. A patch that says what is already so changes nothing. */
 export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Context): Decision<Tenant> {
+  const { transfer_mark_up_percent: markUp, ...others } = patch;
   const currencies = patch.currencies === undefined ? tenant.currencies : [...new Set(patch.currencies)];
-  const merged = { ...tenant, ...patch, currencies } as Tenant;
+  const merged = { ...tenant, ...others, ...markUpIn(tenant, markUp), currencies } as Tenant;
   if (sameValue(merged, tenant)) return unchanged(tenant);
   const after = { ...merged, updated_at: later(tenant.updated_at, context.now), version: tenant.version + 1 };
   return { ok: true, result: after, changes: [{ op: "update", entity: "tenant", before: tenant, after }], events: [] };

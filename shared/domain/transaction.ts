@@ -29,7 +29,7 @@ type MoneyField = "amount" | "fee" | "net_amount" | "balance_before" | "balance_
  * A deposit or withdrawal as it is stored: the wire's fields with money in minor units. A pending withdrawal is its own
  * hold.
  */
-export interface Transaction extends Omit<TransactionBody, MoneyField | "object" | "_links"> {
+export interface Transaction extends Omit<TransactionBody, MoneyField | "object" | "transfer" | "_links"> {
   readonly tenant_id: string;
   readonly amount_minor: bigint;
   readonly fee_minor: bigint;
@@ -41,12 +41,15 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | "object"
   readonly provider_at?: string;
   /** Number of the ledger entry that debited it; only of a withdrawal that was. */
   readonly debited_seq?: number;
+  /** The transfer that it is a leg of, and the other leg; absent of every other kind. */
+  readonly transfer?: NonNullable<TransactionBody["transfer"]>;
 }
 
 /** The transaction as GET shows it. */
 export function transactionBody(transaction: Transaction): TransactionBody {
   const { tenant_id, provider_at, debited_seq, reverse_minor, amount_minor, fee_minor, ...stored } = transaction;
-  const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...fields } = stored;
+  const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...others } = stored;
+  const { transfer = null, ...fields } = others;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,
@@ -58,6 +61,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
     balance_after: balance_after_minor === null ? null : money(balance_after_minor),
     related_to,
     platform_operations,
+    transfer,
     _links: {
       self: { href: `/v2/transactions/${transaction.id}` },
       account: { href: `/v2/accounts/${transaction.account_id}` },

@@ -31,6 +31,9 @@ const fresh = "{{$guid}}";
 /** Personal data that an identity check requires. */
 const checked = { date_of_birth: "1990-12-31", country: "PT" };
 
+/** From the account of before to the one that was created last. */
+const betweenAccounts = { from_account_id: "{{paying_account_id}}", to_account_id: "{{account_id}}" };
+
 /**
  * Every row of the sandbox in an order that succeeds in an empty brokerage: each request uses resources of earlier
  * ones, and removals come last. The requests of the Postman collection, and their order.
@@ -120,7 +123,10 @@ export const tour: readonly Chapter[] = [
       { row: "sandbox_return_transaction" },
       { row: "create_deposit", name: "Create a deposit that fails" },
       { row: "sandbox_fail_transaction" },
-      { row: "create_adjustment" },
+      { row: "create_adjustment", keeps: { paying_account_id: "account_id" } },
+      { row: "create_account", name: "Create an account in another currency", body: { currency: "EUR" } },
+      { row: "create_transfer_quote", body: betweenAccounts },
+      { row: "create_transfer", body: betweenAccounts, keeps: { account_id: "account_id" } },
       { row: "list_transactions" },
       { row: "list_client_transactions" },
       { row: "list_account_transactions" },

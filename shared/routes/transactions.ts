@@ -2,10 +2,13 @@ import { page } from "../schema/fields.ts";
 import {
   CreateAdjustmentRequest,
   CreateDepositRequest,
+  CreateTransferQuoteRequest,
+  CreateTransferRequest,
   CreateWithdrawalRequest,
   ListTransactionsQuery,
   Transaction,
   TransactionHistory,
+  TransferQuote,
   UpdateTransactionRequest,
 } from "../schema/transaction.ts";
 import { route } from "./route.ts";
@@ -123,6 +126,79 @@ export const createAdjustment = route({
   emits: ["transaction.created"],
 });
 
+/** Refusals of a transfer, and of the quote of one. */
+const transferRefusals = [
+  "account_not_found",
+  "account_disabled",
+  "account_closed",
+  "account_close_only",
+  "platform_account",
+  "transfer_not_allowed",
+  "client_suspended",
+  "client_not_verified",
+  "amount_precision",
+  "amount_too_large",
+  "amount_too_small",
+  "market_closed",
+  "metrics_stale",
+  "no_conversion_path",
+] as const;
+
+const transferExample = {
+  from_account_id: "acc_01JD0000000000000000000002",
+  to_account_id: "acc_01JD0000000000000000000003",
+  amount: "100.00",
+};
+
+/** `POST /transactions/transfer` */
+export const createTransfer = route({
+  id: "create_transfer",
+  method: "POST",
+  path: "/transactions/transfer",
+  tag: "Transactions",
+  summary: "Create a transfer",
+  description:
+    "Moves money between two accounts of a client in one step: the debit is answered, and its `transfer` names the " +
+    "credit. The debit must be covered like a withdrawal. An amount in another currency is converted at the mid less " +
+    "the mark-up of the brokerage and rounded toward zero. Both accounts are live or both are demo accounts.",
+  file: "transactions/transfer",
+  scope: "transactions:write",
+  grants: ["read", "read:quotes", "query", "put", "update", "delete"],
+  body: CreateTransferRequest,
+  reply: Transaction,
+  status: 201,
+  example: transferExample,
+  refusals: [
+    ...transferRefusals,
+    "external_id_taken",
+    "insufficient_funds",
+    "insufficient_free_margin",
+    "liquidation_in_progress",
+    "transfer_quote_invalid",
+  ],
+  emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+});
+
+/** `POST /transfer_quotes` */
+export const createTransferQuote = route({
+  id: "create_transfer_quote",
+  method: "POST",
+  path: "/transfer_quotes",
+  tag: "Transactions",
+  summary: "Create a firm quote of a transfer",
+  description:
+    "Fixes the rate of one transfer for 30 seconds: these accounts, this amount, once. A new quote of the client " +
+    "takes the place of the previous one. The amount is worth 10,000 USD at most, and the mark-up is 0.10 percent or " +
+    "that of the brokerage, whichever is more.",
+  file: "transactions/transfer-quote",
+  scope: "transactions:write",
+  grants: ["read", "read:quotes", "query", "put", "update"],
+  body: CreateTransferQuoteRequest,
+  reply: TransferQuote,
+  example: transferExample,
+  refusals: [...transferRefusals],
+});
+
 /** `GET /transactions/{id}` */
 export const getTransaction = route({
   id: "get_transaction",
@@ -190,6 +266,8 @@ export const transactionRoutes = [
   createDeposit,
   createWithdrawal,
   createAdjustment,
+  createTransfer,
+  createTransferQuote,
   getTransaction,
   updateTransaction,
   getTransactionHistory,

@@ -61,6 +61,10 @@ const controlAccounts: readonly Contra["control_account"][] = [
   "negative_balance",
   "adjustment",
   "dividend",
+  "credit",
+  "transfers",
+  "fx_rounding",
+  "conversion_income",
 ];
 
 const markers: readonly UniqueKind[] = [

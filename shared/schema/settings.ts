@@ -24,6 +24,12 @@ const policies = {
     z.int().check(z.minimum(1), z.maximum(90)),
     "Days after which an undecided transaction fails.",
   ),
+  transfer_mark_up_percent: described(
+    z
+      .string()
+      .check(z.regex(/^(?:\d(?:\.\d{1,2})?|10(?:\.0{1,2})?)$/, "must be a percentage from 0 to 10 such as 0.50")),
+    "Part of the converted amount that the brokerage keeps of a transfer between currencies, in percent.",
+  ),
 };
 
 /** `PATCH /settings`, a merge patch. */
@@ -33,6 +39,7 @@ export const UpdateSettingsRequest = z.strictObject({
   currencies: z.optional(policies.currencies),
   default_leverage: z.optional(policies.default_leverage),
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
+  transfer_mark_up_percent: z.optional(policies.transfer_mark_up_percent),
 });
 
 /** The policies of a tenant in responses. */

@@ -6,6 +6,7 @@ import {
   createdRange,
   id,
   identifier,
+  Links,
   Metadata,
   Money,
   name,
@@ -17,6 +18,7 @@ import {
   text,
 } from "./fields.ts";
 import { MoneyInput, SignedMoneyInput } from "./money.ts";
+import { Conversion } from "./trade.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
 
@@ -27,7 +29,14 @@ export const platformKinds = ["adjustment", "fee", "commission", "dividend", "sw
  * Transaction types. A negative balance correction covers the debt that trading left on a protected account; an
  * adjustment is a correction by the brokerage or its platform; the types after it are booked by trading platforms only.
  */
-export const TransactionKind = z.enum(["deposit", "withdrawal", "negative_balance_correction", ...platformKinds]);
+export const TransactionKind = z.enum([
+  "deposit",
+  "withdrawal",
+  "transfer_out",
+  "transfer_in",
+  "negative_balance_correction",
+  ...platformKinds,
+]);
 
 /** States of a transaction. */
 export const TransactionStatus = z.enum([
@@ -126,6 +135,27 @@ export const CreateAdjustmentRequest = z.strictObject({
   metadata: request.metadata,
 });
 
+const transferRequest = {
+  from_account_id: described(id("acc"), "Account that is debited."),
+  to_account_id: described(id("acc"), "Account that is credited; of the same client."),
+  amount: described(
+    MoneyInput,
+    "Amount that is debited, in the currency of the account that is debited. Send a decimal string such as `1000.00`.",
+  ),
+};
+
+/** `POST /transactions/transfer`: between two accounts of a client, in one step. */
+export const CreateTransferRequest = z.strictObject({
+  ...transferRequest,
+  quote_id: described(z.optional(id("trq")), "Firm quote of this transfer, which fixes its rate."),
+  external_id: request.external_id,
+  description: request.description,
+  metadata: request.metadata,
+});
+
+/** `POST /transfer_quotes` */
+export const CreateTransferQuoteRequest = z.strictObject(transferRequest);
+
 /** `PATCH /transactions/{id}`: changes the status. */
 export const UpdateTransactionRequest = z.strictObject({
   status: described(z.optional(TransactionStatus), "Target status."),
@@ -199,6 +229,41 @@ const PlatformOperation = z.object({
   at: described(Timestamp, "Time of the operation on the platform."),
 });
 
+const rate = {
+  conversion: described(
+    z.nullable(Conversion),
+    "Conversion path before the mark-up; null if both accounts have the same currency.",
+  ),
+  mark_up_percent: described(z.string(), "Part of the converted amount that the brokerage keeps, in percent."),
+};
+
+/** The transfer that a transaction is a leg of; account and amount are those of the other leg. */
+const TransferLeg = z.object({
+  transfer_id: described(z.string(), "Transfer identifier; both legs have it."),
+  account_id: described(z.string(), "Account of the other leg."),
+  transaction_id: described(z.string(), "Transaction identifier of the other leg."),
+  amount: described(Money, "Amount of the other leg."),
+  currency: described(Currency, "Currency of the other leg."),
+  ...rate,
+  quote_id: described(z.nullable(z.string()), "Firm quote that fixed the rate; null if there was none."),
+});
+
+/** A firm quote of a transfer in responses. */
+export const TransferQuote = z.object({
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("transfer_quote"), "Resource type; always this value."),
+  from_account_id: described(z.string(), "Account that is debited."),
+  to_account_id: described(z.string(), "Account that is credited."),
+  amount: described(Money, "Amount that is debited."),
+  currency: described(Currency, "Currency of the account that is debited."),
+  credited_amount: described(Money, "Amount that is credited, rounded toward zero."),
+  credited_currency: described(Currency, "Currency of the account that is credited."),
+  ...rate,
+  expires_at: described(Timestamp, "Time from which the quote is void."),
+  created_at: described(Timestamp, "Time of creation."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
+});
+
 /** A transaction in responses. */
 export const Transaction = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
@@ -268,6 +333,10 @@ export const Transaction = z.object({
     z.array(PlatformOperation),
     "Operations on a trading platform that moved this transaction's money.",
   ),
+  transfer: described(
+    z.nullable(TransferLeg),
+    "The transfer that this transaction is a leg of, with the other leg; null for every other kind.",
+  ),
   created_by: described(Actor, "The application or system that created the transaction."),
   approved_by: described(z.nullable(Actor), "The application that approved the transaction; null while there is none."),
   approved_at: described(z.nullable(Timestamp), "Time of approval; null while there is none."),
@@ -293,6 +362,12 @@ export type CreateDeposit = z.infer<typeof CreateDepositRequest>;
 export type CreateWithdrawal = z.infer<typeof CreateWithdrawalRequest>;
 /** Body of `POST /transactions/adjustment` after validation. */
 export type CreateAdjustment = z.infer<typeof CreateAdjustmentRequest>;
+/** Body of `POST /transactions/transfer` after validation. */
+export type CreateTransfer = z.infer<typeof CreateTransferRequest>;
+/** Body of `POST /transfer_quotes` after validation. */
+export type CreateTransferQuote = z.infer<typeof CreateTransferQuoteRequest>;
+/** A firm quote on the wire. */
+export type TransferQuoteBody = z.infer<typeof TransferQuote>;
 /** Body of `PATCH /transactions/{id}` after validation. */
 export type UpdateTransaction = z.infer<typeof UpdateTransactionRequest>;
 /** A transaction on the wire. */

@@ -4,6 +4,7 @@ import type { Application } from "../domain/application.ts";
 import type { Client } from "../domain/client.ts";
 import type { Change, Context, Decision, DomainEvent, Refusal } from "../domain/decision.ts";
 import type { Delivery } from "../domain/delivery.ts";
+import type { TransferQuote } from "../domain/internal-money/transfer-quote.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
@@ -22,6 +23,7 @@ import {
   storedReplies,
   tenants,
   transactions,
+  transferQuotes,
   webhookCounts,
   webhookHealths,
   webhooks,
@@ -48,6 +50,9 @@ export const ref = {
   account: (id: string): Ref<Account> => ({ keyIn: (tenant) => accounts.key(tenant, id) }),
   balance: (accountId: string): Ref<Balance> => ({ keyIn: (tenant) => balances.key(tenant, accountId) }),
   transaction: (id: string): Ref<Transaction> => ({ keyIn: (tenant) => transactions.key(tenant, id) }),
+  transferQuote: (clientId: string): Ref<TransferQuote> => ({
+    keyIn: (tenant) => transferQuotes.key(tenant, clientId),
+  }),
   webhook: (id: string): Ref<WebhookEndpoint> => ({ keyIn: (tenant) => webhooks.key(tenant, id) }),
   webhookCount: (): Ref<WebhookCount> => ({ keyIn: (tenant) => webhookCounts.key(tenant) }),
   webhookHealth: (id: string): Ref<WebhookHealth> => ({ keyIn: (tenant) => webhookHealths.key(tenant, id) }),

@@ -37,7 +37,8 @@ export function moneyRefs(accountId: string) {
 
 /**
  * Makes a decision about the money of an account. Where it has open positions, `held`, the decision sees what they
- * allow at the newest prices, and what follows for the margin is written with it.
+ * allow at the newest prices, and what follows for the margin is written with it. `most`: changes that it may have,
+ * where it is a part of a commit.
  */
 export async function decideMoney<R>(
   held: Held | undefined,
@@ -45,6 +46,7 @@ export async function decideMoney<R>(
   accountContext: AccountContext,
   decide: (accountContext: AccountContext) => Decision<R>,
   transaction?: Transaction,
+  most?: number,
 ): Promise<Committable<R>> {
   if (held === undefined)
     return decide({ ...accountContext, ...(await sinceDebit(transaction, accountContext.balance)) });
@@ -61,7 +63,7 @@ export async function decideMoney<R>(
   };
   const since = await sinceDebit(transaction, balance);
   const decision = decide({ ...accountContext, account, balance, margin, ...since });
-  return prepared(withMarginUpdate(state, decision, market, context), context);
+  return prepared(withMarginUpdate(state, decision, market, context, most), context);
 }
 
 /**

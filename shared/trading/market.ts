@@ -1,4 +1,5 @@
-import { type Pair, symbolsNeeded } from "../domain/trading/pricing/needs.ts";
+import { wholeOf } from "../currencies.ts";
+import { type Pair, pairsBetween, symbolsNeeded } from "../domain/trading/pricing/needs.ts";
 import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
 import { internalSource, type SourcePulse } from "../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
@@ -142,6 +143,14 @@ export async function readMarketOf(
 }
 
 const noMarket: Market = { symbols: new Map(), quotes: new Map() };
+
+/** The pairs that lead from one currency to another, and from both to USD, with their newest quotes. */
+export async function readConversion(tenant: string, from: string, to: string): Promise<Market> {
+  if (wholeOf(from) === wholeOf(to)) return noMarket;
+  const known = pairsBetween(await pairsOf(tenant, new Set()), from, to);
+  const names = known.length > 0 ? known : pairsBetween(await readPairsOf(tenant), from, to);
+  return names.length === 0 ? noMarket : readQuoted(tenant, names);
+}
 
 /** These symbols with their newest quotes: one read for each hundred items. */
 export async function readQuoted(tenant: string, names: Iterable<string>): Promise<Market> {

@@ -17,19 +17,22 @@ describe("the policies of a new tenant", () => {
       created_at: decisionTime,
       updated_at: decisionTime,
       version: 1,
+      transfer_mark_up_percent: "0.00",
       _links: { self: { href: "/v2/settings" } },
     });
   });
 });
 
 describe("a patch of the policies", () => {
-  it.each([{}, { four_eyes: false }, { currencies: [...tenant.currencies, "USD" as const] }])(
-    "that says what is so, %o, changes nothing",
-    (patch) => {
-      const decision = accepted(amendSettings(tenant, patch, decisionContext()));
-      expect([decision.result, decision.changes, decision.events]).toEqual([tenant, [], []]);
-    },
-  );
+  it.each([
+    {},
+    { four_eyes: false },
+    { transfer_mark_up_percent: "0" },
+    { currencies: [...tenant.currencies, "USD" as const] },
+  ])("that says what is so, %o, changes nothing", (patch) => {
+    const decision = accepted(amendSettings(tenant, patch, decisionContext()));
+    expect([decision.result, decision.changes, decision.events]).toEqual([tenant, [], []]);
+  });
 
   it("changes what it names alone, once, from the version that was read", () => {
     const later = "2026-11-21T07:00:00.000Z";

@@ -107,7 +107,14 @@ async function withRealIds(example: unknown, api: ApiClient): Promise<unknown> {
   for (const [collection, invented] of Object.entries(exampleIds)) {
     if (text.includes(invented)) text = text.replaceAll(invented, await made(collection, api));
   }
-  return JSON.parse(text);
+  const body = JSON.parse(text);
+  return "to_account_id" in body ? { ...body, to_account_id: await otherAccount(body.from_account_id, api) } : body;
+}
+
+/** An account in another currency of the client of an account. */
+async function otherAccount(id: string, api: ApiClient): Promise<string> {
+  const { body } = await api.call<{ client_id: string }>("GET", `/accounts/${id}`);
+  return idIn(await api.call("POST", "/accounts", { body: { client_id: body.client_id, currency: "EUR" } }));
 }
 
 /** The number of a rejected item of a source. */

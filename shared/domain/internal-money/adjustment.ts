@@ -31,7 +31,7 @@ export const adjustmentMoves: Readonly<Partial<Record<TransactionState, Partial<
 };
 
 /** The refusal of money that only the API moves, on an account that a trading platform keeps too. */
-function refusePlatformAccount(field: string) {
+export function refusePlatformAccount(field: string) {
   return refuseField(
     "platform_account",
     field,

@@ -202,6 +202,7 @@ function correctionEvent(
       balance_after: created ? null : money(balance_after_minor),
       related_to: null,
       platform_operations: [],
+      transfer: null,
       _links: {
         self: { href: `/v2/transactions/${correction.id}` },
         account: { href: `/v2/accounts/${correction.account_id}` },

@@ -46,13 +46,15 @@ function idOf(change: PositionChange): string {
 /**
  * A decision with what follows from it for the account's margin, all in one: the margin call or its re-arming, the
  * level, and the prices at which the account must be looked at again. Nothing is liquidated here: an account that is
- * left at its stop-out level is due at once. An account without positions before and after needs nothing.
+ * left at its stop-out level is due at once. An account without positions before and after needs nothing. `most` is how
+ * many changes it may have together.
  */
 export function withMarginUpdate<R>(
   state: WatchedState,
   decision: TradingDecision<R>,
   market: Market,
   context: Context,
+  most = maxChanges,
 ): TradingDecision<R> {
   if (!decision.ok || decision.changes.length === 0) return decision;
   const after = holdingsAfter(state, decision.changes);
@@ -77,6 +79,7 @@ export function withMarginUpdate<R>(
     { ...evaluation.result, mayLiquidate: true },
     market,
     context,
+    most,
   );
   return watching;
 }
@@ -130,11 +133,12 @@ function withExposureIndex<R>(
   outcome: Outcome,
   market: Market,
   context: Context,
+  most = maxChanges,
 ): Accepted<R> & { readonly complete: boolean } {
   const others = decision.changes
     .filter((change) => !("entity" in change) || change.entity !== "risk")
     .map((change) => onStored(change, state));
-  const room = maxChanges - 1 - others.length;
+  const room = most - 1 - others.length;
   const step = leverageStep(state, after, others, outcome.mayLiquidate);
   const known = state.risk?.triggers ?? [];
   const { risk } = outcome;

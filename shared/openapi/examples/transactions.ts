@@ -31,6 +31,7 @@ export const transaction: JsonObject = {
   balance_after: "1000.00",
   related_to: null,
   platform_operations: [],
+  transfer: null,
   created_by: actor,
   approved_by: null,
   approved_at: null,
@@ -50,6 +51,26 @@ export const transaction: JsonObject = {
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
   Transaction: transaction,
+  TransferQuote: {
+    id: "trq_01JD0000000000000000000001",
+    object: "transfer_quote",
+    from_account_id: account_id,
+    to_account_id: "acc_01JD0000000000000000000003",
+    amount: "100.00",
+    currency: "USD",
+    credited_amount: "14985",
+    credited_currency: "JPY",
+    conversion: {
+      from: "USD",
+      to: "JPY",
+      via: [{ symbol: "USDJPY", op: "multiply", price: "150.000" }],
+      rate: "150.000000000000",
+    },
+    mark_up_percent: "0.10",
+    expires_at: "2026-11-21T06:30:30.123Z",
+    created_at,
+    _links: links({ from_account: `/accounts/${account_id}`, to_account: "/accounts/acc_01JD0000000000000000000003" }),
+  },
   TransactionHistory: {
     object: "transaction_history",
     transaction_id,

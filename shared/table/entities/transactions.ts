@@ -1,3 +1,4 @@
+import type { TransferQuote } from "../../domain/internal-money/transfer-quote.ts";
 import type { Transaction } from "../../domain/transaction.ts";
 import type { UnjoinedLeg } from "../../domain/transaction-legs.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
@@ -51,3 +52,10 @@ export const unjoinedLegs = {
     sk: `${unjoinedLegs.prefixOf(item.amount_minor)}${ulidOf(item.transaction_id)}#${item.leg}`,
   }),
 } satisfies Entity<UnjoinedLeg> & Record<string, unknown>;
+
+/** The firm quote of a client: one at a time, in their own partition. */
+export const transferQuotes = {
+  et: "TRQ",
+  key: (tenant: string, clientId: string): Key => ({ pk: `${tenant}#${clientId}`, sk: "TRQ" }),
+  keyOf: (item: TransferQuote): Key => transferQuotes.key(item.tenant_id, item.client_id),
+} satisfies Entity<TransferQuote> & Record<string, unknown>;

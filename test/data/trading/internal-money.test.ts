@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { symbols } from "../../../shared/table/entities.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { someSymbol } from "../../support/builders/trading.ts";
+import { putItem, putMarket, putQuote } from "../../support/builders/trading-data.ts";
 import { newCaller } from "../../support/emulator/request.ts";
-import { api, broker, caller, eurusd, floor, trader } from "./trading-cases.ts";
+import { failure } from "../../support/emulator/watched-endpoint.ts";
+import { api, broker, caller, eurusd, floor, tenant, trader } from "./trading-cases.ts";
+
+/** Transfers there and back; `npm run check:long -- --only transfers` makes more. */
+const transferTurns = Number(process.env["TRANSFER_TURNS"] ?? "15");
 
 const checker = newCaller({ tenant_id: caller.tenant_id });
 
@@ -39,5 +47,166 @@ describe("an adjustment", () => {
   it("is refused where a trading platform keeps the balance", async () => {
     const account = await broker.account(undefined, { platform: "mt5", platform_login: "70001" });
     expect(await adjust(account, "1.00")).toMatchObject({ status: 409, body: { code: "platform_account" } });
+  });
+});
+
+describe("a transfer", () => {
+  const transfer = (from: { id: string }, to: { id: string }, amount: string, more: object = {}, headers = {}) =>
+    api.call(caller, "POST", "/transactions/transfer", {
+      body: { from_account_id: from.id, to_account_id: to.id, amount, ...more },
+      headers,
+    });
+  const quote = (from: { id: string }, to: { id: string }, amount: string) =>
+    api.call(caller, "POST", "/transfer_quotes", { body: { from_account_id: from.id, to_account_id: to.id, amount } });
+  const second = async (first: { client_id: string }, more: object = {}) => {
+    const made = await api.call(caller, "POST", "/accounts", { body: { client_id: first.client_id, ...more } });
+    return made.body;
+  };
+  const balanceOf = async ({ id }: { id: string }) => (await broker.get(`/accounts/${id}`)).balance;
+
+  it("books both legs in one commit, each with its ledger entry, and names the one in the other", async () => {
+    const from = await broker.account("100.00");
+    const to = await second(from);
+    const { status, body } = await transfer(from, to, "40.00", { external_id: "move-1", description: "To savings" });
+    expect([status, body.kind, body.status, body.amount, body.balance_after]).toEqual([
+      201,
+      "transfer_out",
+      "completed",
+      "40.00",
+      "60.00",
+    ]);
+    expect(body.transfer).toMatchObject({ account_id: to.id, amount: "40.00", conversion: null, quote_id: null });
+    const into = await broker.get(`/transactions/${body.transfer.transaction_id}`);
+    expect(into).toMatchObject({ kind: "transfer_in", amount: "40.00", balance_after: "40.00", external_id: null });
+    expect(into.transfer).toMatchObject({ transfer_id: body.transfer.transfer_id, transaction_id: body.id });
+    expect((await broker.get(`/accounts/${to.id}/ledger`)).data).toMatchObject([{ kind: "transfer_in" }]);
+    expect(await transfer(from, to, "60.01")).toMatchObject({ status: 422, body: { code: "insufficient_funds" } });
+    expect((await broker.move(body, "returned")).body.code).toBe("illegal_transition");
+  });
+
+  it("between USD and JPY at a firm quote is exact to the digit on both sides, and uses the quote once", async () => {
+    const dollars = await broker.account("1000.00");
+    const yen = await second(dollars, { currency: "JPY" });
+    const { status, body } = await quote(dollars, yen, "100.00");
+    expect([status, body.credited_amount, body.credited_currency, body.mark_up_percent]).toEqual([
+      200,
+      "14985",
+      "JPY",
+      "0.10",
+    ]);
+    expect(body.conversion.via).toEqual([{ symbol: "USDJPY", op: "multiply", price: "150.000" }]);
+    await putQuote(api, tenant, "USDJPY", ["100.000", "100.020"]);
+    expect((await transfer(dollars, yen, "100.01", { quote_id: body.id })).body.code).toBe("transfer_quote_invalid");
+    const answers = await Promise.all([1, 2].map(() => transfer(dollars, yen, "100.00", { quote_id: body.id })));
+    expect(answers.map((each) => each.status).toSorted()).toEqual([201, 409]);
+    await putQuote(api, tenant, "USDJPY", ["149.990", "150.010"]);
+    expect([await balanceOf(dollars), await balanceOf(yen)]).toEqual(["900.00", "14985"]);
+    const back = (await quote(yen, dollars, "14985")).body;
+    expect(back.credited_amount).toBe("99.80");
+    await quote(yen, dollars, "15");
+    expect((await transfer(yen, dollars, "14985", { quote_id: back.id })).body.code).toBe("transfer_quote_invalid");
+  });
+
+  it("there and back again any number of times makes no money", async () => {
+    const dollars = await broker.account("1000.00");
+    const euros = await second(dollars, { currency: "EUR" });
+    let held = "1000.00";
+    for (let turn = 0; turn < transferTurns; turn += 1) {
+      const there = await transfer(dollars, euros, held);
+      const back = await transfer(euros, dollars, there.body.transfer.amount);
+      expect([there.status, back.status]).toEqual([201, 201]);
+      expect(Number(back.body.transfer.amount)).toBeLessThanOrEqual(Number(held));
+      held = back.body.transfer.amount;
+    }
+    expect([await balanceOf(dollars), await balanceOf(euros)]).toEqual([held, "0.00"]);
+  });
+
+  it("at the prices of its commit keeps the mark-up and the rounding for the brokerage", async () => {
+    const own = newCaller();
+    await putMarket(api, own.tenant_id);
+    const theirs = brokerage(api, own);
+    const call = (path: string, body: object) => api.call(own, "POST", path, { body });
+    await api.call(own, "PATCH", "/settings", { body: { transfer_mark_up_percent: "0.5" } });
+    expect((await theirs.get("/settings")).transfer_mark_up_percent).toBe("0.50");
+    const from = await theirs.account("1000.00");
+    const { body: to } = await call("/accounts", { client_id: from.client_id, currency: "EUR" });
+    const sides = { from_account_id: from.id, to_account_id: to.id };
+    const { body } = await call("/transactions/transfer", { ...sides, amount: "100.00" });
+    // 100 / 1.10005 = 90.9049, less 0.5 % is 90.4504.
+    expect(body.transfer).toMatchObject({ amount: "90.45", mark_up_percent: "0.50" });
+    expect(await call("/transactions/transfer", { ...sides, amount: "0.01" })).toMatchObject({
+      status: 422,
+      body: { code: "amount_too_small" },
+    });
+    await putQuote(api, own.tenant_id, "EURUSD", ["1.1", "1.1"], { time: new Date(Date.now() - 90_000).toISOString() });
+    expect(await call("/transactions/transfer", { ...sides, amount: "1.00" })).toMatchObject({
+      status: 409,
+      body: { code: "metrics_stale" },
+    });
+    await putItem(api, symbols, { ...someSymbol("EURUSD", { sessions: [] }), tenant_id: own.tenant_id });
+    expect((await call("/transactions/transfer", { ...sides, amount: "1.00" })).body.code).toBe("market_closed");
+    expect((await call("/transfer_quotes", { ...sides, amount: "1.00" })).body.code).toBe("market_closed");
+  });
+
+  it("leaves both accounts as they were wherever its function dies, and is made once by the same key", async () => {
+    const from = await trader("2000.00");
+    await floor.open(from.id, eurusd);
+    const to = await second(from, { type: "demo" });
+    let made = 0;
+    for (let calls = 1; made === 0; calls += 1) {
+      let seen = 0;
+      api.watched.interfere = () => {
+        seen += 1;
+        return seen === calls ? failure("ResourceNotFoundException") : undefined;
+      };
+      const headers = { "Idempotency-Key": "transfer-once" };
+      const answer = await transfer(from, to, "100.00", {}, headers).finally(() => {
+        api.watched.interfere = () => undefined;
+      });
+      made = answer.status === 201 && seen < calls ? 1 : 0;
+      const both = [await balanceOf(from), await balanceOf(to)];
+      expect([
+        ["2000.00", "0.00"],
+        ["1900.00", "100.00"],
+      ]).toContainEqual(both);
+    }
+    expect([await balanceOf(from), await balanceOf(to)]).toEqual(["1900.00", "100.00"]);
+    expect((await broker.get(`/accounts/${from.id}/transactions?kind=transfer_out`)).data).toHaveLength(1);
+  });
+
+  it("of parallel ones both ways loses and makes no money, and takes no more than margin leaves", async () => {
+    const one = await broker.account("100.00");
+    const other = await second(one);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, at) =>
+        at % 2 === 0 ? transfer(one, other, "30.00") : transfer(other, one, "10.00"),
+      ),
+    );
+    expect(answers.filter(({ status }) => status !== 201 && status !== 422 && status !== 503)).toEqual([]);
+    const both = [await balanceOf(one), await balanceOf(other)].map(Number);
+    expect((both[0] ?? 0) + (both[1] ?? 0)).toBe(100);
+    const account = await trader("2000.00");
+    await floor.open(account.id, eurusd);
+    const demo = await second(account, { type: "demo" });
+    expect(await transfer(account, demo, "890.00")).toMatchObject({
+      status: 409,
+      body: { code: "insufficient_free_margin", withdrawable: "889.90" },
+    });
+    expect((await transfer(account, demo, "889.90")).status).toBe(201);
+  });
+
+  it("is refused between one account and itself, clients, live and demo, and where a platform keeps one", async () => {
+    const from = await broker.account("100.00");
+    const demo = await second(from, { type: "demo" });
+    const linked = await second(from, { platform: "mt5", platform_login: "70002" });
+    const codes = [];
+    for (const to of [from, await broker.account(), demo, linked])
+      codes.push((await transfer(from, to, "1.00")).body.code);
+    expect(codes).toEqual(["transfer_not_allowed", "transfer_not_allowed", "transfer_not_allowed", "platform_account"]);
+    expect((await quote(from, await second(from), "1.00")).body.code).toBe("transfer_not_allowed");
+    expect((await transfer(from, { id: "acc_01JD0000000000000000000009" }, "1.00")).body).toMatchObject({
+      code: "account_not_found",
+      errors: [{ pointer: "#/to_account_id" }],
+    });
   });
 });

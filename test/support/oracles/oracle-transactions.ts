@@ -4,6 +4,7 @@ import { type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
 import { allowed } from "./oracle-changes.ts";
 import { operationsOf, platformKinds } from "./oracle-platform-money.ts";
 import { undecided } from "./oracle-terms.ts";
+import { transferControls } from "./oracle-transfers.ts";
 
 /** Double entry, and each transaction has exactly the entries and legs that its amount, fee and history say. */
 export function judgeTransactions(items: readonly RawItem[]): string[] {
@@ -128,6 +129,11 @@ function bookingsOf(item: RawItem): string[] {
   const control = platformKinds[kind];
   if (control !== undefined && status !== "completed") return [JSON.stringify([[], []])];
   if (control !== undefined) return [JSON.stringify([[[kind, String(amount)]], [[control, String(-amount)]]])];
+  if (kind === "transfer_out" || kind === "transfer_in") {
+    const moved = kind === "transfer_out" ? -amount : amount;
+    const controls = transferControls(item).filter(([, minor]) => minor !== 0n);
+    return [JSON.stringify([[[kind, String(moved)]], controls.map(([name, minor]) => [name, String(minor)])])];
+  }
   const paid: Booked = [kind, deposit ? amount - fee : -amount];
   const books = (entries: readonly Booked[], controls: readonly Booked[]) => {
     const texts = (pairs: readonly Booked[]) => pairs.map(([name, minor]) => [name, String(minor)]);

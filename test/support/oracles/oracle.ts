@@ -6,6 +6,7 @@ import { judgeDeliveries, judgeEvents } from "./oracle-events.ts";
 import { judgeAmounts, judgeClients, judgeKeys, judgeTenants } from "./oracle-items.ts";
 import { judgeLegs, judgeMarkers } from "./oracle-platform-money.ts";
 import { judgeTransactions } from "./oracle-transactions.ts";
+import { judgeTransfers } from "./oracle-transfers.ts";
 import { judgeTrading } from "./trading-oracle.ts";
 
 /**
@@ -28,6 +29,7 @@ export function judgeItems(items: readonly RawItem[]): string[] {
     ...judgeClients(items),
     ...judgeAccounts(items),
     ...judgeTransactions(items),
+    ...judgeTransfers(items),
     ...judgeLegs(items),
     ...judgeDeliveries(items),
     ...judgeTrading(items),

@@ -34,6 +34,15 @@ export function symbolsNeeded(
   return needed;
 }
 
+/** The names of the pairs that a conversion from one currency to another may go over, and those of both to USD. */
+export function pairsBetween(known: Iterable<Pair>, from: string, to: string): string[] {
+  const [whole, target] = [wholeOf(from), wholeOf(to)];
+  const ways = new Set([wayOf(whole, target), wayOf(whole, bridge), wayOf(bridge, target)]);
+  return [...known].flatMap(({ symbol, calc_mode, base_currency, quote_currency }) =>
+    calc_mode === "forex" && ways.has(wayOf(base_currency, quote_currency)) ? [symbol] : [],
+  );
+}
+
 /** A way between two currencies, whichever comes first. */
 function wayOf(a: string, b: string): string {
   return a < b ? `${a}/${b}` : `${b}/${a}`;

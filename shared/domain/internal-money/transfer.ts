@@ -1,0 +1,190 @@
+import type { CreateTransfer } from "../../schema/transaction.ts";
+import type { Account, Balance } from "../account.ts";
+import type { Client } from "../client.ts";
+import {
+  type Change,
+  type Context,
+  type Decision,
+  type DomainEvent,
+  type Requirement,
+  refuse,
+  refuseField,
+} from "../decision.ts";
+import { formatAmount, parseAmount } from "../money.ts";
+import { type Booking, equal, notClosed, post, refuseMargin, refuseUnsettled } from "../posting.ts";
+import type { Tenant } from "../tenant.ts";
+import {
+  type AccountContext,
+  draftTransaction,
+  moved,
+  refuseAmount,
+  refuseFunds,
+  refuseGate,
+  type Transaction,
+  transactionEvent,
+  transactionMarkers,
+} from "../transaction.ts";
+import { isLinked } from "../transaction-legs.ts";
+import { refusePlatformAccount } from "./adjustment.ts";
+import type { TransferRate } from "./transfer-rate.ts";
+
+/** The two accounts of a transfer with the client that owns them. */
+export interface TransferSides {
+  readonly tenant: Tenant;
+  readonly client: Client;
+  readonly from: { readonly account: Account; readonly balance: Balance };
+  readonly to: { readonly account: Account; readonly balance: Balance };
+}
+
+/** A transfer that may be made: what is debited, and what the other account gets for it. */
+export interface Transfer extends TransferRate {
+  readonly id: string;
+  readonly amount_minor: bigint;
+  readonly quote_id: string | null;
+}
+
+/**
+ * The amount of a transfer, or why these two accounts can have none: they differ, belong to one client and are both
+ * live or both demo; the client may withdraw; the first pays as for a withdrawal, the second takes what a deposit may.
+ */
+export function transferAmount(sides: TransferSides, request: Pick<CreateTransfer, "amount">): Decision<bigint> {
+  const { tenant, client, from, to } = sides;
+  const refused = (field: string, detail: string) => refuseField("transfer_not_allowed", field, detail);
+  if (from.account.id === to.account.id) return refused("to_account_id", "The two accounts are one.");
+  if (from.account.client_id !== to.account.client_id) {
+    return refused("to_account_id", "The account belongs to another client.");
+  }
+  if (from.account.type !== to.account.type) {
+    return refused("to_account_id", "Money does not move between live and demo accounts.");
+  }
+  if (isLinked(from.account)) return refusePlatformAccount("from_account_id");
+  if (isLinked(to.account)) return refusePlatformAccount("to_account_id");
+  if (from.balance.accepts !== "all") return refuseGate(from.account);
+  if (to.balance.accepts === "none") return refuseGate(to.account);
+  if (client.status !== "active") return refuse("client_suspended", "The client may not transfer while suspended.");
+  if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
+    return refuse("client_not_verified", "The client must be verified to transfer.");
+  }
+  const amount = parseAmount(request.amount, from.account.currency);
+  if (typeof amount === "string") return refuseAmount(amount, "amount", from.account);
+  if (amount === 0n) return refuseField("validation_failed", "amount", "must be more than 0", "out_of_range");
+  return { ok: true, result: amount, changes: [], events: [] };
+}
+
+/**
+ * Decides the debit of a transfer: it is asked what a withdrawal is asked, at the prices that were read, and again at
+ * the commit.
+ */
+export function transferOut(
+  accountContext: AccountContext,
+  transfer: Transfer,
+  ids: readonly [out: string, into: string],
+  other: Account,
+  request: CreateTransfer,
+  context: Context,
+): Decision<Transaction> {
+  const { balance, margin } = accountContext;
+  const { amount_minor: amount } = transfer;
+  if (balance.accepts !== "all") return refuseGate(accountContext.account);
+  if (balance.available_minor < amount) return refuseFunds(balance);
+  const unsettled = refuseUnsettled(margin);
+  if (unsettled !== undefined) return unsettled;
+  const payable = (margin?.payable_minor ?? balance.balance_minor) - balance.held_minor;
+  if (payable < amount) return refuseMargin(payable, balance);
+  const details = { account_id: other.id, transaction_id: ids[1], minor: transfer.credit_minor, other };
+  const pending = draftLeg("transfer_out", accountContext, { transfer, id: ids[0], details }, request, context);
+  if (!pending.ok) return pending;
+  const booking = { kind: "transfer_out", customer_minor: -amount, legs: [["transfers", amount]] } as const;
+  return bookLeg(pending.result, accountContext, { ...booking, captured_minor: 0n, final: false }, context, [
+    equal("accepts", "all"),
+    { attribute: "available_minor", is: "at_least", value: amount },
+  ]);
+}
+
+/** Decides the credit of a transfer: the account takes it unless it is disabled or closed by then. */
+export function transferIn(
+  accountContext: AccountContext,
+  transfer: Transfer,
+  ids: readonly [out: string, into: string],
+  other: Account,
+  request: CreateTransfer,
+  context: Context,
+): Decision<Transaction> {
+  const { credit_minor: credit, rounding_minor: rounding, income_minor: income } = transfer;
+  const { external_id: _unique, ...shared } = request;
+  const details = { account_id: other.id, transaction_id: ids[0], minor: transfer.amount_minor, other };
+  const pending = draftLeg("transfer_in", accountContext, { transfer, id: ids[1], details }, shared, context);
+  if (!pending.ok) return pending;
+  const booking: Booking = {
+    kind: "transfer_in",
+    customer_minor: credit,
+    legs: [
+      ["transfers", -(credit + rounding + income)],
+      ["fx_rounding", rounding],
+      ["conversion_income", income],
+    ],
+    captured_minor: 0n,
+    final: false,
+  };
+  return bookLeg(pending.result, accountContext, booking, context, [notClosed]);
+}
+
+/** A leg, and its opposite. */
+interface LegTerms {
+  readonly transfer: Transfer;
+  readonly id: string;
+  readonly details: {
+    readonly account_id: string;
+    readonly transaction_id: string;
+    readonly minor: bigint;
+    readonly other: Account;
+  };
+}
+
+function draftLeg(
+  kind: "transfer_out" | "transfer_in",
+  accountContext: AccountContext,
+  { transfer, id, details: { other, minor, ...opposite } }: LegTerms,
+  request: Omit<CreateTransfer, "from_account_id" | "to_account_id"> & object,
+  context: Context,
+): Decision<Transaction> {
+  const { account } = accountContext;
+  const { external_id, description, metadata } = request;
+  const amount = kind === "transfer_out" ? transfer.amount_minor : transfer.credit_minor;
+  const more = { external_id, description, metadata, method: "internal" } as const;
+  const text = formatAmount(amount, account.currency);
+  const draft = draftTransaction(kind, accountContext, { account_id: account.id, amount: text, ...more }, context);
+  if (!draft.ok) return draft;
+  const { id: transfer_id, conversion, mark_up_percent, quote_id } = transfer;
+  const shown = { ...opposite, amount: formatAmount(minor, other.currency), currency: other.currency };
+  return {
+    ...draft,
+    result: { ...draft.result, id, transfer: { transfer_id, ...shown, conversion, mark_up_percent, quote_id } },
+  };
+}
+
+function bookLeg(
+  pending: Transaction,
+  { balance, margin }: AccountContext,
+  booking: Booking,
+  context: Context,
+  require: readonly Requirement[],
+): Decision<Transaction> {
+  const moment = moved(pending, "completed", context, null);
+  const posting = post(moment, balance, context, booking, { margin, require });
+  if (!posting.ok) return posting;
+  const { balance_before_minor, balance_after_minor, changes } = posting.result;
+  const after: Transaction = { ...moment, balance_before_minor, balance_after_minor };
+  const written: readonly Change[] = [
+    { op: "create", entity: "transaction", item: after },
+    ...changes,
+    ...transactionMarkers(pending),
+  ];
+  const previous = { status: "pending" };
+  const events: readonly DomainEvent[] = [
+    transactionEvent("transaction.created", pending),
+    transactionEvent("transaction.completed", after, previous),
+    transactionEvent("transaction.updated", after, previous),
+  ];
+  return { ok: true, result: after, changes: written, events };
+}

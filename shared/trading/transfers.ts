@@ -1,0 +1,124 @@
+import type { Account, Balance } from "../domain/account.ts";
+import { type Context, type Decision, refuseField } from "../domain/decision.ts";
+import {
+  type Transfer,
+  type TransferSides,
+  transferAmount,
+  transferIn,
+  transferOut,
+} from "../domain/internal-money/transfer.ts";
+import { quoteTransfer, type TransferQuote, useQuote } from "../domain/internal-money/transfer-quote.ts";
+import { type TransferRate, transferRate } from "../domain/internal-money/transfer-rate.ts";
+import { markUpOf } from "../domain/tenant.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { limits } from "../limits.ts";
+import type { CreateTransfer, CreateTransferQuote } from "../schema/transaction.ts";
+import { type Committable, type Load, ref } from "../table/store.ts";
+import { tradingRef } from "./items.ts";
+import { decideMoney, readHeld } from "./margin.ts";
+import { readConversion } from "./market.ts";
+
+/** Changes that one side of a transfer may have: both, the outbox and the stored answer are one transaction. */
+const changesOfSide = Math.floor((limits.commit.max_items - 3) / 2);
+
+/** Decides a transfer between two accounts of a client: both legs are written in one commit or not at all. */
+export async function decideTransfer(
+  load: Load,
+  context: Context,
+  request: CreateTransfer,
+): Promise<Committable<Transaction>> {
+  const sides = await readSides(load, request);
+  if (!sides.ok) return sides;
+  const { tenant, client, from, to } = sides.result;
+  const amount = transferAmount(sides.result, request);
+  if (!amount.ok) return amount;
+  const { quote } = request.quote_id === undefined ? {} : await load({ quote: ref.transferQuote(client.id) });
+  const rate: Decision<TransferRate> =
+    request.quote_id === undefined
+      ? await rateNow(sides.result, amount.result, context)
+      : useQuote(quote, request, amount.result, context);
+  if (!rate.ok) return rate;
+  const { credit_minor, rounding_minor, income_minor, conversion, mark_up_percent } = rate.result;
+  const transfer: Transfer = {
+    ...{ credit_minor, rounding_minor, income_minor, conversion, mark_up_percent },
+    id: context.newId("trf"),
+    amount_minor: amount.result,
+    quote_id: request.quote_id ?? null,
+  };
+  const ids = [context.newId("txn"), context.newId("txn")] as const;
+  const side = async ({ risk, ...money }: Side, decide: typeof transferOut, other: Account) =>
+    decideMoney(
+      await readHeld(load, context, { ...money, risk }),
+      context,
+      { tenant, ...money },
+      (now) => decide(now, transfer, ids, other, request, context),
+      undefined,
+      changesOfSide,
+    );
+  const [out, into] = await Promise.all([side(from, transferOut, to.account), side(to, transferIn, from.account)]);
+  if (!out.ok) return out;
+  if (!into.ok) return into;
+  return {
+    ok: true,
+    result: out.result,
+    changes: [...out.changes, ...into.changes, ...rate.changes],
+    events: [...out.events, ...into.events],
+  };
+}
+
+/** Decides a firm quote of a transfer. */
+export async function decideQuote(
+  load: Load,
+  context: Context,
+  request: CreateTransferQuote,
+): Promise<Committable<TransferQuote>> {
+  const sides = await readSides(load, request);
+  if (!sides.ok) return sides;
+  const { client, from, to } = sides.result;
+  const [market, { quote }] = await Promise.all([
+    readConversion(context.tenant_id, from.account.currency, to.account.currency),
+    load({ quote: ref.transferQuote(client.id) }),
+  ]);
+  return quoteTransfer(sides.result, market, quote, request, context);
+}
+
+/** One account of a transfer, with its money and what it risks. */
+interface Side {
+  readonly account: Account;
+  readonly balance: Balance;
+  readonly risk: StoredRisk | undefined;
+}
+
+/** The accounts that a request names, with their money and the client of the first. */
+async function readSides(
+  load: Load,
+  { from_account_id, to_account_id }: Pick<CreateTransferQuote, "from_account_id" | "to_account_id">,
+): Promise<Decision<TransferSides & { readonly from: Side; readonly to: Side }>> {
+  const found = await load({
+    tenant: ref.tenant(),
+    from: ref.account(from_account_id),
+    from_balance: ref.balance(from_account_id),
+    from_risk: tradingRef.risk(from_account_id),
+    to: ref.account(to_account_id),
+    to_balance: ref.balance(to_account_id),
+    to_risk: tradingRef.risk(to_account_id),
+  });
+  const { tenant, from, to, from_balance, to_balance, from_risk, to_risk } = found;
+  const missing = (field: string) => refuseField("account_not_found", field, "The account does not exist.");
+  if (tenant === undefined || from === undefined || from_balance === undefined) return missing("from_account_id");
+  if (to === undefined || to_balance === undefined) return missing("to_account_id");
+  const { client } = await load({ client: ref.client(from.client_id) });
+  if (client === undefined) return missing("from_account_id");
+  const sides = {
+    from: { account: from, balance: from_balance, risk: from_risk },
+    to: { account: to, balance: to_balance, risk: to_risk },
+  };
+  return { ok: true, result: { tenant, client, ...sides }, changes: [], events: [] };
+}
+
+async function rateNow({ tenant, from, to }: TransferSides, amount_minor: bigint, context: Context) {
+  const [debited, credited] = [from.account, to.account];
+  const market = await readConversion(context.tenant_id, debited.currency, credited.currency);
+  return transferRate(market, { from: debited, to: credited, amount_minor }, markUpOf(tenant), context.now);
+}

@@ -1,0 +1,98 @@
+import { groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
+import type { RawItem } from "../emulator/raw-table.ts";
+
+/** A number as a fraction of two integers, the second above zero. */
+type Ratio = readonly [numerator: bigint, denominator: bigint];
+
+const kinds = new Set(["transfer_out", "transfer_in"]);
+
+/** What a transaction says of the transfer that it is a leg of. */
+function legOf(item: RawItem): RawItem {
+  return memberOf(item, "transfer");
+}
+
+function memberOf(item: RawItem, name: string): RawItem {
+  const value = item[name] as { readonly map?: RawItem } | null | undefined;
+  return value?.map ?? {};
+}
+
+/** A transfer has two legs of one client that name each other, and the credit follows from the published rate alone. */
+export function judgeTransfers(items: readonly RawItem[]): string[] {
+  const legs = ofType(items, "TXN").filter((item) => kinds.has(text(item, "kind")));
+  const accounts = new Map(ofType(items, "ACCOUNT").map((item) => [text(item, "id"), item]));
+  const typeOf = (leg: RawItem) => accounts.get(text(leg, "account_id"))?.["type"];
+  return [...groupBy(legs, (item) => text(legOf(item), "transfer_id"))].flatMap(([id, own]) => {
+    const out = own.find((item) => text(item, "kind") === "transfer_out");
+    const into = own.find((item) => text(item, "kind") === "transfer_in");
+    if (own.length !== 2 || out === undefined || into === undefined) return [`${id} has ${own.length} legs`];
+    const names = (one: RawItem, other: RawItem) =>
+      text(legOf(one), "transaction_id") === text(other, "id") &&
+      text(legOf(one), "account_id") === text(other, "account_id") &&
+      text(legOf(one), "currency") === text(other, "currency") &&
+      minorOf(text(legOf(one), "amount")) === whole(other, "amount_minor");
+    const fits =
+      names(out, into) &&
+      names(into, out) &&
+      text(out, "client_id") === text(into, "client_id") &&
+      text(out, "account_id") !== text(into, "account_id") &&
+      typeOf(out) === typeOf(into);
+    if (!fits) return [`the legs of ${id} do not fit each other`];
+    return creditedBy(out).credit === whole(into, "amount_minor") ? [] : [`${id} credits another amount than its rate`];
+  });
+}
+
+/** What the control accounts of a leg must have. */
+export function transferControls(item: RawItem): readonly (readonly [name: string, minor: bigint])[] {
+  const amount = whole(item, "amount_minor");
+  if (text(item, "kind") === "transfer_out") return [["transfers", amount]];
+  const { credit, marked, exact } = creditedFrom(legOf(item), text(legOf(item), "amount"), digitsOf(item));
+  return [
+    ["conversion_income", exact - marked],
+    ["fx_rounding", marked - credit],
+    ["transfers", -exact],
+  ];
+}
+
+const digits: Readonly<Record<string, number>> = { JPY: 0, KWD: 3, USDT: 6, USDC: 6, BTC: 8, ETH: 8 };
+
+/** Decimals of the currencies that tests transfer. */
+function digitsOf(item: RawItem): number {
+  return digits[text(item, "currency")] ?? 2;
+}
+
+/** The credit that the debit of a transfer says of itself. */
+function creditedBy(out: RawItem) {
+  const [, fraction = ""] = text(legOf(out), "amount").split(".");
+  return creditedFrom(legOf(out), decimal(out), fraction.length);
+}
+
+/** The debited amount of a leg as a decimal text. */
+function decimal(out: RawItem): string {
+  const count = digitsOf(out);
+  const minor = String(whole(out, "amount_minor")).padStart(count + 1, "0");
+  return count === 0 ? minor : `${minor.slice(0, -count)}.${minor.slice(-count)}`;
+}
+
+/** By the prices of the path: rounded down, to the nearest, and to the nearest before the mark-up. */
+function creditedFrom(leg: RawItem, debit: string, places: number) {
+  const via = (memberOf(leg, "conversion")["via"] ?? []) as readonly { readonly map: RawItem }[];
+  let [n, d] = ratio(debit);
+  for (const { map } of via) {
+    const [pn, pd] = ratio(text(map, "price"));
+    [n, d] = text(map, "op") === "multiply" ? [n * pn, d * pd] : [n * pd, d * pn];
+  }
+  n *= 10n ** BigInt(places);
+  const [mn, md] = ratio(text(leg, "mark_up_percent"));
+  const [kn, kd] = [n * (100n * md - mn), d * 100n * md];
+  const nearest = (a: bigint, b: bigint) => (2n * a + b) / (2n * b);
+  return { credit: kn / kd, marked: nearest(kn, kd), exact: nearest(n, d) };
+}
+
+function ratio(value: string): Ratio {
+  const [whole = "0", fraction = ""] = value.split(".");
+  return [BigInt(whole + fraction), 10n ** BigInt(fraction.length)];
+}
+
+function minorOf(amount: string): bigint {
+  return BigInt(amount.replace(".", "") || "-1");
+}
