@@ -207,6 +207,19 @@ describe("a worker that dies with a delivery that it was to store", () => {
   });
 });
 
+describe("a delivery that the code before stored with its event", () => {
+  it("keeps its wake when the sweep looks at the event, and is attempted by its message", async () => {
+    const { delivery } = await owed();
+    const before = { ...delivery, wake_at: new Date(nowMs + 120_000).toISOString() };
+    await put(deliveries, before);
+    await sweepLater();
+    expect(await state(delivery)).toMatchObject({ item: before, due: false });
+    expect(sentFor(delivery)).toEqual([]);
+    await deliver([messageOf(delivery)]);
+    expect((await stored(delivery)).delivery).toMatchObject({ status: "succeeded", version: 3, wake_at: null });
+  });
+});
+
 describe("a worker and the sweep that store a delivery at the same moment", () => {
   it("leave it to the message of the sweep when that is first", async () => {
     const { delivery, messages } = await owed();
