@@ -59,6 +59,11 @@ const sizes: readonly Size[] = [
     },
   },
   {
+    reason: "sends the accounts that a price reaches, ten a call: 1,890 a second at 512 MB, fewer than are evaluated",
+    memory_mb: half,
+    processor_ms: { watch: undefined },
+  },
+  {
     reason: "1.5 to 2.9 ms, which are 5 to 10 ms at 512 MB",
     memory_mb: half,
     processor_ms: {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { limits } from "../../shared/limits.ts";
 import { symbols } from "../../shared/table/entities.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
 import { someSymbol } from "../support/builders/trading.ts";
@@ -236,9 +237,9 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       expect(await costOf("GET", "/accounts?limit=25")).toEqual(
         most(`Query BatchGetItem${queries(4)} BatchGetItem`, 36, 0),
       );
-      // The list of margin levels has four partitions.
+      // The list of margin levels has several partitions.
       expect(await costOf("GET", "/accounts/margin_watch")).toEqual(
-        most(`Query${queries(3)} BatchGetItem${queries(4)} BatchGetItem`, 18, 0),
+        most(`${queries(limits.trading.risk_shards).trim()} BatchGetItem${queries(4)} BatchGetItem`, 18, 0),
       );
       expect(await costOf("GET", `/accounts/metrics?account_ids=${account.id}`)).toEqual(
         most("BatchGetItem Query BatchGetItem", 9, 0),

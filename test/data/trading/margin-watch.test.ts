@@ -97,7 +97,8 @@ describe("a price", () => {
     await market.see(await market.price(tenant, "EURUSD", falling));
     expect((await market.evaluateSent()).toSorted()).toEqual(ids.toSorted());
     const found = await Promise.all(ids.map(entryOf));
-    expect(found.map(shardIn)).toEqual(found.map((entry) => exposures.shardOf({ ...entry, shards: 8 })));
+    const { exposure_shards: shards } = limits.trading;
+    expect(found.map(shardIn)).toEqual(found.map((entry) => exposures.shardOf({ ...entry, shards })));
     expect(Math.max(...found.map(shardIn))).toBeGreaterThan(1);
   });
 

@@ -8,6 +8,7 @@ import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
 import { evaluated, withMarginUpdate } from "../../../shared/domain/trading/watch.ts";
+import { limits } from "../../../shared/limits.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
 import {
   someMarket,
@@ -79,7 +80,7 @@ describe("an account that a commit leaves below its stop-out level", () => {
     expect(isDueAtOnce(account.risk())).toBe(true);
     const every = { down: String(10n ** 18n), up: "0" };
     expect(new Set(account.risk().triggers)).toEqual(
-      new Set(["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every, shards: 8 }))),
+      new Set(["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every, shards: limits.trading.exposure_shards }))),
     );
   });
 
