@@ -24,6 +24,7 @@ export const slowRoutes: Readonly<Record<string, string>> = {
   sandbox_settle_transaction: secondRead,
   sandbox_fail_transaction: secondRead,
   sandbox_return_transaction: secondRead,
+  begin_feed_epoch: secondRead,
   place_sandbox_order: secondRead,
   open_sandbox_trade: secondRead,
   close_sandbox_trade: secondRead,

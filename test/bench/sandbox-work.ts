@@ -94,6 +94,11 @@ export function sandboxWork(api: TestApi): Readonly<Record<string, () => Promise
       const quote = { symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time: new Date().toISOString(), seq: "1" };
       return { as, address: `/feed/sources/${id}/quotes`, parts: { body: { quotes: [quote] } } };
     },
+    begin_feed_epoch: async () => {
+      const { as, post } = await own();
+      const { id } = await post("/feed/sources", { name: "mt5:bench", platform: "mt5", authoritative: "platform" });
+      return { as, address: `/feed/sources/${id}/epochs` };
+    },
     retry_feed_reject: async () => {
       const { as, post } = await own();
       const { id } = await post("/feed/sources", { name: "mt5:bench", platform: "mt5", authoritative: "platform" });

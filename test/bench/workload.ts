@@ -80,7 +80,7 @@ export async function startWorkload(): Promise<Workload> {
       return { open: true, address: "/oauth/revoke", parts };
     },
     create_application: async () => ({
-      as: newCaller(),
+      as: await newBrokerage(api),
       address: "/applications",
       parts: { body: { name: "Bench", scopes: ["clients:read"] } },
     }),
@@ -207,9 +207,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         parts: { body: { status: "completed" } },
       }),
       create_webhook_endpoint: async () => {
-        const as = newCaller();
-        // Its first request makes the brokerage, which is no part of what is measured.
-        await api.call(as, "GET", "/settings");
+        const as = await newBrokerage(api);
         return { as, address: "/webhook_endpoints", parts: { body: endpoint } };
       },
       update_webhook_endpoint: async () => ({
@@ -234,9 +232,20 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       }),
       ...traded.requests,
       ...sandboxWork(api),
-      update_settings: async () => ({ as: newCaller(), address: "/settings", parts: { body: { four_eyes: true } } }),
+      update_settings: async () => ({
+        as: await newBrokerage(api),
+        address: "/settings",
+        parts: { body: { four_eyes: true } },
+      }),
     },
   };
+}
+
+/** A brokerage of its own. Its first request makes it, which is no part of what is measured. */
+async function newBrokerage(api: TestApi): Promise<TestCaller> {
+  const as = newCaller();
+  await api.call(as, "GET", "/settings");
+  return as;
 }
 
 /** A market, a source that feeds it, and twenty open positions of one account. */
