@@ -1,9 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Metafile } from "esbuild";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundle } from "../../infra/bundle.ts";
+import { describe, expect, inject, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
 import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 
@@ -82,23 +80,16 @@ function faults({ kibibytes, inputs }: Shipped, budget: number): string[] {
 }
 
 describe("the bundle of each function", () => {
-  const outdir = mkdtempSync(join(tmpdir(), "bundle-budget-"));
-  let metafile: Metafile;
-
-  beforeAll(async () => {
-    const entries = [...budgets.keys()].map((file) => ({ name: file, file }));
-    const root = new URL("../../functions/", import.meta.url).pathname;
-    ({ metafile } = await bundle({ entries, root, outdir }));
-  });
-
-  afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+  // The bundles that the synthesis of the sandbox made its assets from; it has every function.
+  const bundles = join(inject("assemblyDir"), "bundle");
+  const metafile = JSON.parse(readFileSync(join(bundles, "metafile.json"), "utf8")) as Metafile;
 
   it.each([...budgets])("%s stays within %i KiB and ships nothing forbidden", (file, budget) => {
     expect(faults(shipped(metafile, file), budget)).toEqual([]);
   });
 
   it("ships only the row of its endpoint, without what only the description says of it", () => {
-    const code = readFileSync(join(outdir, "clients/get/index.mjs"), "utf8");
+    const code = readFileSync(join(bundles, "clients/get/index.mjs"), "utf8");
     expect(code).toContain('"get_client"');
     expect(code).not.toMatch(/"list_clients"|"create_client"|Get one client/);
   });
