@@ -9,7 +9,7 @@ import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
 
-// Databases of the tests are files. In memory they cost no disk, on which two workers wait for each other.
+// Databases of the tests are files. In memory they cost no disk, on which workers wait for each other.
 const memory = "/dev/shm";
 const enough = 2 ** 30;
 const isRoomy = ({ bavail, bsize }: { bavail: number; bsize: number }) => bavail * bsize > enough;
@@ -40,10 +40,8 @@ const onSharedStack = [
   ...["sandbox", "oauth"],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
-/** Stories of half a minute and more; started last, each would leave the other processor idle. */
-const longest = ["e2e/grants", "simulation/soak", "data/filters", "simulation/programs", "e2e/ladder"].map(
-  (name) => `test/${name}.test.ts`,
-);
+/** Stories of half a minute, most of which is waiting; started last, each would leave the processors idle. */
+const longest = ["e2e/grants", "e2e/ladder", "simulation/soak"].map((name) => `test/${name}.test.ts`);
 
 /**
  * Begins with the longest files. Without a cache of earlier runs the size of a file says little. Files of a project
@@ -61,7 +59,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * The whole suite: files run on two workers, and those of one worker and project share its process; those that start
+ * The whole suite: files run on three workers, and those of one worker and project share its process; those that start
  * the stack bring their own time bounds. `fast` needs no synthesis and ends within seconds (`npm test -- --project
  * fast`). What all files saw answered is judged after the last of them, so it is a project of its own.
  */
@@ -70,7 +68,8 @@ export default defineConfig({
   test: {
     root,
     server: { deps: { external: [clientFiles] } },
-    maxWorkers: 2,
+    // One more than the processors of the gate: each worker waits for a quarter of its time.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
