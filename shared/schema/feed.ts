@@ -38,13 +38,18 @@ const Description = z.string().check(
 /** Amount that a platform booked, signed as on the account. */
 const SignedMoney = z
   .string()
-  .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?$/, "must be a plain decimal such as -6.20"));
+  .check(
+    z.regex(
+      /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?$|^-?(?:0|[1-9]\d{0,14})\.\d{4,8}$/,
+      "must be a plain decimal such as -6.20",
+    ),
+  );
 /** Amount that is zero or negative for the account. */
 const Cost = z
   .string()
   .check(
     z.regex(
-      /^(?:-(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?|0(?:\.0{1,3})?)$/,
+      /^(?:-(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?|0(?:\.0{1,3})?)$|^(?:-(?:0|[1-9]\d{0,14})\.\d{4,8}|0\.0{4,8})$/,
       "must be a plain decimal that is not above 0, such as -3.50",
     ),
   );

@@ -285,7 +285,7 @@ describe("a request costs one call and one unit of the rate counter, and beside 
         const deposit = await broker.deposit(own, "50000.00");
         const cost = await costOf("PATCH", `/transactions/${deposit.id}`, { body: { status: "completed" } });
         const reads = "BatchGetItem BatchGetItem BatchGetItem Query";
-        expect(sorted(cost)).toEqual(most(`${reads} TransactWriteItems`, 45, 31));
+        expect(sorted(cost)).toEqual(most(`${reads} TransactWriteItems`, 45, 33));
         const evaluated = async () => {
           api.watched.takeCalls();
           await floor.evaluate(own.id);

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { nextExpected, planBatch } from "../../shared/domain/feed/batch.ts";
 import { accrueDeal, closeDeal, openDeal } from "../../shared/domain/feed/deals.ts";
 import type { FeedResultBody } from "../../shared/schema/feed.ts";
+import { FeedSwap } from "../../shared/schema/feed.ts";
 import { someMarket, someSymbol, tradingAccount } from "../support/builders/trading.ts";
 import { TradingDesk } from "../support/builders/trading-desk.ts";
 import { context, desk, market, type Opening, opening, origin, PlatformPosition, text, unknown } from "./feed-cases.ts";
@@ -177,5 +178,14 @@ describe("a deal that turns a netting position round", () => {
     });
     const nothing = openDeal(desk().state, market, opening({ [member]: "0.00" }), unknown, origin, context);
     expect(nothing.ok).toBe(true);
+  });
+});
+
+describe("money of an item", () => {
+  const swap = (amount: string) => FeedSwap.safeParse({ position_id: "1", amount, for_date: "2026-11-20" }).success;
+
+  it("has as many digits as a currency may have, which are eight, and no more", () => {
+    expect(["-6.2", "0", "0.123", "-0.123456", "15.00000001"].map(swap)).toEqual([true, true, true, true, true]);
+    expect(["0.123456789", "01.0000", "-.5", "1.2345 "].map(swap)).toEqual([false, false, false, false]);
   });
 });
