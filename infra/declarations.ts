@@ -10,7 +10,7 @@ const ours = /\/(?:shared|functions)\/.*\.ts$/;
 /** Files of rows. */
 const rows = /\/shared\/routes\/(?!(?:route|index)\.ts$)[^/]+\.ts$/;
 /** Files that only declare constants, of which a bundle includes those that it uses. */
-const declaring = /\/shared\/(?:schema\/[^/]+|limits|routes\/(?:route|index))\.ts$/;
+const declaring = /\/shared\/(?:schema\/.+|limits|routes\/(?:route|index))\.ts$/;
 
 /** A node of the syntax tree (ESTree): its kind, where it is in the text, and its parts. */
 interface SyntaxNode {

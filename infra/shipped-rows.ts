@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Route, ShippedRoute } from "../shared/routes/route.ts";
 import { memberOrder } from "../shared/schema/member-order.ts";
@@ -47,7 +48,8 @@ function exportedSchemas(): Promise<ReadonlyMap<unknown, Exported>> {
 }
 
 async function readSchemas(): Promise<ReadonlyMap<unknown, Exported>> {
-  const files = readdirSync(schemaFolder).filter((file) => file.endsWith(".ts"));
+  const entries = readdirSync(schemaFolder, { recursive: true, encoding: "utf8" });
+  const files = entries.filter((file) => file.endsWith(".ts")).map((file) => file.split(sep).join("/"));
   const modules = await Promise.all(files.map((file) => import(new URL(file, schemaFolder).href) as Promise<Module>));
   return new Map(
     modules.flatMap((module, place) =>

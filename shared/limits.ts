@@ -126,6 +126,12 @@ export const limits = {
      */
     max_traded_minor: 5n * 10n ** 17n,
   },
+  summary: {
+    /** Days of one summary. */
+    max_days: 31,
+    /** Transactions of one summary: 20 reads of a hundred, about 1,000 units that are eventually consistent. */
+    max_transactions: 2000,
+  },
   transfers: {
     /** A firm quote is void after this time: prices move, and it is a free option as long as it stands. */
     quote_seconds: 30,

@@ -9,6 +9,7 @@ import { descriptionOf } from "../schema/described.ts";
 import * as event from "../schema/event.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
+import * as summary from "../schema/internal-money/summary.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
 import * as order from "../schema/order.ts";
@@ -42,6 +43,7 @@ const modules: readonly object[] = [
   reset,
   service,
   settings,
+  summary,
   symbol,
   trade,
   transaction,

@@ -102,6 +102,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   CreateTransferQuoteRequest: "A transfer to quote.",
   CreateTransferRequest: "A transfer to create.",
   StatusReason: "Reason of a change of status, or of an adjustment.",
+  TransactionSummary: "Sums of transactions.",
   TransferQuote: "A firm quote of a transfer.",
   CreateWithdrawalRequest: "A withdrawal to create.",
   DeliveryAttempt: "One attempt of a delivery.",

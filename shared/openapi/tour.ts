@@ -128,6 +128,7 @@ export const tour: readonly Chapter[] = [
       { row: "create_transfer_quote", body: betweenAccounts },
       { row: "create_transfer", body: betweenAccounts, keeps: { account_id: "account_id" } },
       { row: "list_transactions" },
+      { row: "summarize_transactions", query: { from: "2026-11-01", to: "2026-11-30" } },
       { row: "list_client_transactions" },
       { row: "list_account_transactions" },
       { row: "list_ledger" },

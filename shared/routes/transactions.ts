@@ -1,4 +1,5 @@
 import { page } from "../schema/fields.ts";
+import { SummarizeTransactionsQuery, TransactionSummary } from "../schema/internal-money/summary.ts";
 import {
   CreateAdjustmentRequest,
   CreateDepositRequest,
@@ -199,6 +200,23 @@ export const createTransferQuote = route({
   refusals: [...transferRefusals],
 });
 
+/** `GET /transactions/summary` */
+export const summarizeTransactions = route({
+  id: "summarize_transactions",
+  method: "GET",
+  path: "/transactions/summary",
+  tag: "Transactions",
+  summary: "Get sums of transactions",
+  description:
+    "Sums by day, type, status and currency, over up to 31 days with up to 2,000 transactions together; ask for " +
+    "fewer days where there are more. Transactions of the last seconds may be missing.",
+  file: "transactions/summary",
+  scope: "transactions:read",
+  grants: ["read", "query:list"],
+  query: SummarizeTransactionsQuery,
+  reply: TransactionSummary,
+});
+
 /** `GET /transactions/{id}` */
 export const getTransaction = route({
   id: "get_transaction",
@@ -268,6 +286,7 @@ export const transactionRoutes = [
   createAdjustment,
   createTransfer,
   createTransferQuote,
+  summarizeTransactions,
   getTransaction,
   updateTransaction,
   getTransactionHistory,

@@ -51,6 +51,24 @@ export const transaction: JsonObject = {
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
   Transaction: transaction,
+  TransactionSummary: {
+    object: "transaction_summary",
+    from: "2026-11-21",
+    to: "2026-11-21",
+    data: [
+      {
+        day: "2026-11-21",
+        kind: "deposit",
+        status: "completed",
+        currency: "USD",
+        count: 2,
+        amount: "1500.00",
+        fee: "1.50",
+        net_amount: "1498.50",
+      },
+    ],
+    _links: links({ self: "/transactions/summary?from=2026-11-21&to=2026-11-21" }),
+  },
   TransferQuote: {
     id: "trq_01JD0000000000000000000001",
     object: "transfer_quote",

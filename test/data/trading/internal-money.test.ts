@@ -210,3 +210,44 @@ describe("a transfer", () => {
     });
   });
 });
+
+describe("the summary of transactions", () => {
+  const own = newCaller();
+  const theirs = brokerage(api, own);
+  const today = new Date().toISOString().slice(0, 10);
+  const later = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  const summary = (from: string, to: string) => api.call(own, "GET", `/transactions/summary?from=${from}&to=${to}`);
+
+  it("has the sums of each day, type, status and currency, exact, and of no other brokerage", async () => {
+    const account = await theirs.account("100.10");
+    await theirs.deposit(account, "0.20", { fee: "0.05", status: "completed" });
+    await theirs.deposit(account, "7.00");
+    await theirs.withdrawal(account, "1.00");
+    await theirs.account("1000", { currency: "JPY" });
+    const { status, body } = await summary(today, later);
+    const rows = body.data.map(({ day, ...row }: { day: string }) => Object.values(row).join(" "));
+    expect([status, rows]).toEqual([
+      200,
+      [
+        "deposit completed JPY 1 1000 0 1000",
+        "deposit completed USD 2 100.30 0.05 100.25",
+        "deposit pending USD 1 7.00 0.00 7.00",
+        "withdrawal pending USD 1 1.00 0.00 1.00",
+      ],
+    ]);
+    expect((await summary("2026-01-01", "2026-01-31")).body.data).toEqual([]);
+  });
+
+  it("refuses days in the wrong order, more than 31, and days with more transactions than it reads", async () => {
+    expect((await summary("2026-01-02", "2026-01-01")).status).toBe(400);
+    expect([
+      (await summary("2026-01-01", "2026-01-31")).status,
+      (await summary("2026-01-01", "2026-02-01")).status,
+    ]).toEqual([200, 400]);
+    const { summarize } = await import("../../../shared/trading/transaction-summary.ts");
+    const days = { from: today, to: later };
+    const { data } = await summarize(own.tenant_id, days, 5);
+    expect(data.reduce((sum, { count }) => sum + count, 0)).toBe(5);
+    await expect(summarize(own.tenant_id, days, 4)).rejects.toMatchObject({ code: "invalid_parameter" });
+  });
+});

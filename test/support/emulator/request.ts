@@ -79,6 +79,7 @@ function findRoute(method: string, path: string): { row: Route; parameters: Reco
 const neededQueries: Readonly<Record<string, string>> = {
   list_quotes: "?symbols=EURUSD",
   get_account_metrics: "?account_ids=acc_01JD0000000000000000000002",
+  summarize_transactions: "?from=2026-11-21&to=2026-11-21",
   get_symbol_margin: "?leverage=100&currency=USD",
 };
 
