@@ -67,7 +67,8 @@ it("the load generator counts the events of every page", async () => {
     records.filter(({ dynamodb: { NewImage: image } }) => image?.["tenant_id"]?.S === caller.tenant_id),
   );
   const call: ApiClient["call"] = async (method, path) => (await api.call(caller, method, path)) as never;
-  const own = { api: { token: "", call }, tenant_id: caller.tenant_id };
+  const credentials = { client_id: "", client_secret: "" };
+  const own = { api: { token: "", call }, tenant_id: caller.tenant_id, credentials, funded: "" };
   const { published } = await new Brokerage({ baseUrl: "" }, own, Math.random, new Set()).counts(2);
   expect([...published.values()]).toEqual(made);
 });

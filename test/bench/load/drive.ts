@@ -1,11 +1,11 @@
 import type { Cloud } from "../../../infra/local/cloud.ts";
-import type { ApiClient } from "../../support/stack/api-client.ts";
+import type { ApiClient, Credentials } from "../../support/stack/api-client.ts";
 import { fundedAccount } from "../../support/stack/api-client.ts";
 import { newApplication } from "../../support/stack/application.ts";
 import type { Receiver } from "../../support/stack/receiver.ts";
 import { register } from "../../support/stack/webhooks.ts";
 import { type Answered, type EventCounts, isEarned } from "./figures.ts";
-import { draw, endpointAt, type Known, kindsOfMix, remember } from "./mix.ts";
+import { draw, endpointAt, type Known, kindsOfMix, remember } from "./requests.ts";
 
 /** How requests follow each other: at their times whatever becomes of those before, or one after the other. */
 export type Loop = "open" | "closed";
@@ -27,14 +27,14 @@ export class Brokerage {
   private readonly baseUrl: string;
   private readonly api: ApiClient;
   private readonly random: () => number;
-  private readonly known: Known = { clients: [], accounts: [], transactions: [], pending: [] };
+  private readonly known: Known;
   private readonly written: string[] = [];
   private readonly received: ReadonlySet<string>;
   private sentMs: number[] = [];
 
   constructor(
     cloud: Pick<Cloud, "baseUrl">,
-    own: { api: ApiClient; tenant_id: string },
+    own: { api: ApiClient; tenant_id: string; credentials: Credentials; funded: string },
     random: () => number,
     received: ReadonlySet<string>,
   ) {
@@ -43,15 +43,18 @@ export class Brokerage {
     this.tenant_id = own.tenant_id;
     this.random = random;
     this.received = received;
+    const { credentials, funded } = own;
+    this.known = { clients: [], accounts: [], transactions: [], events: [], pending: [], funded, credentials };
   }
 
   /** Makes one with an account that the first requests are about. */
   static async open(cloud: Cloud, receiver: Receiver, inbox: Inbox, random: () => number): Promise<Brokerage> {
     const own = await newApplication(cloud);
     const path = `/${own.tenant_id}`;
-    const brokerage = new Brokerage(cloud, own, random, inbox.open(path));
+    const received = inbox.open(path);
     await register(own.api, receiver.url + path, { event_types: kindsOfMix() });
     const { client_id, account_id } = await fundedAccount(own.api, "1000.00");
+    const brokerage = new Brokerage(cloud, { ...own, funded: account_id }, random, received);
     brokerage.known.clients.push(client_id);
     brokerage.known.accounts.push(account_id);
     brokerage.written.push(`client.created ${client_id}`, `account.created ${account_id}`);
@@ -93,15 +96,16 @@ export class Brokerage {
   }
 
   private async send(endpoint: string, dueMs: number): Promise<Answered> {
-    const { route, path, body, emits } = draw(endpoint, this.known, this.random);
+    const { route, path, body, form, emits } = draw(endpoint, this.known, this.random);
     const sentMs = Date.now();
     this.sentMs = [...this.sentMs.filter((at) => at > sentMs - 60_000), sentMs];
     const reply = await fetch(this.baseUrl + path, {
       method: route.method,
       headers: {
-        Authorization: `Bearer ${this.api.token}`,
+        ...(form === undefined ? { Authorization: `Bearer ${this.api.token}` } : {}),
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       },
+      ...(form === undefined ? {} : { body: form }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await reply.text();
@@ -111,6 +115,8 @@ export class Brokerage {
       const { id } = JSON.parse(text) as { id: string };
       this.written.push(`${emits} ${id}`);
       remember(this.known, route.id, id);
+    } else if (route.id === "list_events") {
+      for (const { id } of (JSON.parse(text) as EventPage).data) remember(this.known, route.id, id);
     }
     return answered;
   }

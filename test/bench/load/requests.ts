@@ -1,41 +1,20 @@
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import type { EventType } from "../../../shared/schema/event-types.ts";
-import { someClient } from "../../support/stack/api-client.ts";
-
-/**
- * How often each endpoint is called, in parts of 100: what a back office asks for at its desks, and what the sites and
- * platforms of a brokerage write. Trades are left out, because markets close.
- */
-export const mix: Readonly<Record<string, number>> = {
-  get_client: 9,
-  list_clients: 5,
-  list_client_accounts: 5,
-  get_account: 9,
-  get_balance: 8,
-  list_accounts: 4,
-  get_account_metrics: 3,
-  list_account_transactions: 5,
-  list_ledger: 3,
-  get_transaction: 6,
-  list_transactions: 4,
-  list_events: 3,
-  get_quote: 4,
-  list_symbols: 2,
-  create_client: 7,
-  update_client: 4,
-  create_account: 5,
-  create_deposit: 8,
-  update_transaction: 6,
-};
+import { type Credentials, someClient } from "../../support/stack/api-client.ts";
+import { mix } from "../mix.ts";
 
 /** What an application knows of its own brokerage: the newest identifiers of each kind. */
 export interface Known {
   readonly clients: string[];
   readonly accounts: string[];
   readonly transactions: string[];
+  readonly events: string[];
   /** Deposits that were not completed yet. */
   readonly pending: string[];
+  /** An account with money enough for every withdrawal of a run. */
+  readonly funded: string;
+  readonly credentials: Credentials;
 }
 
 /** A request of an endpoint, ready to be sent. */
@@ -43,12 +22,14 @@ export interface Drawn {
   readonly route: Route;
   readonly path: string;
   readonly body?: unknown;
+  /** Body of the token endpoint, in place of `body`. */
+  readonly form?: URLSearchParams;
   /** Event that its success must bring, about the resource of the answer. */
   readonly emits?: EventType;
 }
 
 const mostKnown = 50;
-const quoted = "EURUSD";
+const quoted = ["EURUSD", "GBPUSD", "USDJPY"] as const;
 const byId = new Map(routes.map((route) => [route.id, route]));
 
 /** Every kind of event that requests of the mix may bring. */
@@ -76,7 +57,7 @@ export function endpointAt(chance: number): string {
 
 /**
  * A request of an endpoint about something that the application knows; `random` gives numbers from 0 up to 1. Where no
- * deposit waits to be completed, one is made.
+ * deposit waits to be completed, one is made; where no event is known, events are listed.
  */
 export function draw(id: string, known: Known, random: () => number): Drawn {
   const route = routeOf(id);
@@ -104,10 +85,26 @@ export function draw(id: string, known: Known, random: () => number): Drawn {
       const path = route.path.replace("{id}", pending);
       return { route, path, body: { status: "completed" }, emits: "transaction.completed" };
     }
+    case "create_withdrawal": {
+      const body = { account_id: known.funded, amount: "0.01" };
+      return { route, path: route.path, body, emits: "transaction.created" };
+    }
+    case "update_account": {
+      const body = { name: `Desk ${Math.floor(random() * 1e9).toString(36)}` };
+      return { route, path: of(known.accounts), body, emits: "account.updated" };
+    }
+    case "create_token": {
+      const form = new URLSearchParams({ grant_type: "client_credentials", ...known.credentials });
+      return { route, path: route.path, form };
+    }
+    case "get_event":
+      return known.events.length === 0 ? draw("list_events", known, random) : { route, path: of(known.events) };
+    case "list_quotes":
+      return { route, path: `${route.path}?symbols=${quoted.join(",")}` };
     case "get_account_metrics":
       return { route, path: `${route.path}?account_ids=${any(known.accounts)}` };
     default:
-      return { route, path: of(idsFor(route.path, known)).replace("{symbol}", quoted) };
+      return { route, path: of(idsFor(route.path, known)).replace("{symbol}", quoted[0]) };
   }
 }
 
@@ -116,12 +113,17 @@ function idsFor(path: string, { clients, accounts, transactions }: Known): reado
   return path.startsWith("/accounts") ? accounts : transactions;
 }
 
-/** Remembers what a request made; the oldest of many is forgotten. */
+/** Remembers what a request made or listed; the oldest of many is forgotten. */
 export function remember(known: Known, routeId: string, id: string): void {
-  const made = { create_client: known.clients, create_account: known.accounts, create_deposit: known.transactions };
-  const ids = made[routeId as keyof typeof made];
-  if (ids === undefined) return;
-  for (const each of routeId === "create_deposit" ? [ids, known.pending] : [ids]) {
+  const { clients, accounts, transactions, events, pending } = known;
+  const found: Readonly<Record<string, readonly string[][]>> = {
+    create_client: [clients],
+    create_account: [accounts],
+    create_deposit: [transactions, pending],
+    create_withdrawal: [transactions],
+    list_events: [events],
+  };
+  for (const each of found[routeId] ?? []) {
     each.push(id);
     if (each.length > mostKnown) each.shift();
   }
