@@ -4,14 +4,19 @@ import { openAccount } from "../../shared/domain/open-account.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `POST /accounts` */
 export const handler = await command(
   createAccount,
   async ({ body, load, context }) => {
-    const { client, tenant } = await load({ client: ref.client(body.client_id), tenant: ref.tenant() });
+    const { client, tenant, source } = await load({
+      client: ref.client(body.client_id),
+      tenant: ref.tenant(),
+      ...(body.source_id ? { source: tradingRef.feedSource(body.source_id) } : {}),
+    });
     if (!client || !tenant) return refuseField("client_not_found", "client_id", "The client does not exist.");
-    return openAccount(client, tenant, body, context);
+    return openAccount(client, tenant, body, context, source);
   },
   ({ account, balance }) => accountBody(account, balance),
 );

@@ -16,12 +16,15 @@ export const handler = await command(
     const { account, balance, risk } = await load(own);
     if (!account || !balance) return notFound();
     expectVersion(account.version);
-    const [{ client }, held] = await Promise.all([
-      load({ client: ref.client(account.client_id) }),
+    const [{ client, source }, held] = await Promise.all([
+      load({
+        client: ref.client(account.client_id),
+        ...(body.source_id ? { source: tradingRef.feedSource(body.source_id) } : {}),
+      }),
       readHeld(load, context, { account, balance, risk }),
     ]);
     if (!client) return notFound();
-    return decideAmendment(held, context, { account, balance, client }, body, amendAccount);
+    return decideAmendment(held, context, { account, balance, client, source }, body, amendAccount);
   },
   liveBody,
 );

@@ -1,6 +1,7 @@
 import type { Context } from "aws-lambda";
 import { releaseParked } from "../../shared/events/parking.ts";
 import { wakePublisher } from "../../shared/events/publish-groups.ts";
+import { settleOverdueCommands } from "../../shared/feed/command-sweep.ts";
 import { limits } from "../../shared/limits.ts";
 import { runSweeps } from "../../shared/table/due.ts";
 import { expireOverdue } from "../../shared/trading/expiry.ts";
@@ -26,5 +27,6 @@ export async function handler(event: { action?: string }, context: Context): Pro
     switched_off: switchOffNoted(hasTime),
     cancelled: cancelUnwanted(hasTime),
     expired: expireOverdue(hasTime, remainingMs),
+    settled: settleOverdueCommands(hasTime, remainingMs),
   });
 }

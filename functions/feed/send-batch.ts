@@ -1,4 +1,5 @@
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
+import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
 import { advanceSource, applyBatch, beat } from "../../shared/feed/batches.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
@@ -12,6 +13,7 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
   const { newContext, remainingMs, inFullTime } = request;
   const { source } = await load({ source: tradingRef.feedSource(path.id) });
   if (source === undefined) return undefined;
+  if (isEnded(source)) throw refused(refuseEnded().refusal);
   const plan = planBatch(source.next_seq, body);
   if (!plan.ok) throw refused(plan.refusal);
   const run = {

@@ -4,7 +4,7 @@ import { isComplete, transactionBody } from "../../shared/domain/transaction.ts"
 import { command } from "../../shared/http/operations.ts";
 import { createWithdrawal } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";
-import { decideMoney, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
+import { decideMoney, linkOf, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/withdrawal` */
 export const handler = await command(
@@ -14,12 +14,15 @@ export const handler = await command(
     const { risk, ...accountContext } = await load(moneyRefs(id));
     if (!isComplete(accountContext))
       return refuseField("account_not_found", "account_id", "The account does not exist.");
-    const [{ client }, held] = await Promise.all([
+    const [{ client }, held, link] = await Promise.all([
       load({ client: ref.client(accountContext.account.client_id) }),
       readHeld(load, context, { ...accountContext, risk }),
+      linkOf(load, accountContext),
     ]);
     if (!client) return refuseField("client_not_found", "account_id", "The client of the account does not exist.");
-    return decideMoney(held, context, accountContext, (now) => requestWithdrawal(client, now, body, context));
+    return decideMoney(held, context, { ...accountContext, ...link }, (now) =>
+      requestWithdrawal(client, now, body, context),
+    );
   },
   transactionBody,
 );

@@ -286,6 +286,23 @@ export class Alarms extends Construct {
         metric: this.ownMetric("UnexpectedOperation"),
         threshold: 0,
       },
+      {
+        id: "command-late",
+        description: "A command to a trading platform waits for minutes: its bridge does not take commands.",
+        metric: this.ownMetric("CommandLate"),
+        threshold: 0,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 3,
+      },
+      {
+        id: "command-unknown",
+        description:
+          "Whether a trading platform has carried out a command is not known; a person may have to settle it.",
+        metric: this.ownMetric("CommandUnknown"),
+        threshold: 0,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 3,
+      },
       ...lateStreams.map(({ id, description, functionId }) => ({
         id,
         description,

@@ -23,8 +23,10 @@ type MoneyField =
   | "balance_version";
 
 /** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0004). */
-export interface Account extends Omit<AccountBody, MoneyField | "object" | "_links"> {
+export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "object" | "_links"> {
   readonly tenant_id: string;
+  /** The source whose platform moves its money, by commands; absent in items that were stored before there were any. */
+  readonly source_id?: string | null;
   /** What the trading mode was before the account was disabled, and will be when it is active again. */
   readonly trading_mode_before: Account["trading_mode"] | null;
   /** When the account was disabled last: pending orders of before are void. Absent once they all are cancelled. */
@@ -167,6 +169,7 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
   return {
     ...fields,
     object: "account",
+    source_id: account.source_id ?? null,
     balance: money(balance.balance_minor),
     credit: money(balance.credit_minor),
     held: money(balance.held_minor),

@@ -12,13 +12,16 @@ import {
 import type { Client } from "./client.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
+import type { FeedSource } from "./feed/source.ts";
 import { mergeMetadata } from "./metadata.ts";
-import { type AccountWithBalance, claimLogin, loginMarker } from "./open-account.ts";
+import { type AccountWithBalance, claimLogin, type Link, linkTo, loginMarker } from "./open-account.ts";
 import { adjustBalance, isAdjustment } from "./posting.ts";
 
 /** An account with its money and the client that it belongs to. */
 export interface OwnedAccount extends AccountWithBalance {
   readonly client: Client;
+  /** The source that the patch names, where it names one that is there. */
+  readonly source?: FeedSource | undefined;
 }
 
 type Status = Account["status"];
@@ -31,11 +34,11 @@ const statusMoves: Readonly<Record<Status, readonly Status[]>> = {
 
 /** Decides `PATCH /accounts/{id}`. A patch that says what is already so changes nothing. */
 export function amendAccount(
-  { client, ...owned }: OwnedAccount,
+  { client, source, ...owned }: OwnedAccount,
   patch: UpdateAccount,
   context: Context,
 ): Decision<AccountWithBalance> {
-  return amend(owned, patch, isRetailLive(owned.account.type, client), context);
+  return amend({ ...owned, source }, patch, isRetailLive(owned.account.type, client), context);
 }
 
 /**
@@ -47,7 +50,7 @@ export function disableAccount(owned: AccountWithBalance, context: Context): Dec
 }
 
 function amend(
-  { account, balance }: AccountWithBalance,
+  { account, balance, source }: AccountWithBalance & Pick<OwnedAccount, "source">,
   patch: UpdateAccount,
   retail: boolean,
   context: Context,
@@ -60,13 +63,15 @@ function amend(
   const touched = ["margin_call_level", "stop_out_level", "margin_rearm_level"].some((name) => name in patch);
   const levels = touched ? marginLevels({ ...levelsOf(account), ...patch }, retail) : unchanged(levelsOf(account));
   if (!levels.ok) return levels;
+  const link = amendLink(account, patch, source);
+  if (!link.ok) return link;
   const { status: _s, disabled_reason: _r, trading_mode: _t, metadata: _m, force: _f, ...plain } = patch;
-  const merged = { ...account, ...plain, ...levels.result, ...status.result, metadata: metadata.result } as Account;
+  const settled = { ...levels.result, ...status.result, ...link.result, metadata: metadata.result };
+  const merged = { ...account, ...plain, ...settled } as Account;
   if (sameValue(merged, account)) return unchanged({ account, balance });
   if (account.status === "closed") return refuse("account_closed", "A closed account cannot be changed.");
-  if (merged.platform_login !== account.platform_login && balance.pending > 0) {
-    const detail =
-      "The platform login cannot change while transactions are pending: their money could be booked twice.";
+  if (isRelinked(account, merged) && balance.pending > 0) {
+    const detail = "Source and login cannot change while transactions are pending: their money could be booked twice.";
     return refuse("account_not_empty", detail, { extra: { left: ["pending transactions"] } });
   }
   const moment = later(account.updated_at, context.now);
@@ -104,6 +109,21 @@ export function balanceBody({ account, balance }: AccountWithBalance): AccountBa
     balance_version: shown.balance_version,
     _links: { self: { href: `/v2/accounts/${account.id}/balance` }, account: { href: `/v2/accounts/${account.id}` } },
   };
+}
+
+/** The link after a patch; an account of this service takes the platform of the source that it is linked to. */
+function amendLink(account: Account, patch: UpdateAccount, source: FeedSource | undefined): Decision<Partial<Link>> {
+  const { source_id = null, platform_login } = { ...account, ...patch } as Account;
+  if (source_id === null) return unchanged({});
+  const joins = patch.source_id !== undefined && patch.source_id !== account.source_id;
+  if (!joins && platform_login !== null) return unchanged({});
+  const platform = account.platform === "internal" && source !== undefined ? source.platform : account.platform;
+  return linkTo(source, { source_id, platform, platform_login });
+}
+
+/** Whether two states of an account are linked to different accounts of platforms. */
+function isRelinked(before: Account, after: Account): boolean {
+  return before.platform_login !== after.platform_login || (before.source_id ?? null) !== (after.source_id ?? null);
 }
 
 function levelsOf({ margin_call_level, stop_out_level, margin_rearm_level }: Account) {
@@ -201,7 +221,7 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
   const gate = gateOf(after);
   const closes = after.status === "closed" && before.status !== "closed";
   const moves = gate !== gateOf(before) || closes;
-  const relinks = before.platform_login !== after.platform_login;
+  const relinks = isRelinked(before, after);
   const terms = marginTerms.some((name) => before[name] !== after[name]);
   if (!moves && !relinks && !terms) return [];
   const empty: readonly Requirement[] = [
@@ -238,7 +258,7 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
 }
 
 function moveLogin(before: Account, after: Account): Change[] {
-  if (before.platform_login === after.platform_login) return [];
+  if (!isRelinked(before, after)) return [];
   return [
     ...(before.platform_login === null
       ? []

@@ -1,4 +1,7 @@
 import type { TransactionState, UpdateTransaction } from "../schema/transaction.ts";
+import { isOpen, refuseOutstanding } from "./command/command.ts";
+import { isCommanded } from "./command/money.ts";
+import { moveByCommand } from "./command/move.ts";
 import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { type AccountContext, moved, type Transaction } from "./transaction.ts";
@@ -79,6 +82,12 @@ function decideMove(
     return refuseField("validation_failed", "reason", `is required for the status ${to}`, "required");
   }
   const after = moved(transaction, to, context, reason);
+  if (isCommanded(accountContext.account) && transaction.kind !== "adjustment") {
+    const decision = moveByCommand({ before: transaction, after, request }, accountContext, context);
+    if (decision !== undefined) return decision;
+  } else if (request.operation_id !== undefined || request.not_found !== undefined) {
+    return refuseField("not_linked", "operation_id", "The account is not linked to a feed source.");
+  }
   switch (to) {
     case "approved":
       return approve(transaction, after, accountContext, context);
@@ -128,6 +137,10 @@ export function declineTransaction(
 ): Decision<Transaction> {
   const from = transaction.status;
   if (from === "failed") return unchanged(transaction);
+  const { command } = accountContext;
+  if (command !== undefined && isOpen(command)) {
+    return refuseOutstanding(command, "The platform has been asked to move the money.");
+  }
   if (from === "pending" || moves[from].failed !== undefined) {
     const after = moved(transaction, "failed", context, reason);
     return withLegs(transaction, accountContext, end(transaction, after, accountContext, context));

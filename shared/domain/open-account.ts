@@ -12,7 +12,8 @@ import {
   refuseRange,
 } from "./account.ts";
 import type { Client } from "./client.ts";
-import { type Change, type Context, type Decision, refuse, refuseField } from "./decision.ts";
+import { type Change, type Context, type Decision, refuse, refuseField, unchanged } from "./decision.ts";
+import { type FeedSource, isEnded } from "./feed/source.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** An account together with its money. */
@@ -27,6 +28,7 @@ export function openAccount(
   tenant: Tenant,
   request: CreateAccount,
   context: Context,
+  source?: FeedSource,
 ): Decision<AccountWithBalance> {
   if (client.status === "closed") return refuseField("client_closed", "client_id", "The client is closed.");
   if (client.status === "suspended") return refuseField("client_suspended", "client_id", "The client is suspended.");
@@ -49,11 +51,15 @@ export function openAccount(
   if (leverage > maxLeverage(retail)) return refuseLeverage(retail);
   const levels = marginLevels(request, retail);
   if (!levels.ok) return levels;
+  const { source_id = null, platform = source?.platform ?? "internal", platform_login = null } = request;
+  const link = linkTo(source, { source_id, platform, platform_login });
+  if (!link.ok) return link;
   const account = draftAccount(client, request, context, {
     type,
     leverage,
     currency: tenant.currencies.includes("USD") ? "USD" : (tenant.currencies[0] ?? "USD"),
     ...levels.result,
+    ...link.result,
   });
   const balance = emptyBalance(account, context);
   return {
@@ -90,7 +96,7 @@ function draftAccount(
   client: Client,
   request: CreateAccount,
   context: Context,
-  settled: Levels & Pick<Account, "type" | "leverage" | "currency">,
+  settled: Levels & Link & Pick<Account, "type" | "leverage" | "currency">,
 ): Account {
   const mode = request.position_mode ?? "hedging";
   return {
@@ -105,8 +111,9 @@ function draftAccount(
     leverage: settled.leverage,
     position_mode: mode,
     margin_calculation: request.margin_calculation ?? (mode === "hedging" ? "max" : "net"),
-    platform: request.platform ?? "internal",
-    platform_login: request.platform_login ?? null,
+    platform: settled.platform,
+    platform_login: settled.platform_login,
+    source_id: settled.source_id,
     swap_free: request.swap_free ?? false,
     negative_balance_protection: request.negative_balance_protection ?? true,
     margin_call_level: settled.margin_call_level,
@@ -164,16 +171,45 @@ function accountMarkers(account: Account, drawn: boolean): Change[] {
   return changes;
 }
 
-/** What makes platform and login of an account its own in the tenant. */
+/** The account of a platform that an account is kept on too. */
+export interface Link {
+  readonly source_id: string | null;
+  readonly platform: Account["platform"];
+  readonly platform_login: string | null;
+}
+
+/** Whether an account may have this link. Its source must be there, of the same platform, and know it by a login. */
+export function linkTo(source: FeedSource | undefined, link: Link): Decision<Link> {
+  if (link.source_id === null) return unchanged(link);
+  if (link.platform_login === null) {
+    return refuseField("validation_failed", "platform_login", "is required with source_id", "required");
+  }
+  if (source === undefined || isEnded(source)) {
+    return refuseField("source_not_found", "source_id", "The feed source does not exist.");
+  }
+  if (link.platform !== source.platform)
+    return refuseRange("platform", `must be ${source.platform} as that of the source`);
+  return unchanged(link);
+}
+
+/** What makes the login of an account its own in the tenant: two servers of a platform may know the same login. */
 export function loginMarker(account: Account): string {
-  return JSON.stringify([account.platform, account.platform_login]);
+  return account.source_id == null
+    ? JSON.stringify([account.platform, account.platform_login])
+    : sourceLoginMarker(account.source_id, account.platform_login);
+}
+
+/** The account that a source knows by a login is found by this. */
+export function sourceLoginMarker(sourceId: string, login: string | null): string {
+  return JSON.stringify([sourceId, login]);
 }
 
 const platforms = { internal: 1, mt4: 1, mt5: 1, ctrader: 1, other: 1 } satisfies Record<Account["platform"], 1>;
 
-/** The markers that a login may have: one for each platform. */
-export function loginMarkers(login: string): string[] {
-  return Object.keys(platforms).map((platform) => JSON.stringify([platform, login]));
+/** The markers that a login may have: one for each platform, and one for each of these sources. */
+export function loginMarkers(login: string, sourceIds: readonly string[]): string[] {
+  const markers = Object.keys(platforms).map((platform) => JSON.stringify([platform, login]));
+  return [...markers, ...sourceIds.map((id) => sourceLoginMarker(id, login))];
 }
 
 /** Claims platform and login of an account. */

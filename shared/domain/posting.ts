@@ -162,10 +162,15 @@ function refusePosting(balance: Balance, booking: Booking, margin: MarginView | 
     return refuse("amount_too_large", "The balance would be larger than the service can hold.");
   }
   if (kind !== "withdrawal" || change >= 0n || booking.happened === true) return undefined;
+  return refusePayment(balance, -change, margin);
+}
+
+/** Why an amount that is held cannot be paid now; undefined when it can. */
+export function refusePayment(balance: Balance, amount: bigint, margin: MarginView | undefined) {
   const unsettled = refuseUnsettled(margin);
   if (unsettled !== undefined) return unsettled;
   const payable = margin?.payable_minor ?? balance.balance_minor;
-  return -change > payable ? refuseMargin(payable, balance) : undefined;
+  return amount > payable ? refuseMargin(payable, balance) : undefined;
 }
 
 /** The standing after a booking, and what its entry notes of it for a replay. */

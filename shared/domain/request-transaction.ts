@@ -1,5 +1,6 @@
 import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
 import type { Client } from "./client.ts";
+import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, refuse, refuseScope } from "./decision.ts";
 import { adjustBalance, completion, equal, notClosed, post, refuseMargin, refuseUnsettled } from "./posting.ts";
 import {
@@ -20,8 +21,10 @@ export function requestDeposit(
   request: CreateDeposit,
   context: Context,
 ): Decision<Transaction> {
-  const { balance } = accountContext;
-  if (balance.accepts === "none") return refuseGate(accountContext.account);
+  const { balance, account } = accountContext;
+  if (balance.accepts === "none") return refuseGate(account);
+  const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
+  if (ended !== undefined) return ended;
   const draft = draftTransaction("deposit", accountContext, request, context);
   if (!draft.ok) return draft;
   const pending = draft.result;
@@ -56,6 +59,8 @@ export function requestWithdrawal(
 ): Decision<Transaction> {
   const { balance, account, tenant, margin } = accountContext;
   if (balance.accepts !== "all") return refuseGate(account);
+  const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
+  if (ended !== undefined) return ended;
   if (client.status !== "active") return refuse("client_suspended", "The client may not withdraw while suspended.");
   if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
     return refuse("client_not_verified", "The client must be verified to withdraw.");
@@ -103,6 +108,7 @@ function createCompleted(
   if (accountContext.tenant.four_eyes) {
     return refuse("four_eyes_required", "Another application must approve this transaction before it is completed.");
   }
+  if (isCommanded(accountContext.account)) return createCommanded(pending, accountContext, context);
   const { balance } = accountContext;
   const moment = moved(pending, "completed", context, null);
   const booking = { ...completion(pending), captured_minor: 0n, final: false };
@@ -130,6 +136,46 @@ function createCompleted(
     events: [
       transactionEvent("transaction.created", pending),
       transactionEvent("transaction.completed", after, { status: "pending" }),
+      transactionEvent("transaction.updated", after, { status: "pending" }),
+    ],
+  };
+}
+
+/** The same where a platform moves the money: it is in processing, with the command that asks for it. */
+function createCommanded(
+  pending: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const { balance, account } = accountContext;
+  const held = pending.kind === "withdrawal" ? pending.amount_minor : 0n;
+  const money = { leg: "forward", minor: forwardMinor(pending) } as const;
+  const { transaction: after, changes } = issued(
+    moved(pending, "processing", context, null),
+    accountContext,
+    money,
+    context,
+  );
+  const covered = { attribute: "available_minor", is: "at_least", value: held } as const;
+  return {
+    ok: true,
+    result: after,
+    changes: [
+      { op: "create", entity: "transaction", item: after },
+      adjustBalance(balance, context, {
+        add: { pending: 1, ...(held === 0n ? {} : { held_minor: held, available_minor: -held }) },
+        require: [
+          held === 0n ? notClosed : equal("accepts", "all"),
+          equal("pos_version", balance.pos_version),
+          ...(held === 0n ? [] : [covered]),
+        ],
+      }),
+      ...changes,
+      ...transactionMarkers(pending),
+      ...legChanges(account, undefined, after),
+    ],
+    events: [
+      transactionEvent("transaction.created", pending),
       transactionEvent("transaction.updated", after, { status: "pending" }),
     ],
   };

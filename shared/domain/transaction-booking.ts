@@ -13,7 +13,7 @@ import {
   post,
   refuseUnsettled,
 } from "./posting.ts";
-import { type AccountContext, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
+import { type AccountContext, awaitsPlatform, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
 
 /** Completes: what has arrived is credited, what is paid out leaves the account or the money in transit. */
 export function complete(
@@ -45,16 +45,8 @@ export function end(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  if (before.kind === "withdrawal" && before.status === "processing") {
-    const given = { ...after, reverse_minor: before.amount_minor };
-    return book(before, given, accountContext, context, {
-      kind: "withdrawal",
-      customer_minor: before.amount_minor,
-      legs: [["payouts_in_transit", -before.amount_minor]],
-      captured_minor: 0n,
-      final: true,
-      ...reversing(before, accountContext),
-    });
+  if (before.kind === "withdrawal" && before.status === "processing" && !awaitsPlatform(before)) {
+    return giveBack(before, after, accountContext, context);
   }
   const release = before.kind === "withdrawal" ? before.amount_minor : 0n;
   const change = adjustBalance(accountContext.balance, context, {
@@ -62,6 +54,25 @@ export function end(
     require: [],
   });
   return settled(before, after, [change], []);
+}
+
+/** Credits a payout that failed: its money was in transit. */
+export function giveBack(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+  how: Partial<Booking> = {},
+): Decision<Transaction> {
+  return book(before, { ...after, reverse_minor: before.amount_minor }, accountContext, context, {
+    kind: "withdrawal",
+    customer_minor: before.amount_minor,
+    legs: [["payouts_in_transit", -before.amount_minor]],
+    captured_minor: 0n,
+    final: true,
+    ...reversing(before, accountContext),
+    ...how,
+  });
 }
 
 /** The debit that a booking takes back, where the transaction has one, with the ledger since then where it matters. */
@@ -108,10 +119,29 @@ export interface ReturnRequest {
   readonly keep_fee?: boolean | undefined;
 }
 
+/** What a return adds to the account, with its sign; a fee that is kept is not given back. */
+export function returnedMinor({ kind, amount_minor: amount, fee_minor: fee }: Transaction, kept: bigint): bigint {
+  return kind === "deposit" ? -(amount - fee) - kept : amount - kept;
+}
+
+/** Why a return cannot take an amount from the account now; undefined when it can, or when the caller forces it. */
+export function refuseReturn(
+  { balance, margin }: AccountContext,
+  amount: bigint,
+  { force }: ReturnRequest,
+  { scopes }: Context,
+) {
+  if (force === true && !scopes.includes("admin")) return refuseScope("admin");
+  if (amount <= 0n || force === true) return undefined;
+  const unsettled = refuseUnsettled(margin);
+  if (unsettled !== undefined) return unsettled;
+  const free = least(balance.available_minor, (margin?.payable_minor ?? balance.balance_minor) - balance.held_minor);
+  return free < amount ? refuseFunds({ ...balance, available_minor: free }, 409) : undefined;
+}
+
 /**
  * Reverses a completed transaction leg by leg; `keep_fee` leaves the fee where it is. What it takes from the customer
- * must be there, unless the caller forces it: then the account may go below zero and only allows closing. A closed
- * account that gets money back is disabled again, so that the money can be dealt with.
+ * must be there, unless the caller forces it: then the account may go below zero and only allows closing.
  */
 export function reverseTransaction(
   before: Transaction,
@@ -120,38 +150,51 @@ export function reverseTransaction(
   context: Context,
   request: ReturnRequest,
 ): Decision<Transaction> {
+  const { balance } = accountContext;
+  const kept = request.keep_fee === true ? before.fee_minor : 0n;
+  const customer = returnedMinor(before, kept);
+  const refusal = refuseReturn(accountContext, -customer, request, context);
+  if (refusal !== undefined) return refusal;
+  // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
+  const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };
+  const require = customer < 0n ? [request.force === true ? equal("accepts", balance.accepts) : covered] : [];
+  return bookReturn(before, after, accountContext, context, { kept, require });
+}
+
+/** How a return is booked: the fee that is kept, and what the booking has in addition. */
+interface Return {
+  readonly kept: bigint;
+  readonly require: readonly Requirement[];
+  readonly how?: Partial<Booking>;
+}
+
+/** Books a return. A closed account that gets money back is disabled again, so that the money can be dealt with. */
+export function bookReturn(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+  { kept, require, how = {} }: Return,
+): Decision<Transaction> {
   const { account, balance, margin } = accountContext;
-  const forced = request.force === true;
-  if (forced && !context.scopes.includes("admin")) return refuseScope("admin");
   const { amount_minor: amount, fee_minor: fee, kind } = before;
-  const kept = request.keep_fee === true ? fee : 0n;
-  const income: Leg = ["fee_income", kept - fee];
-  const customer = kind === "deposit" ? -(amount - fee) - kept : amount - kept;
+  const customer = returnedMinor(before, kept);
   const returned: Transaction = { ...after, reverse_minor: customer };
   const other: Leg = kind === "deposit" ? ["clearing", amount] : ["payouts", -(amount - fee)];
-  if (customer < 0n && !forced) {
-    const unsettled = refuseUnsettled(margin);
-    if (unsettled !== undefined) return unsettled;
-    const free = least(balance.available_minor, (margin?.payable_minor ?? balance.balance_minor) - balance.held_minor);
-    if (free < -customer) return refuseFunds({ ...balance, available_minor: free }, 409);
-  }
   const booking: Booking = {
     kind: "return",
     customer_minor: customer,
-    legs: [other, income],
+    legs: [other, ["fee_income", kept - fee]],
     captured_minor: 0n,
     final: false,
     ...reversing(before, accountContext),
+    ...how,
   };
-  // A hold does not number itself, and a gate moves by itself: both are met at the commit again.
-  const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -customer };
-  const require = customer < 0n ? [forced ? equal("accepts", balance.accepts) : covered] : [];
   const posting = post(returned, balance, context, booking, { require, margin });
   if (!posting.ok) return posting;
-  const { balance: posted } = posting.result;
+  const { balance: posted, changes } = posting.result;
   const below = posted.balance_minor < 0n && balance.accepts === "all";
   const reopened = account.status === "closed";
-  const changes = posting.result.changes;
   if (!below && !reopened) return settled(before, returned, changes, []);
   const next: Account = {
     ...account,

@@ -33,6 +33,7 @@ type Legged = Pick<
 > & {
   readonly platform_operations?: Transaction["platform_operations"];
   readonly reverse_minor?: bigint;
+  readonly returning_minor?: bigint;
 };
 
 /** Whether a trading platform keeps an account too. */
@@ -44,10 +45,12 @@ const withoutMoney: ReadonlySet<Transaction["status"]> = new Set(["rejected", "c
 
 /**
  * The legs of a transaction that no operation of a platform was joined with: the forward one unless it ended without
- * moving money, net of a deposit and gross of a withdrawal, and the reverse one once it was given back.
+ * moving money, net of a deposit and gross of a withdrawal, and the reverse one once it was given back or the platform
+ * was asked to.
  */
 export function unjoinedLegsOf(transaction: Legged): Leg[] {
-  const { kind, status, amount_minor: gross, fee_minor: fee, reverse_minor: back } = transaction;
+  const { kind, status, amount_minor: gross, fee_minor: fee } = transaction;
+  const back = transaction.reverse_minor ?? transaction.returning_minor;
   const sign = kind === "withdrawal" ? -1n : 1n;
   const [full, net] = [sign * gross, sign * (gross - fee)];
   const forward = kind === "deposit" ? net : full;

@@ -6,6 +6,7 @@ import type {
   TransactionState,
 } from "../schema/transaction.ts";
 import type { Account, Balance, Ledger } from "./account.ts";
+import type { Command } from "./command/command.ts";
 import { standingOf } from "./debt.ts";
 import {
   type Actor,
@@ -19,6 +20,7 @@ import {
   refuseField,
   unchanged,
 } from "./decision.ts";
+import type { FeedSource } from "./feed/source.ts";
 import { type AmountFault, formatAmount, greatest, parseAmount } from "./money.ts";
 import type { MarginView } from "./posting.ts";
 import type { Tenant } from "./tenant.ts";
@@ -37,6 +39,12 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | "object"
   readonly balance_after_minor: bigint | null;
   /** What was given back to the account or taken from it again, with its sign; absent while nothing was. */
   readonly reverse_minor?: bigint;
+  /** What becomes of it once the platform has brought its money back; absent unless a command for that is open. */
+  readonly returning?: Pick<Returning, "to" | "reason">;
+  /** The amounts of it, see {@link Returning}. */
+  readonly returning_minor?: bigint;
+  readonly returning_held_minor?: bigint;
+  readonly returning_kept_minor?: bigint;
   /** When the sandbox's own provider moves it, RFC 3339; only where it does. */
   readonly provider_at?: string;
   /** Number of the ledger entry that debited it; only of a withdrawal that was. */
@@ -45,9 +53,60 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | "object"
   readonly transfer?: NonNullable<TransactionBody["transfer"]>;
 }
 
+/** A return, or the return of a failed payout, that waits for the platform. */
+export interface Returning {
+  /** With its sign: what it adds to the account. */
+  readonly minor: bigint;
+  readonly to: "failed" | "returned";
+  readonly reason: Transaction["status_reason"];
+  /** What is held of the account until the platform has taken it. */
+  readonly held_minor: bigint;
+  readonly kept_fee_minor: bigint;
+}
+
+/** What the platform is to bring back of a transaction; undefined unless a command for it is open. */
+export function returningOf(transaction: Transaction): Returning | undefined {
+  const { returning, returning_minor: minor, returning_held_minor, returning_kept_minor } = transaction;
+  if (returning === undefined || minor === undefined) return undefined;
+  return { ...returning, minor, held_minor: returning_held_minor ?? 0n, kept_fee_minor: returning_kept_minor ?? 0n };
+}
+
+/** The members of a transaction that say what the platform is to bring back. */
+export function returningFields({ to, reason, minor, held_minor, kept_fee_minor }: Returning) {
+  return {
+    returning: { to, reason },
+    returning_minor: minor,
+    returning_held_minor: held_minor,
+    returning_kept_minor: kept_fee_minor,
+  };
+}
+
+/** The transaction without them. */
+export function withoutReturning(transaction: Transaction): Transaction {
+  const {
+    returning: _returning,
+    returning_minor: _minor,
+    returning_held_minor: _held,
+    returning_kept_minor: _kept,
+    ...rest
+  } = transaction;
+  return rest;
+}
+
+/** Whether a platform is asked to move the money of a transaction and has not done so: nothing is booked yet. */
+export function awaitsPlatform({ command_id, platform_done_at, status }: Transaction): boolean {
+  return status === "processing" && command_id !== undefined && platform_done_at === undefined;
+}
+
+/** The transaction with further fields, in the state that it has. */
+export function changed(before: Transaction, fields: Partial<Transaction>, { now }: Context): Transaction {
+  return { ...before, ...fields, updated_at: later(before.updated_at, now), version: before.version + 1 };
+}
+
 /** The transaction as GET shows it. */
 export function transactionBody(transaction: Transaction): TransactionBody {
-  const { tenant_id, provider_at, debited_seq, reverse_minor, amount_minor, fee_minor, ...stored } = transaction;
+  const { tenant_id, provider_at, debited_seq, reverse_minor, amount_minor, fee_minor, ...stored } =
+    withoutReturning(transaction);
   const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...others } = stored;
   const { transfer = null, ...fields } = others;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
@@ -60,7 +119,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
     balance_before: balance_before_minor === null ? null : money(balance_before_minor),
     balance_after: balance_after_minor === null ? null : money(balance_after_minor),
     related_to,
-    platform_operations,
+    platform_operations: platform_operations.map((each) => ({ ...each, confirmed: each.confirmed ?? true })),
     transfer,
     _links: {
       self: { href: `/v2/transactions/${transaction.id}` },
@@ -88,6 +147,10 @@ export interface AccountContext {
   readonly balance: Balance;
   /** What its open positions allow; absent where it has none. */
   readonly margin?: MarginView;
+  /** The source that the account is linked to; absent where it is linked to none. */
+  readonly source?: FeedSource | undefined;
+  /** The newest command about the transaction; absent where there is none. */
+  readonly command?: Command | undefined;
   /** The ledger since the debit of the transaction; absent unless {@link reversedFrom} asks for it. */
   readonly since_debit?: readonly Ledger[];
 }

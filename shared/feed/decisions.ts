@@ -2,9 +2,9 @@ import type { Context, Refusal } from "../domain/decision.ts";
 import { type AccountItem, applyItem, failed, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
-import { applyOperation, operationMarker } from "../domain/feed/join-operation.ts";
+import { applyOperation } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin, orderMarker } from "../domain/feed/mirror-order.ts";
-import { operationMinor } from "../domain/feed/platform-money.ts";
+import { operationMarker } from "../domain/feed/operation-marker.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
@@ -18,7 +18,7 @@ import { type Ref, ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
-import { candidatesOf } from "./unjoined-legs.ts";
+import { type Linked, linksOf } from "./operation-links.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
 export interface FeedRun extends Attempted {
@@ -116,11 +116,13 @@ type ItemOf<T extends ReadItem["type"]> = Extract<ReadItem, { type: T }>;
 
 function operationRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"balance_operation">) {
   const name = run.said?.transaction_id ?? data.reference ?? undefined;
+  const command = name?.startsWith("cmd_") === true;
   return {
     ...recordRefs(run, reading),
     tenant: ref.tenant(),
     known: tradingRef.unique("source_operation", operationMarker(run.source, data.operation_id)),
-    ...(name === undefined ? {} : { named: ref.transaction(name) }),
+    ...(name === undefined || command ? {} : { named: ref.transaction(name) }),
+    ...(name === undefined || !command ? {} : { command: tradingRef.command(name) }),
   };
 }
 
@@ -155,34 +157,38 @@ function decideOperation(
   { id, reads, context: given }: Account,
 ) {
   const { data } = item;
-  const { said, tenant_id } = run;
+  const { said } = run;
   const name = said?.transaction_id ?? data.reference ?? undefined;
   const refs = operationRefs(run, reading, item);
-  let candidates: readonly string[] = [];
+  let links: Linked = { named: undefined, candidates: [] };
   return decisionAbout<Verdict, typeof refs>(reads, given, {
     account_id: id,
     refs,
-    needs: async ({ account }, { named, known }) => {
+    needs: async (state, found) => {
       // The decision may count a metric, which a request that the rate limit refuses must not.
       await untilAdmitted();
-      const amount = operationMinor(data, account);
-      const asked = named === undefined && known === undefined && amount.ok;
-      candidates = asked ? await candidatesOf(tenant_id, id, amount.result) : [];
+      links = await linksOf({ tenant_id: run.tenant_id, source: run.source, reads }, data, state, found);
       return {};
     },
     decide: (account, market, found, context) => {
-      const { tenant, named, known } = found;
+      const { tenant, known } = found;
       if (tenant === undefined) throw new Error("The tenant has no policies.");
-      if (known !== undefined) {
+      if (known !== undefined && links.claimant === undefined) {
         return settled(found, { status: "duplicate", made: { transaction_id: known.owner_id } }, context.now);
       }
       const spoken = said?.transaction_id !== undefined ? "is_named" : said?.confirm_new ? "is_new" : undefined;
-      const links = { tenant, named, candidates, said: spoken } as const;
       return once(run, reading, found, context.now, (origin) => {
         const { floating_minor } = metricsAt(market, account, context.now);
-        const decision = applyOperation({ ...account, floating_minor }, data, links, origin, context);
-        const other = name !== undefined && decision.ok && decision.result["transaction_id"] !== name;
-        if (other) unexpected(run, reading, decision.result);
+        const decision = applyOperation(
+          { ...account, floating_minor },
+          data,
+          { ...links, tenant, said: spoken },
+          origin,
+          context,
+        );
+        const made = decision.ok ? decision.result["transaction_id"] : undefined;
+        const wanted = links.claimant?.id ?? links.named?.id ?? name;
+        if (made !== undefined && wanted !== undefined && made !== wanted) unexpected(run, reading, decision);
         return decision;
       });
     },
@@ -193,7 +199,8 @@ function decideOperation(
  * Logs and counts money that names a transaction and is not its money. This happens at the decision: a process that
  * dies after its commit has logged it, and one that decides again logs it again. The request is admitted by then.
  */
-function unexpected({ source }: FeedRun, { raw }: ItemReading, made: Made): void {
+function unexpected({ source }: FeedRun, { raw }: ItemReading, decision: TradingDecision<Made>): void {
+  const made = decision.ok ? decision.result : {};
   log.warn("An operation of a platform is not the money of its transaction.", {
     source: source.id,
     seq: raw.seq,

@@ -4,6 +4,7 @@ import { tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
 import { orderMarker } from "../domain/feed/mirror-order.ts";
+import { sourceLoginMarker } from "../domain/open-account.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
@@ -84,7 +85,9 @@ function askedBy({ tenant_id: tenant, source }: FeedRun, readings: readonly Item
     if (!reading.ok) continue;
     const { login, position, order } = namesOf(reading.item);
     if (login !== undefined) {
-      asked.set(`login ${login}`, uniques.key(tenant, "platform_login", JSON.stringify([source.platform, login])));
+      const key = (marker: string) => uniques.key(tenant, "platform_login", marker);
+      asked.set(`login ${login}`, key(sourceLoginMarker(source.id, login)));
+      asked.set(`unlinked login ${login}`, key(JSON.stringify([source.platform, login])));
     } else if (position !== undefined) {
       asked.set(`position ${position}`, uniques.key(tenant, "source_position", positionMarker(source, position)));
     } else if (order !== undefined) {
@@ -110,7 +113,8 @@ async function knownAccounts(
   for (const [place, { name }] of asked.entries()) {
     const owner = owners[place]?.owner_id;
     if (owner === undefined) continue;
-    if (name.startsWith("login ")) found.set(name, owner);
+    const login = /^(?:unlinked )?(login .*)$/s.exec(name)?.[1];
+    if (login !== undefined) found.set(login, found.get(login) ?? owner);
     else later.push({ name, key: name.startsWith("order ") ? orders.key(tenant, owner) : trades.key(tenant, owner) });
   }
   const others = [...holderKeys(tenant, found.values()), ...(await tradeKeys(run, memory, readings))];

@@ -2,9 +2,9 @@ import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
 import type { SourcePulse } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
-import { feedSources } from "../table/entities.ts";
+import { feedSources, pulses } from "../table/entities.ts";
 import { countEntries } from "../table/partition.ts";
-import { type Committable, loadItems } from "../table/store.ts";
+import { type Committable, loadItems, readKeys } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { putNew } from "../table/write.ts";
 import { tradingRef } from "../trading/items.ts";
@@ -19,6 +19,15 @@ export function storedSource(decision: TradingDecision<FeedSource>): Committable
   if (!decision.ok) return decision;
   const claims = decision.changes.filter((change) => change.op === "claim");
   return { ...decision, changes: [{ op: "prepared", item: putNew(feedSources, decision.result) }, ...claims] };
+}
+
+/** The last signs of life of these sources, by their names. */
+export async function pulsesOf(
+  tenant: string,
+  sources: readonly FeedSource[],
+): Promise<ReadonlyMap<string, SourcePulse>> {
+  const found = (await readKeys(sources.map(({ name }) => pulses.key(tenant, name)))) as (SourcePulse | undefined)[];
+  return new Map(found.flatMap((pulse) => (pulse === undefined ? [] : [[pulse.name, pulse] as const])));
 }
 
 /** A source with its last sign of life, which is kept under its name. */

@@ -2,6 +2,7 @@ import type { JsonObject } from "./document.ts";
 import { accountsReplies } from "./examples/accounts.ts";
 import { applicationsReplies } from "./examples/applications.ts";
 import { clientsReplies } from "./examples/clients.ts";
+import { commandReplies } from "./examples/commands.ts";
 import { eventsReplies } from "./examples/events.ts";
 import { feedReplies } from "./examples/feed.ts";
 import { exampleBaseUrl, exampleIds, exampleNames } from "./examples/identifiers.ts";
@@ -26,6 +27,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
   ...tradingReplies,
   ...eventsReplies,
   ...feedReplies,
+  ...commandReplies,
   ...sandboxReplies,
   ...serviceReplies,
 };

@@ -111,6 +111,7 @@ function headerParametersOf(row: Route): string[] {
 const named: Readonly<Record<string, { readonly pattern: string; readonly description: string }>> = {
   symbol: { pattern: `^${symbolPattern}$`, description: "Symbol name." },
   seq: { pattern: "^[1-9][0-9]{0,14}$", description: "Sequence number of the rejected item." },
+  command_id: { pattern: "^cmd_[0-9A-HJKMNP-TV-Z]{26}$", description: "Command identifier." },
 };
 
 /** Identifiers have a prefix of three letters; one of another form answers 404. */

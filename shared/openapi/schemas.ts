@@ -7,6 +7,8 @@ import * as client from "../schema/client.ts";
 import { Email } from "../schema/client.ts";
 import { descriptionOf } from "../schema/described.ts";
 import * as event from "../schema/event.ts";
+import * as command from "../schema/feed/command.ts";
+import * as source from "../schema/feed/source.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
 import * as summary from "../schema/internal-money/summary.ts";
@@ -31,6 +33,7 @@ const modules: readonly object[] = [
   account,
   application,
   client,
+  command,
   event,
   feed,
   fields,
@@ -43,6 +46,7 @@ const modules: readonly object[] = [
   reset,
   service,
   settings,
+  source,
   summary,
   symbol,
   trade,

@@ -163,11 +163,29 @@ export const tour: readonly Chapter[] = [
     steps: [
       { row: "create_feed_source", body: { name: `mt5:${fresh}` } },
       { row: "get_feed_source" },
+      { row: "list_feed_sources" },
+      { row: "update_feed_source" },
       { row: "send_feed_quotes" },
       { row: "begin_feed_epoch" },
       { row: "send_feed_batch", keeps: { seq: "results[0].seq" } },
       { row: "list_feed_rejects" },
       { row: "retry_feed_reject" },
+      {
+        row: "create_account",
+        name: "Create an account that is linked to the source",
+        body: { source_id: "{{feed_id}}", platform_login: fresh },
+      },
+      {
+        row: "create_deposit",
+        name: "Ask the platform for a deposit",
+        body: { amount: "5000.00", status: "completed" },
+      },
+      { row: "take_commands", keeps: { command_id: "data[0].id" } },
+      { row: "list_commands" },
+      { row: "get_command" },
+      // Only a command whose outcome is unknown can be handed out again.
+      { row: "requeue_command", status: 409 },
+      { row: "ack_command", body: { attempt: 1, status: "done", operation_id: fresh } },
     ],
   },
   {
@@ -202,6 +220,7 @@ export const tour: readonly Chapter[] = [
     description: "Removals. The token is revoked last: afterwards only the first request works.",
     steps: [
       { row: "disable_account" },
+      { row: "delete_feed_source" },
       { row: "delete_webhook_endpoint" },
       { row: "revoke_application" },
       { row: "reset_sandbox" },

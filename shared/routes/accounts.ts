@@ -60,6 +60,7 @@ export const createAccount = route({
     "client_not_verified",
     "number_taken",
     "platform_login_taken",
+    "source_not_found",
     "leverage_not_allowed",
     "too_many_accounts",
   ],
@@ -110,6 +111,7 @@ export const updateAccount = route({
     "metrics_stale",
     "no_conversion_path",
     "platform_login_taken",
+    "source_not_found",
   ],
   emits: ["account.updated", "margin.call", "margin.recovered"],
 });

@@ -97,7 +97,7 @@ export const listClientAccounts = route({
   description: "Every account of one client, including closed accounts.",
   file: "clients/list-accounts",
   scope: "accounts:read",
-  grants: ["query:owner", "read", "query", "read:quotes"],
+  grants: ["query:list", "query:owner", "read", "query", "read:quotes"],
   query: ListAccountsQuery,
   reply: page(TradingAccount),
   refusals: ["invalid_cursor"],

@@ -1,12 +1,16 @@
 import {
   CreateFeedSourceRequest,
+  FeedSource,
+  ListFeedSourcesQuery,
+  UpdateFeedSourceRequest,
+} from "../schema/feed/source.ts";
+import {
   FeedBatch,
   FeedQuoteReceipt,
   FeedQuotes,
   FeedReceipt,
   FeedReject,
   FeedResult,
-  FeedSource,
   ListFeedRejectsQuery,
   RetryFeedRejectRequest,
 } from "../schema/feed.ts";
@@ -44,6 +48,59 @@ export const createFeedSource = route({
   status: 201,
   example: { name: "mt5:live-1", platform: "mt5", authoritative: "platform", first_seq: "918" },
   refusals: ["source_name_taken", "too_many_feed_sources"],
+});
+
+/** `GET /feed/sources` */
+export const listFeedSources = route({
+  id: "list_feed_sources",
+  method: "GET",
+  path: "/feed/sources",
+  tag: "Feed",
+  summary: "List feed sources",
+  description: "Newest first, with the time at which each was last seen. Ended sources remain in the list.",
+  file: "feed/list-sources",
+  scope: "feed:write",
+  grants: ["read", "query:list", "read:quotes"],
+  query: ListFeedSourcesQuery,
+  reply: page(FeedSource),
+  refusals: ["invalid_cursor"],
+});
+
+/** `PATCH /feed/sources/{id}` */
+export const updateFeedSource = route({
+  id: "update_feed_source",
+  method: "PATCH",
+  path: "/feed/sources/{id}",
+  tag: "Feed",
+  summary: "Update a feed source",
+  description:
+    "A merge patch (RFC 7396). A paused source still sends items and prices; its commands wait. The name cannot " +
+    "change, because trades, orders and prices are stored with it.",
+  file: "feed/update-source",
+  scope: "feed:write",
+  grants: ["read", "read:quotes", "put", "update"],
+  body: UpdateFeedSourceRequest,
+  media: "merge_patch",
+  reply: FeedSource,
+  example: { paused: false },
+  refusals: ["source_ended"],
+});
+
+/** `DELETE /feed/sources/{id}` */
+export const deleteFeedSource = route({
+  id: "delete_feed_source",
+  method: "DELETE",
+  path: "/feed/sources/{id}",
+  tag: "Feed",
+  summary: "End a feed source",
+  description:
+    "The source sends nothing more, and its accounts take no money until they are linked to another source or " +
+    "unlinked. Refused with `source_busy` while a command of the source has not ended. Returns the source.",
+  file: "feed/delete-source",
+  scope: "feed:write",
+  grants: ["read", "read:quotes", "query:state", "put", "update"],
+  reply: FeedSource,
+  refusals: ["source_busy"],
 });
 
 /** `GET /feed/sources/{id}` */
@@ -126,7 +183,7 @@ Types of items and their \`data\`:
       },
     ],
   },
-  refusals: ["sequence_gap"],
+  refusals: ["sequence_gap", "source_ended"],
   emits: itemEvents,
 });
 
@@ -165,6 +222,7 @@ with \`overtaken\`: too many concurrent writes of the price of this symbol. Pric
   example: {
     quotes: [{ symbol: "EURUSD", bid: "1.10000", ask: "1.10010", time: "2026-11-21T06:30:00.120Z", seq: "771" }],
   },
+  refusals: ["source_ended"],
 });
 
 /** `POST /feed/sources/{id}/epochs` */
@@ -183,6 +241,7 @@ export const beginFeedEpoch = route({
   scope: "feed:write",
   grants: ["read", "put", "update", "read:quotes"],
   reply: FeedSource,
+  refusals: ["source_ended"],
 });
 
 /** `GET /feed/sources/{id}/rejects` */
@@ -230,7 +289,10 @@ export const retryFeedReject = route({
 /** Rows of the feed. */
 export const feedRoutes = [
   createFeedSource,
+  listFeedSources,
   getFeedSource,
+  updateFeedSource,
+  deleteFeedSource,
   sendFeedBatch,
   sendFeedQuotes,
   beginFeedEpoch,

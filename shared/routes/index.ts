@@ -1,6 +1,7 @@
 import { accountRoutes } from "./accounts.ts";
 import { applicationRoutes } from "./applications.ts";
 import { clientRoutes } from "./clients.ts";
+import { commandRoutes } from "./commands.ts";
 import { eventRoutes } from "./events.ts";
 import { feedRoutes } from "./feed.ts";
 import { marketRoutes } from "./market.ts";
@@ -22,6 +23,7 @@ export const routes: readonly Route[] = [
   ...tradingRoutes,
   ...marketRoutes,
   ...feedRoutes,
+  ...commandRoutes,
   ...eventRoutes,
   ...webhookRoutes,
   ...applicationRoutes,

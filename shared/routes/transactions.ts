@@ -28,6 +28,7 @@ const entryRefusals = [
   "duplicate_provider_reference",
   "insufficient_scope",
   "four_eyes_required",
+  "source_ended",
 ] as const;
 
 /** `GET /transactions` */
@@ -240,7 +241,13 @@ export const updateTransaction = route({
   summary: "Update the status of a transaction",
   description:
     "`approved` and `rejected` require the scope `transactions:approve`; `processing` and the states after it " +
-    "require `transactions:settle`.",
+    "require `transactions:settle`.\n\n" +
+    "On an account with a `source_id` the trading platform moves the money. `completed` of a deposit, and " +
+    "`processing` or `completed` of a withdrawal, issue a command, and the transaction is `processing` until the " +
+    "platform has moved the money; then a deposit is `completed`, and a withdrawal has `platform_done_at` and waits " +
+    "for `completed`, its payout. `failed` of such a payout, and `returned`, first issue the opposite command. While " +
+    "a command waits, `failed` cancels it. To settle by hand what was done on the platform, add its `operation_id`, " +
+    "also when the `outcome` is `unknown`; then `not_found` says that the platform has no such operation.",
   file: "transactions/update",
   scope: "transactions:write",
   further_scopes: ["transactions:approve", "transactions:settle", "admin"],
@@ -259,6 +266,10 @@ export const updateTransaction = route({
     "no_conversion_path",
     "account_closed",
     "amount_too_large",
+    "command_outstanding",
+    "operation_known",
+    "source_ended",
+    "not_linked",
   ],
   conflicts: ["insufficient_funds"],
   emits: ["transaction.completed", "margin.call", "margin.recovered"],

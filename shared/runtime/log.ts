@@ -67,7 +67,9 @@ export function countMetric(
     | "EventPublishFailed"
     | "OutboxParked"
     | "DeliveryMessageFailed"
-    | "UnexpectedOperation",
+    | "UnexpectedOperation"
+    | "CommandLate"
+    | "CommandUnknown",
   value = 1,
 ): void {
   if (silent) return;

@@ -73,7 +73,12 @@ export const CreateAccountRequest = z.strictObject({
   platform: described(z.optional(Platform), "Trading platform that the account is kept on."),
   platform_login: described(
     z.optional(z.nullable(identifier(64))),
-    "Login on the trading platform; unique per platform.",
+    "Login on the trading platform; unique per source, or per platform without a source.",
+  ),
+  source_id: described(
+    z.optional(z.nullable(id("src"))),
+    "Feed source that the account is linked to; requires `platform_login`. The platform then moves the money of the " +
+      "account, by commands.",
   ),
   swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
   negative_balance_protection: described(
@@ -103,7 +108,12 @@ export const UpdateAccountRequest = z.strictObject({
   group_id: described(z.optional(identifier(64)), "Group that the account belongs to."),
   platform_login: described(
     z.optional(z.nullable(identifier(64))),
-    "Login on the trading platform; unique per platform.",
+    "Login on the trading platform; unique per source, or per platform without a source.",
+  ),
+  source_id: described(
+    z.optional(z.nullable(id("src"))),
+    "Feed source that the account is linked to; requires `platform_login`. The platform then moves the money of the " +
+      "account, by commands.",
   ),
   swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
   trading_mode: described(
@@ -227,7 +237,14 @@ export const TradingAccount = z.object({
   ),
   margin_calculation: described(MarginCalculation, "How opposite positions in one symbol share their margin."),
   platform: described(Platform, "Trading platform that the account is kept on."),
-  platform_login: described(z.nullable(z.string()), "Login on the trading platform; unique per platform."),
+  platform_login: described(
+    z.nullable(z.string()),
+    "Login on the trading platform; unique per source, or per platform without a source.",
+  ),
+  source_id: described(
+    z.nullable(z.string()),
+    "Feed source that the account is linked to; null if its money is not moved by commands.",
+  ),
   swap_free: described(z.boolean(), "Whether positions are exempt from swap."),
   negative_balance_protection: described(
     z.boolean(),

@@ -8,7 +8,7 @@ import { Side } from "./trade.ts";
 import { platformKinds } from "./transaction.ts";
 
 /** Sequence number of an item in its feed: a whole number from 1, without leading zeros. */
-const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
+export const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
 /**
  * Identifier assigned by a platform, of a deal, a position, an order or a login. Characters that `identifier` rejects
  * are removed instead: platforms pad names with zero bytes, and a deal that is put aside is money that is not booked.
@@ -53,57 +53,6 @@ const Cost = z
       "must be a plain decimal that is not above 0, such as -3.50",
     ),
   );
-
-const Platform = z.enum(["mt4", "mt5", "ctrader", "other"]);
-const Authority = z.enum(["platform", "service"]);
-
-/** `POST /feed/sources` */
-export const CreateFeedSourceRequest = z.strictObject({
-  name: described(
-    z
-      .string()
-      .check(z.regex(/^[a-z][a-z0-9]{1,15}:[A-Za-z0-9._-]{1,47}$/, "must be a platform and a name such as mt5:live-1")),
-    "Platform and name, such as `mt5:live-1`; unique in the brokerage.",
-  ),
-  platform: described(Platform, "Platform whose logins the source uses."),
-  authoritative: described(
-    z.optional(Authority),
-    "Which side closes positions at the stop-out level: the platform or this service.",
-  ),
-  first_seq: described(z.optional(Sequence), "Sequence number of the first item; 1 by default."),
-});
-
-/** A source of trades and prices in responses. `lag_ms` is the time since its last batch. */
-export const FeedSource = z.object({
-  id: described(z.string(), "Identifier, assigned by the service."),
-  object: described(z.literal("feed_source"), "Resource type; always this value."),
-  name: described(z.string(), "Platform and name: the `source` of its trades and orders."),
-  platform: described(Platform, "Platform whose logins the source uses."),
-  authoritative: described(
-    Authority,
-    "Which side closes positions at the stop-out level: the platform or this service.",
-  ),
-  expected_next_seq: described(z.string(), "Sequence number expected for the next item."),
-  accepted_through: described(
-    z.nullable(z.string()),
-    "Sequence number up to which all items are settled; null before the first item.",
-  ),
-  quote_epoch: described(z.int(), "Current epoch of the source's prices; starts at 1."),
-  last_batch_at: described(
-    z.nullable(Timestamp),
-    "Time of the last batch, including empty batches; null before the first batch.",
-  ),
-  lag_ms: described(z.nullable(z.int()), "Milliseconds since the last batch; null before the first batch."),
-  stale: described(
-    z.boolean(),
-    "Whether the source has been silent for more than 60 seconds; no decisions are made on its positions " +
-      "until it reports again.",
-  ),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
-});
 
 /**
  * One item of a batch. `data` is validated for each item by its type: an invalid item is put aside and does not block
@@ -367,10 +316,6 @@ export const FeedReject = z.object({
   _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
-/** A source on the wire. */
-export type FeedSourceBody = z.infer<typeof FeedSource>;
-/** A new source on the wire. */
-export type CreateFeedSource = z.infer<typeof CreateFeedSourceRequest>;
 /** A batch on the wire. */
 export type FeedBatchBody = z.infer<typeof FeedBatch>;
 /** Result of an item, on the wire. */

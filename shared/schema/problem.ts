@@ -93,6 +93,7 @@ const titles = {
     amount_too_small: "The amount converts to nothing.",
     transfer_not_allowed: "Money cannot be transferred between these accounts.",
     sign_mismatch: "The sign of the amount contradicts its kind.",
+    not_linked: "The account is not linked to a feed source.",
     source_not_found: "The feed source does not exist.",
     currency_mismatch: "The currency differs from that of the account.",
     item_failed: "The service failed to apply the item.",

@@ -165,6 +165,14 @@ export const UpdateTransactionRequest = z.strictObject({
     "With `returned`: book the return even if the balance does not cover it. Requires the scope `admin`.",
   ),
   keep_fee: described(z.optional(z.boolean()), "With `returned`: the brokerage keeps the fee."),
+  operation_id: described(
+    z.optional(identifier(64)),
+    "Settles by hand: the operation on the platform that moved the money of a linked account.",
+  ),
+  not_found: described(
+    z.optional(z.literal(true)),
+    "Settles by hand: the platform has no operation of a command whose outcome is unknown.",
+  ),
 });
 
 const MaskedEndpoint = z.object({
@@ -227,6 +235,10 @@ const PlatformOperation = z.object({
     "`forward` moved the money; `reverse` brought it back after a return or a failed payout.",
   ),
   at: described(Timestamp, "Time of the operation on the platform."),
+  confirmed: described(
+    z.optional(z.boolean()),
+    "Whether the source has reported the operation; false while it is only acknowledged or entered by a person.",
+  ),
 });
 
 const rate = {
@@ -333,6 +345,15 @@ export const Transaction = z.object({
     z.array(PlatformOperation),
     "Operations on a trading platform that moved this transaction's money.",
   ),
+  command_id: described(
+    z.optional(z.string()),
+    "Newest command that asks the trading platform to move the money; absent if there is none.",
+  ),
+  outcome: described(
+    z.optional(z.nullable(z.enum(["unknown", "needs_attention"]))),
+    "`unknown`: it is not known whether the platform moved the money. `needs_attention`: request the return again.",
+  ),
+  platform_done_at: described(z.optional(Timestamp), "Time at which the platform moved the money; absent before."),
   transfer: described(
     z.nullable(TransferLeg),
     "The transfer that this transaction is a leg of, with the other leg; null for every other kind.",

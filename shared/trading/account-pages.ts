@@ -6,10 +6,12 @@ import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { accountFilters, and, listParameter, matching, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { accounts, balances, risks } from "../table/entities.ts";
+import { accounts, balances, feedSources, risks } from "../table/entities.ts";
 import { type Page, type PageRequest, pageOfEntries, pageOfFound, pageWith } from "../table/list.ts";
 import { ownersOf, type UniqueValues } from "../table/owners.ts";
+import { pagesOf } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
+import { indexes } from "../table/table-shape.ts";
 import { type Held, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
@@ -34,7 +36,7 @@ export async function pageOfAccounts(tenant: string, place: ListPlace, source: A
   const wanted = listParameter(place.query, "margin_status");
   const byProfile = resourcePage(place, accountFilters);
   const rare = source.index === "list" && wanted !== undefined && !wanted.includes("normal");
-  const named = uniqueValues(place.query);
+  const named = await uniqueValues(tenant, place.query);
   const ofClient = matching({ client_id: source.client_id }, ["client_id"]);
   const page =
     named !== undefined
@@ -50,11 +52,26 @@ export async function pageOfAccounts(tenant: string, place: ListPlace, source: A
   return { page: pageWith(page, found), ...moment };
 }
 
-/** The claims that a query names an account by; undefined when it names none. A login is unique on its platform. */
-function uniqueValues({ number, platform_login: login }: ListPlace["query"]): UniqueValues | undefined {
+/**
+ * The claims that a query names an account by; undefined when it names none. A login is unique at its source, or on its
+ * platform.
+ */
+async function uniqueValues(
+  tenant: string,
+  { number, platform_login: login }: ListPlace["query"],
+): Promise<UniqueValues | undefined> {
   if (number !== undefined) return { kind: "account_number", values: [number] };
   if (login === undefined) return undefined;
-  return { kind: "platform_login", values: loginMarkers(login) };
+  return { kind: "platform_login", values: loginMarkers(login, await sourceIdsOf(tenant)) };
+}
+
+/** Identifiers of the sources of a tenant, as far as the index knows yet. */
+async function sourceIdsOf(tenant: string): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { items } of pagesOf(feedSources.all(tenant), { index: indexes.list })) {
+    ids.push(...items.map((item) => String(item["id"])));
+  }
+  return ids;
 }
 
 async function claimed(tenant: string, named: UniqueValues, request: PageRequest) {

@@ -1,3 +1,4 @@
+import type { Command } from "../domain/command/command.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
@@ -10,6 +11,7 @@ import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import type { Exposure, StoredRisk } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import {
+  commands,
   dedups,
   type Entity,
   exposures,
@@ -44,6 +46,7 @@ export const tradingRef = {
   feedReject: (sourceId: string, seq: string): Ref<FeedReject> => ({
     keyIn: (tenant) => feedRejects.key(tenant, sourceId, seq),
   }),
+  command: (id: string): Ref<Command> => ({ keyIn: (tenant) => commands.key(tenant, id) }),
   dedup: (sourceId: string, kind: Dedup["kind"], name: string): Ref<Dedup> => ({
     keyIn: (tenant) => dedups.key(tenant, sourceId, kind, name),
   }),

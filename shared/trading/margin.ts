@@ -1,6 +1,5 @@
-import type { Account, Balance, Ledger } from "../domain/account.ts";
+import type { Account, Balance } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
-import { replayFrom } from "../domain/debt.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
 import type { AccountWithBalance } from "../domain/open-account.ts";
@@ -10,20 +9,14 @@ import { metricsAt } from "../domain/trading/margin.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../domain/trading/watch.ts";
-import { type AccountContext, isComplete, reversedFrom, type Transaction } from "../domain/transaction.ts";
-import { limits } from "../limits.ts";
-import { pause } from "../runtime/clock.ts";
-import { Unavailable } from "../runtime/unavailable.ts";
+import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
 import type { UpdateAccount } from "../schema/account.ts";
-import { ledgers } from "../table/entities.ts";
-import { readPartition } from "../table/partition.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
-import { readItem } from "../table/table.ts";
-import { backoffMs } from "../table/transact.ts";
 import { prepared, readHolder, readsOf } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
 import { tradingRef } from "./items.ts";
 import { readMarket, readMarketOf } from "./market.ts";
+import { sinceDebit } from "./since-debit.ts";
 
 /** What every decision about the money of an account reads first, in one read. */
 export function moneyRefs(accountId: string) {
@@ -66,6 +59,21 @@ export async function decideMoney<R>(
   return prepared(withMarginUpdate(state, decision, market, context, most), context);
 }
 
+/** The source that an account is linked to, with the newest command about a transaction; nothing on other accounts. */
+export async function linkOf(
+  load: Load,
+  { account }: AccountContext,
+  transaction?: Transaction,
+): Promise<Pick<AccountContext, "source" | "command">> {
+  const { source_id: source } = account;
+  const command = transaction?.command_id;
+  if (source === undefined || source === null) return {};
+  return load({
+    source: tradingRef.feedSource(source),
+    ...(command === undefined ? {} : { command: tradingRef.command(command) }),
+  });
+}
+
 /**
  * Makes a decision about a transaction of the tenant, with its account, money and policies. `found` is called with
  * the transaction before anything else is read.
@@ -82,37 +90,12 @@ export async function decideTransaction(
   found(transaction);
   const { risk, ...accountContext } = await load(moneyRefs(transaction.account_id));
   if (!isComplete(accountContext)) return notFound();
-  const held = await readHeld(load, context, { ...accountContext, risk });
-  return decideMoney(held, context, accountContext, (now) => decide(transaction, now, context), transaction);
-}
-
-/**
- * The ledger of an account from the debit of a transaction on, where the account went below zero since then, and from
- * further back as long as a payout that was given back in between reaches back behind it.
- */
-async function sinceDebit(
-  transaction: Transaction | undefined,
-  balance: Balance,
-): Promise<Pick<AccountContext, "since_debit">> {
-  let from = transaction === undefined ? undefined : reversedFrom(transaction, balance);
-  while (from !== undefined) {
-    const entries = await ledgerFrom(balance, from);
-    const first = replayFrom(entries, from);
-    if (first === from) return { since_debit: entries };
-    from = first;
-  }
-  return {};
-}
-
-/** The entries of an account from one number to that of its balance, read again until none of them is missing. */
-async function ledgerFrom({ tenant_id, account_id, seq }: Balance, from: number): Promise<readonly Ledger[]> {
-  for (let attempt = 1; attempt <= limits.commit.decision_tries; attempt += 1) {
-    const items = await readPartition(ledgers.partition(tenant_id, account_id), { from: ledgers.sortOf(from) });
-    const entries = items.map((item) => readItem<Ledger>(item)).filter(({ balance_version: at }) => at <= seq);
-    if (entries.length === seq - from + 1) return entries;
-    await pause(backoffMs(attempt));
-  }
-  throw new Unavailable(`The ledger of ${account_id} is not complete from entry ${from} to ${seq}.`);
+  const [held, link] = await Promise.all([
+    readHeld(load, context, { ...accountContext, risk }),
+    linkOf(load, accountContext, transaction),
+  ]);
+  const linked = { ...accountContext, ...link };
+  return decideMoney(held, context, linked, (now) => decide(transaction, now, context), transaction);
 }
 
 /** Decides a change of an account; with open positions, `held`, also what it means for their margin. */

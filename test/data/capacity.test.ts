@@ -154,11 +154,12 @@ describe("a request costs one call and one unit of the rate counter, and beside 
       [`/clients?external_id=crm-1&status=active`, 2],
       [`/transactions?external_id=order-1&status=pending`, 2],
       [`/accounts?number=${account.number}`, 3],
-      // One unit for each platform that the login may belong to.
-      [`/accounts?platform_login=7001`, 7],
     ] as const) {
       expect([address, await costOf("GET", address)]).toEqual([address, most("BatchGetItem BatchGetItem", units, 0)]);
     }
+    // One unit for each platform and source that the login may belong to, and the list of the sources.
+    const byLogin = await costOf("GET", "/accounts?platform_login=7001");
+    expect(byLogin).toEqual(most("Query BatchGetItem BatchGetItem", 7.5, 0));
     for (const [address, units] of [
       [`/clients/${client.id}/accounts?number=${account.number}`, 4],
       [`/clients/${client.id}/transactions?external_id=order-1`, 3],

@@ -42,7 +42,9 @@ async function publishAll(sizes: SizeWatch): Promise<void> {
 }
 
 // What a retry of a delivery writes is the delivery: identifiers and times, and no text of anybody.
-const commands = routes.filter((row) => row.auth === "token" && row.method !== "GET" && row.id !== "retry_delivery");
+// What is requeued is what an acknowledgement writes, and needs ten minutes.
+const excluded: readonly string[] = ["retry_delivery", "requeue_command"];
+const commands = routes.filter((row) => row.auth === "token" && row.method !== "GET" && !excluded.includes(row.id));
 
 describe("the largest resources", () => {
   /** A resource of a collection, as large as it can be. */
@@ -76,7 +78,14 @@ describe("the largest resources", () => {
   /** What must be so before a command, by its row; returns what its body has beside the largest of its example. */
   const before: Readonly<Record<string, (caller: TestCaller, id: string) => Promise<object | undefined>>> = {
     update_client: async () => ({ status: "suspended" }),
-    update_transaction: async () => ({ reason: { code: "by_test", message: widest.repeat(500) } }),
+    ack_command: async () => ({
+      ...{ attempt: 1, status: "failed", operation_id: "B".repeat(64) },
+      error: { code: "by_test", message: widest.repeat(500) },
+    }),
+    update_transaction: async () => ({
+      reason: { code: "by_test", message: widest.repeat(500) },
+      ...{ operation_id: undefined, not_found: undefined },
+    }),
     drive_sandbox_account: async (caller, account_id) => {
       await sent(caller, "POST", "/sandbox/trades", { account_id, symbol: "EURUSD", side: "buy", lots: "1.00" });
       return undefined;
@@ -98,6 +107,15 @@ describe("the largest resources", () => {
     },
   };
 
+  /** A command of a source that its bridge has taken. */
+  async function takenCommand(caller: TestCaller, source_id: string): Promise<string> {
+    const link = { platform: "mt5", platform_login: "50012345", source_id };
+    const account = await brokerage(api, caller).account(undefined, link);
+    await brokerage(api, caller).deposit(account, "1.00", { status: "completed" });
+    const taken = await api.call(caller, "POST", `/feed/sources/${source_id}/commands/take`, { body: {} });
+    return taken.body.data[0].id;
+  }
+
   async function sent(caller: TestCaller, method: string, address: string, body?: object): Promise<void> {
     const answer = await api.call(caller, method, address, body === undefined ? {} : { body });
     if (answer.status >= 300) throw new Error(`${address}: ${answer.text}`);
@@ -110,7 +128,10 @@ describe("the largest resources", () => {
       await putMarket(api, caller.tenant_id);
       const sizes = watchSizes(api);
       const id = row.path.includes("{id}") ? await made(caller, collectionOf(row.path)) : "";
-      const path = row.path.replace("{id}", id).replace("{seq}", firstSequence);
+      const path = row.path
+        .replace("{id}", id)
+        .replace("{seq}", firstSequence)
+        .replace("{command_id}", row.path.includes("{command_id}") ? await takenCommand(caller, id) : "");
       const more = await before[row.id]?.(caller, id);
       const body = row.body === undefined ? undefined : { ...((await bodyOf(caller, row)) as object), ...more };
       const headers = row.named === true ? {} : { "Idempotency-Key": newId("key") };

@@ -93,7 +93,10 @@ async function made(collection: string, api: ApiClient): Promise<string> {
   const creators = routes.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
   const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
   if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
-  return idIn(await api.call("POST", creator.path, { body: await withRealIds(creator.example, api) }));
+  // The name of a source is taken once in a brokerage.
+  const own = collection === "feed" ? { name: `mt5:${randomUUID()}` } : {};
+  const body = { ...((await withRealIds(creator.example, api)) as object), ...own };
+  return idIn(await api.call("POST", creator.path, { body }));
 }
 
 function idIn({ status, body, text }: { status: number; body: Record<string, unknown>; text: string }): string {
@@ -124,6 +127,20 @@ async function putAside(api: ApiClient, source: string): Promise<string> {
   const seq = body.expected_next_seq;
   await api.call("POST", `${path}/batches`, { body: { first_seq: seq, items: [{ seq, type: "unknown" }] } });
   return seq;
+}
+
+/** A command of a source that its bridge has taken. */
+async function takenCommand(api: ApiClient, source_id: string): Promise<string> {
+  const client_id = await made("clients", api);
+  const link = { platform: "mt5", platform_login: "50012345", source_id };
+  const account_id = idIn(await api.call("POST", "/accounts", { body: { client_id, type: "demo", ...link } }));
+  const body = { account_id, amount: "1.00", status: "completed" };
+  idIn(await api.call("POST", "/transactions/deposit", { body }));
+  return eventually(async () => {
+    const path = `/feed/sources/${source_id}/commands/take`;
+    const taken = await api.call<{ data: readonly { id: string }[] }>("POST", path, { body: {} });
+    return taken.body.data[0]?.id;
+  });
 }
 
 /** The OAuth endpoints take a form and the client's own credentials; a token in the example becomes a real one. */
@@ -161,7 +178,8 @@ describe.each(rowsWithBody.map((row) => [`${row.method} ${row.path}`, row] as co
     }
     const path = row.path
       .replace("{id}", id)
-      .replace("{seq}", row.path.includes("{seq}") ? await putAside(api, id) : "");
+      .replace("{seq}", row.path.includes("{seq}") ? await putAside(api, id) : "")
+      .replace("{command_id}", row.path.includes("{command_id}") ? await takenCommand(api, id) : "");
     return api.call(row.method, path, { body: await withRealIds(row.example, api) });
   }
 
@@ -186,7 +204,11 @@ describe("every row on the running service", () => {
 
   async function pathOf(row: Route): Promise<string> {
     const collection = collectionOf(row.path);
-    return row.path.includes("{id}") ? row.path.replace("{id}", await made(collection, application.api)) : row.path;
+    if (!row.path.includes("{id}")) return row.path;
+    const id = await made(collection, application.api);
+    const path = row.path.replace("{id}", id);
+    if (!path.includes("{command_id}")) return path;
+    return path.replace("{command_id}", await takenCommand(application.api, id));
   }
 
   const called = (rows: readonly Route[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);

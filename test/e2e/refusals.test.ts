@@ -95,7 +95,11 @@ function expectProblem(reply: RawReply, status: number, code: string): Problem {
 }
 
 const pathOf = (row: { readonly path: string }) =>
-  row.path.replace("{id}", "cli_01JD0000000000000000000001").replace("{symbol}", "EURUSD").replace("{seq}", "1");
+  row.path
+    .replace("{id}", "cli_01JD0000000000000000000001")
+    .replace("{symbol}", "EURUSD")
+    .replace("{seq}", "1")
+    .replace("{command_id}", "cmd_01JD0000000000000000000009");
 const guarded = routes.filter((row) => row.auth === "token");
 const withBody = guarded.filter((row) => row.body !== undefined);
 

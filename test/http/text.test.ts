@@ -63,8 +63,8 @@ function strings(schema: z.ZodMiniType, path: string): (readonly [path: string, 
 describe("text of a request", () => {
   /** Opaque text that is decoded and never stored. */
   const elsewhere = /\/cursor$/;
-  /** A feed's own item: its type is looked at item by item, and its text is cleaned. */
-  const ofFeed = /\/items\/0\/type$/;
+  /** What a platform calls its own things is cleaned, and the type of an item is looked at item by item. */
+  const ofFeed = /\/items\/0\/type$|^ack_command \/operation_id$/;
   // What a token is asked with the token endpoint looks at itself: RFC 6749 gives its answers another shape.
   const rows = (routes as readonly Route[]).filter(({ media }) => media !== "form_or_json");
   const places = rows.flatMap((row) =>

@@ -292,6 +292,8 @@ describe("what runs by itself", () => {
     const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
     expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
       "background-errors",
+      "command-late",
+      "command-unknown",
       "counter-failed-open",
       "deliver-dead",
       "deliver-late",

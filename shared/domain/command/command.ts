@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import type { AckCommand, CommandBody } from "../../schema/command.ts";
+import type { AckCommand, CommandBody } from "../../schema/feed/command.ts";
 import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import type { Transaction } from "../transaction.ts";
@@ -49,7 +49,8 @@ export function movedCommand(before: Command, move: CommandMove, { now }: Pick<C
   const status = commandMoves[before.status][move];
   if (status === undefined) return undefined;
   const at = later(before.updated_at, now);
-  const next = { ...before, ...told, status, lease_until: null, updated_at: at, version: before.version + 1 };
+  const lease_until = status === "unknown" ? before.lease_until : null;
+  const next = { ...before, ...told, status, lease_until, updated_at: at, version: before.version + 1 };
   return isOpen({ status }) ? next : { ...next, done_at: at };
 }
 

@@ -1,35 +1,46 @@
-import { type Context, type Decision, later, refuse } from "../decision.ts";
-import { type Booking, completion } from "../posting.ts";
+import { type Command, commandChanges, isOpen, movedCommand } from "../command/command.ts";
+import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
+import { type Change, type Context, type Decision, refuse } from "../decision.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
-import { moved, type Transaction, transactionEvent } from "../transaction.ts";
-import { book, withdrawalIntoTransit } from "../transaction-booking.ts";
+import { type AccountContext, awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
 import { type Leg, legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import type { Origin } from "./mirror-order.ts";
+import { operationMarker } from "./operation-marker.ts";
 import { asHappened, bookOperation, type Operation, type OperationState, operationMinor } from "./platform-money.ts";
-import type { FeedSource } from "./source.ts";
 
 /** What is known of the transactions that an operation could be the money of. */
 export interface OperationLinks {
   readonly tenant: Tenant;
-  /** The transaction that the operation names, or the person who tries it again. */
+  /** The transaction that the operation names, itself or by a command, or the person who tries it again. */
   readonly named: Transaction | undefined;
+  /** The command that the operation names, or the newest one about the transaction that it names. */
+  readonly command?: Command | undefined;
+  /** The transaction that an acknowledgement or a person has claimed the operation for, which is to be confirmed. */
+  readonly claimant?: Transaction | undefined;
+  /** The ledger since the debit of the named transaction, where that is needed. */
+  readonly since_debit?: AccountContext["since_debit"];
   /** Transactions of the account with an unjoined leg of the same amount; looked for where none is named. */
   readonly candidates: readonly string[];
   /** What a person says who tries the operation again: it is the money of the named transaction, or new money. */
   readonly said: "is_named" | "is_new" | undefined;
 }
 
-/** Who owns an operation of a source is found by this: the transaction that it made or was joined with. */
-export function operationMarker(source: Pick<FeedSource, "id">, operationId: string): string {
-  return JSON.stringify([source.id, operationId]);
+/** An operation with its amount and where it comes from. */
+interface Reported {
+  readonly operation: Operation;
+  readonly minor: bigint;
+  readonly origin: Origin;
 }
 
+type Applied = Extract<TradingDecision<Made>, { ok: true }>;
+
 /**
- * Decides what money that a platform moved is here. An operation that names a transaction joins the unjoined leg of the
- * same account and amount, so that the same money is booked once; whatever else it names, it is booked as it happened,
- * in addition to the transaction. One that names none and could be ours is put aside until a person says what it is.
+ * Decides what money that a platform moved is here. An operation that names a command, or a transaction, joins the
+ * unjoined leg of the same account and amount, so that the same money is booked once; whatever else it names, it is
+ * booked as it happened, in addition to the transaction. One that names none and could be ours is put aside until a
+ * person says what it is.
  */
 export function applyOperation(
   state: OperationState,
@@ -40,11 +51,28 @@ export function applyOperation(
 ): TradingDecision<Made> {
   const amount = operationMinor(operation, state.account);
   if (!amount.ok) return amount;
-  const { named, candidates, said, tenant } = links;
-  const leg = named?.account_id === state.account.id ? legOf(named, amount.result) : undefined;
+  const reported = { operation, minor: amount.result, origin };
+  const { claimant } = links;
+  if (claimant === undefined) return decideOperation(state, reported, links, context);
+  if (isConfirmed(claimant, state, reported, links)) return confirm(claimant, reported, context);
+  // The claimant is changed already, so the operation cannot be joined with another leg of it in the same commit.
+  const others = links.named?.id === claimant.id ? { ...links, joins: false } : links;
+  const decision = decideOperation(state, reported, others, context);
+  return decision.ok ? withRelease(decision, claimant, state, reported, context) : decision;
+}
+
+function decideOperation(
+  state: OperationState,
+  reported: Reported,
+  links: OperationLinks & { readonly joins?: boolean },
+  context: Context,
+): TradingDecision<Made> {
+  const { operation, minor, origin } = reported;
+  const { named, candidates, said, tenant, command, joins = true } = links;
+  const leg = joins && named?.account_id === state.account.id ? legOf(named, minor, operation, command) : undefined;
   if (named !== undefined && leg !== undefined) {
-    const decision = joinLeg(state, tenant, named, leg, operation, origin, context);
-    return decision.ok ? claimed(decision, { transaction_id: named.id }, operation, origin) : decision;
+    const decision = joinLeg(state, named, leg, reported, links, context);
+    return decision.ok ? claimed(decision, { transaction_id: named.id }, reported) : decision;
   }
   if (said === "is_named") {
     return refuse("transaction_mismatch", "No unjoined money of this transaction has this account and amount.");
@@ -54,23 +82,35 @@ export function applyOperation(
     return refuse("possible_duplicate", detail, { extra: { candidates } });
   }
   const related = named?.id ?? null;
-  const decision = bookOperation(state, operation, amount.result, { tenant, related }, origin, context);
+  const decision = bookOperation(state, operation, minor, { tenant, related }, origin, context);
   if (!decision.ok) return decision;
   const made = { transaction_id: decision.result.id, ...(related === null ? {} : { related_to: related }) };
-  return claimed(decision, made, operation, origin);
+  return claimed(decision, made, reported);
 }
 
-function legOf(transaction: Transaction, minor: bigint): Leg | undefined {
-  return unjoinedLegsOf(transaction).find((leg) => leg.minor === minor);
+/**
+ * The leg whose money an operation is. One that names a command is that of the command's leg alone, as long as the
+ * command has not ended otherwise: the opposite operation of a payout carries the same transaction.
+ */
+function legOf(
+  transaction: Transaction,
+  minor: bigint,
+  { reference }: Operation,
+  command: Command | undefined,
+): Leg | undefined {
+  const legs = unjoinedLegsOf(transaction).filter((leg) => leg.minor === minor);
+  if (command === undefined || command.id !== reference) return legs[0];
+  const moves = command.type === "balance_operation" && (isOpen(command) || command.status === "done");
+  const own = moves && commandOf(transaction, command, command.leg ?? "forward") !== undefined;
+  return own ? legs.find(({ name }) => name === command.leg) : undefined;
 }
 
 /** The decision with the claim that makes an operation one of a kind for good, whatever expires. */
 function claimed(
   decision: Extract<Decision<Transaction>, { ok: true }>,
   made: Made,
-  { operation_id }: Operation,
-  { source }: Origin,
-): TradingDecision<Made> {
+  { operation: { operation_id }, origin: { source } }: Reported,
+): Applied {
   const claim: TradingChange = {
     op: "claim",
     kind: "source_operation",
@@ -82,66 +122,125 @@ function claimed(
   return { ...decision, result: made, changes: [...decision.changes, claim] };
 }
 
-/** What the platform did with a transaction that was still open here. */
-interface Overtaken {
-  readonly to: "completed" | "processing";
-  readonly booking: Booking;
-}
-
-/**
- * A deposit is completed. A withdrawal is debited and in processing, since the platform has released the money and the
- * bank has not paid it yet; one that is in processing has been debited.
- */
-function overtakenBy(transaction: Transaction, { name }: Leg): Overtaken | undefined {
-  const { kind, status } = transaction;
-  const undecided = status === "pending" || status === "approved";
-  if (name === "reverse" || !(undecided || status === "processing")) return undefined;
-  if (kind === "deposit") return { to: "completed", booking: completion(transaction) };
-  return undecided ? { to: "processing", booking: withdrawalIntoTransit(transaction) } : undefined;
-}
-
 /** Joins an operation with a leg: nothing is booked twice, and what was still open here follows the platform. */
 function joinLeg(
   state: OperationState,
-  tenant: Tenant,
   before: Transaction,
   leg: Leg,
-  { operation_id }: Operation,
-  { source, at }: Origin,
+  { operation, origin: { source, at } }: Reported,
+  { tenant, command, since_debit }: OperationLinks,
   context: Context,
 ): Decision<Transaction> {
   const { account, balance } = state;
-  const { booking, margin } = asHappened(state, { source });
-  const known = before.platform_operations ?? [];
-  const joined = { source_id: source.id, operation_id, leg: leg.name, at };
-  const platform_operations = [...known, joined];
-  const overtaken = overtakenBy(before, leg);
-  const decision =
-    overtaken === undefined
-      ? noted(before, platform_operations, context)
-      : book(
-          before,
-          { ...moved(before, overtaken.to, context, null), platform_operations },
-          { tenant, account, balance, margin },
-          context,
-          { ...overtaken.booking, ...booking },
-        );
+  const { margin } = asHappened(state, { source });
+  const { operation_id } = operation;
+  const accountContext = { tenant, account, balance, margin, ...(since_debit === undefined ? {} : { since_debit }) };
+  const evidence: Evidence = { source, operation_id, at, confirmed: true };
+  const decision = isToBook(before, leg)
+    ? platformMoved(before, leg.name, accountContext, evidence, context)
+    : noted(before, leg, evidence, context);
   if (!decision.ok) return decision;
-  return { ...decision, changes: [...decision.changes, ...legChanges(account, before, decision.result)] };
+  const legs = legChanges(account, before, decision.result);
+  const ended = commandEnded(commandOf(before, command, leg.name), operation, context);
+  return { ...decision, changes: [...decision.changes, ...legs, ...ended] };
+}
+
+/**
+ * Whether the money of a leg is not booked yet. A deposit is completed by its operation. A withdrawal that is in
+ * processing has been debited, unless the platform was asked to release its money.
+ */
+function isToBook(transaction: Transaction, { name }: Leg): boolean {
+  const { kind, status, returning } = transaction;
+  if (name === "reverse") return returning !== undefined;
+  const undecided = status === "pending" || status === "approved";
+  return undecided || (status === "processing" && (kind === "deposit" || awaitsPlatform(transaction)));
+}
+
+/**
+ * What the join of a leg makes of the command about it. An operation that names the command is its end. One that a
+ * person made on the platform takes its place: nothing was sent of a command that waits, so it is cancelled.
+ */
+function commandEnded(
+  command: Command | undefined,
+  { operation_id, reference }: Operation,
+  context: Context,
+): readonly Change[] {
+  if (command === undefined) return [];
+  const move = command.status === "waiting" && reference !== command.id ? "cancel" : "done";
+  const after = movedCommand(command, move, context, move === "done" ? { operation_id, error: null } : {});
+  return after === undefined ? [] : commandChanges(command, after);
 }
 
 /** The transaction with the operation beside it: its money was booked before. */
-function noted(
+function noted(before: Transaction, leg: Leg, evidence: Evidence, context: Context): Decision<Transaction> {
+  const { source, operation_id = "", at } = evidence;
+  const joined = { source_id: source.id, operation_id, leg: leg.name, at, confirmed: true };
+  return withOperations(before, [...(before.platform_operations ?? []), joined], context);
+}
+
+function withOperations(
   before: Transaction,
   platform_operations: Transaction["platform_operations"],
   context: Context,
-): Decision<Transaction> {
-  const updated_at = later(before.updated_at, context.now);
-  const after: Transaction = { ...before, platform_operations, updated_at, version: before.version + 1 };
+): Extract<Decision<Transaction>, { ok: true }> {
+  const after = changed(before, { platform_operations }, context);
   return {
     ok: true,
     result: after,
     changes: [{ op: "update", entity: "transaction", before, after }],
     events: [transactionEvent("transaction.updated", after, { platform_operations: before.platform_operations ?? [] })],
+  };
+}
+
+/** What a transaction notes of an operation that its source has not reported yet; undefined when it has. */
+export function unconfirmed(transaction: Transaction, source: { readonly id: string }, operation_id: string) {
+  return (transaction.platform_operations ?? []).find(
+    (each) => each.confirmed === false && each.source_id === source.id && each.operation_id === operation_id,
+  );
+}
+
+/** Whether an operation is what it was claimed for: the money of this leg of this transaction. */
+function isConfirmed(
+  claimant: Transaction,
+  { account }: OperationState,
+  { operation: { operation_id, reference }, minor, origin }: Reported,
+  { named }: OperationLinks,
+): boolean {
+  const entry = unconfirmed(claimant, origin.source, operation_id);
+  const expected = entry?.leg === "reverse" ? claimant.reverse_minor : forwardMinor(claimant);
+  const names = named === undefined ? (reference ?? null) === null : named.id === claimant.id;
+  return claimant.account_id === account.id && expected === minor && names;
+}
+
+function confirm(claimant: Transaction, { operation: { operation_id }, origin }: Reported, context: Context): Applied {
+  const entry = unconfirmed(claimant, origin.source, operation_id);
+  const operations = (claimant.platform_operations ?? []).map((each) =>
+    each === entry ? { ...each, at: origin.at, confirmed: true } : each,
+  );
+  return { ...withOperations(claimant, operations, context), result: { transaction_id: claimant.id } };
+}
+
+/**
+ * The decision about an operation that contradicts what it was claimed for: it stands on its own, and the leg of the
+ * claimant waits for its operation again.
+ */
+function withRelease(
+  decision: Applied,
+  claimant: Transaction,
+  { account }: OperationState,
+  { operation: { operation_id }, origin }: Reported,
+  context: Context,
+): Applied {
+  const entry = unconfirmed(claimant, origin.source, operation_id);
+  const operations = (claimant.platform_operations ?? []).filter((each) => each !== entry);
+  const freed = withOperations(claimant, operations, context);
+  const legs = claimant.account_id === account.id ? legChanges(account, claimant, freed.result) : [];
+  const changes = decision.changes.map((change) =>
+    change.op === "claim" && change.kind === "source_operation" ? { ...change, instead_of: claimant.id } : change,
+  );
+  return {
+    ...decision,
+    changes: [...changes, ...freed.changes, ...legs],
+    events: [...decision.events, ...freed.events],
   };
 }

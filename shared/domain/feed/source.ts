@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
-import type { CreateFeedSource, FeedSourceBody } from "../../schema/feed.ts";
-import { type Context, later, refuse } from "../decision.ts";
+import type { CreateFeedSource, FeedSourceBody, UpdateFeedSource } from "../../schema/feed/source.ts";
+import { type Context, later, refuse, unchanged } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { isSilent, type SourcePulse } from "../trading/pricing/source.ts";
 
@@ -13,6 +13,10 @@ export interface FeedSource {
   readonly platform: FeedSourceBody["platform"];
   /** Who closes positions at the stop-out level of its accounts. */
   readonly authoritative: FeedSourceBody["authoritative"];
+  /** A bridge takes no commands of it; absent where it never was. */
+  readonly paused?: boolean;
+  /** When it ended for good, RFC 3339: it sends nothing more, and its accounts take no money; absent before. */
+  readonly ended_at?: string;
   /** The number that its first item has. */
   readonly first_seq: string;
   /** The number that its next item must have. */
@@ -65,6 +69,47 @@ export function registerSource(
   };
 }
 
+/** Whether a source has ended. */
+export function isEnded({ ended_at }: Pick<FeedSource, "ended_at">): boolean {
+  return ended_at !== undefined;
+}
+
+/** The refusal of what a source that has ended cannot do. */
+export function refuseEnded() {
+  return refuse("source_ended", "The feed source has ended.");
+}
+
+/** Decides `PATCH /feed/sources/{id}`. A patch that says what is already so changes nothing. */
+export function amendSource(
+  { source: before, pulse }: Seen,
+  { authoritative = before.authoritative, paused = before.paused ?? false }: UpdateFeedSource,
+  { now }: Context,
+): TradingDecision<Seen> {
+  if (isEnded(before)) return refuseEnded();
+  if (authoritative === before.authoritative && paused === (before.paused ?? false)) {
+    return unchanged({ source: before, pulse });
+  }
+  return changedSource({ source: before, pulse }, { authoritative, paused }, now);
+}
+
+/**
+ * Decides `DELETE /feed/sources/{id}`: the source ends, unless a command of it has not ended. A second time changes
+ * nothing.
+ * @param open commands that have not ended, as far as the index knows yet
+ */
+export function endSource(seen: Seen, open: number, { now }: Context): TradingDecision<Seen> {
+  if (isEnded(seen.source)) return unchanged(seen);
+  if (open > 0) return refuse("source_busy", "Commands of the source have not ended yet.");
+  return changedSource(seen, { ended_at: now }, now);
+}
+
+function changedSource({ source: before, pulse }: Seen, fields: Partial<FeedSource>, now: string) {
+  const updated_at = later(before.updated_at, now);
+  const after: FeedSource = { ...before, ...fields, updated_at, version: before.version + 1 };
+  const changes = [{ op: "update", entity: "feed_source", before, after }] as const;
+  return { ok: true, result: { source: after, pulse }, changes, events: [] } as const;
+}
+
 /** A source with its last sign of life. */
 interface Seen {
   readonly source: FeedSource;
@@ -79,14 +124,8 @@ export const firstEpoch = 1;
  * process that was not ended, are refused from now on.
  */
 export function beginEpoch({ source: before, pulse }: Seen, { now }: Context): TradingDecision<Seen> {
-  const after: FeedSource = {
-    ...before,
-    quote_epoch: epochOf(before) + 1,
-    updated_at: later(before.updated_at, now),
-    version: before.version + 1,
-  };
-  const changes = [{ op: "update", entity: "feed_source", before, after }] as const;
-  return { ok: true, result: { source: after, pulse }, changes, events: [] };
+  if (isEnded(before)) return refuseEnded();
+  return changedSource({ source: before, pulse }, { quote_epoch: epochOf(before) + 1 }, now);
 }
 
 function epochOf({ quote_epoch = firstEpoch }: Pick<FeedSource, "quote_epoch">): number {
@@ -102,11 +141,14 @@ export function epochFault(source: FeedSource, epoch: number): "old_epoch" | "un
 
 /** The source as the API shows it, with its last sign of life. */
 export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
-  const { tenant_id: _tenant, first_seq, next_seq, ...fields } = source;
+  const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...fields } = source;
   const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
   return {
     ...fields,
     object: "feed_source",
+    status: ended_at === null ? "active" : "ended",
+    paused,
+    ended_at,
     expected_next_seq: next_seq,
     accepted_through: next_seq === first_seq ? null : String(BigInt(next_seq) - 1n),
     quote_epoch: epochOf(source),
@@ -115,6 +157,7 @@ export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, n
     stale: isSilent(pulse, now),
     _links: {
       self: { href: `/v2/feed/sources/${source.id}` },
+      commands: { href: `/v2/feed/sources/${source.id}/commands` },
       rejects: { href: `/v2/feed/sources/${source.id}/rejects` },
     },
   };

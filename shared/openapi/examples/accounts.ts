@@ -31,6 +31,7 @@ export const account: JsonObject = {
   margin_calculation: "max",
   platform: "internal",
   platform_login: null,
+  source_id: null,
   swap_free: false,
   negative_balance_protection: true,
   status: "active",

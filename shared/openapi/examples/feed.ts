@@ -57,6 +57,9 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     name: "mt5:live-1",
     platform: "mt5",
     authoritative: "platform",
+    status: "active",
+    paused: false,
+    ended_at: null,
     expected_next_seq: "920",
     accepted_through: "919",
     quote_epoch: 1,
@@ -68,6 +71,7 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     version: 3,
     _links: links({
       self: `/feed/sources/${exampleIds["feed"]}`,
+      commands: `/feed/sources/${exampleIds["feed"]}/commands`,
       rejects: `/feed/sources/${exampleIds["feed"]}/rejects`,
     }),
   },

@@ -23,7 +23,11 @@ export function collectionOf(path: string): string {
 }
 
 /** Values of path parameters other than identifiers, by name. */
-export const exampleNames: Readonly<Record<string, string>> = { symbol: "EURUSD", seq: "921" };
+export const exampleNames: Readonly<Record<string, string>> = {
+  symbol: "EURUSD",
+  seq: "921",
+  command_id: "cmd_01JD000000000000000000000F",
+};
 
 /** Identifiers that several examples share. */
 export const { clients: client_id, accounts: account_id, transactions: transaction_id, events: event_id } = exampleIds;

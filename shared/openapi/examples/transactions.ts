@@ -1,5 +1,14 @@
 import type { JsonObject } from "../document.ts";
-import { account_id, actor, client_id, completed_at, created_at, links, transaction_id } from "./identifiers.ts";
+import {
+  account_id,
+  actor,
+  client_id,
+  completed_at,
+  created_at,
+  exampleNames,
+  links,
+  transaction_id,
+} from "./identifiers.ts";
 
 const statusHistory = [
   { from: null, to: "pending", at: created_at, actor, reason: null },
@@ -32,6 +41,9 @@ export const transaction: JsonObject = {
   related_to: null,
   platform_operations: [],
   transfer: null,
+  command_id: exampleNames["command_id"],
+  outcome: null,
+  platform_done_at: completed_at,
   created_by: actor,
   approved_by: null,
   approved_at: null,

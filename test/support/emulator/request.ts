@@ -85,7 +85,11 @@ const neededQueries: Readonly<Record<string, string>> = {
 
 /** An address that a row takes as it is: what its path names need not be there. */
 export function addressOf(row: Route, id = newId("cli")): string {
-  const path = row.path.replace("{id}", id).replace("{symbol}", "EURUSD").replace("{seq}", "1");
+  const path = row.path
+    .replace("{id}", id)
+    .replace("{symbol}", "EURUSD")
+    .replace("{seq}", "1")
+    .replace("{command_id}", "cmd_01JD0000000000000000000009");
   return path + (neededQueries[row.id] ?? "");
 }
 

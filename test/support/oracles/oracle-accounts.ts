@@ -1,7 +1,7 @@
 import { groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem } from "../emulator/raw-table.ts";
 import { platformMoney } from "./oracle-platform-money.ts";
-import { isReturn, isTrading, openStates, undecided } from "./oracle-terms.ts";
+import { isAwaited, isReturn, isReturning, isTrading, openStates, undecided } from "./oracle-terms.ts";
 import { judgeSettled } from "./oracle-transactions.ts";
 
 /** What an account accepts by its status and its trading mode. */
@@ -14,7 +14,7 @@ function gateOf(account: RawItem): string {
 export function judgeAccounts(items: readonly RawItem[]): string[] {
   const ledgers = groupBy(ofType(items, "LEDGER"), (item) => text(item, "account_id"));
   const open = groupBy(
-    ofType(items, "TXN").filter((item) => openStates.has(text(item, "status"))),
+    ofType(items, "TXN").filter((item) => openStates.has(text(item, "status")) || isReturning(item)),
     (item) => text(item, "account_id"),
   );
   const accounts = new Map(ofType(items, "ACCOUNT").map((item) => [text(item, "id"), item]));
@@ -35,7 +35,7 @@ export function judgeAccounts(items: readonly RawItem[]): string[] {
         whole(balance, name),
       );
       const pending = open.get(id) ?? [];
-      const holds = sum(pending.filter(holdsMoney).map((item) => whole(item, "amount_minor")));
+      const holds = sum(pending.map(heldBy));
       const posted = sum(entries.map((entry) => whole(entry, "amount_minor")));
       const beyond = (entry: RawItem) =>
         isReturn(entry) || isTrading(entry) || happened.has(text(entry, "transaction_id"));
@@ -67,9 +67,11 @@ export function judgeAccounts(items: readonly RawItem[]): string[] {
   ];
 }
 
-/** A withdrawal is its own hold until it goes into processing. */
-function holdsMoney(item: RawItem): boolean {
-  return text(item, "kind") === "withdrawal" && undecided.has(text(item, "status"));
+/** A withdrawal is its own hold until its money has left; a return holds what a platform is to take. */
+function heldBy(item: RawItem): bigint {
+  if (isReturning(item)) return whole(item, "returning_held_minor");
+  if (text(item, "kind") !== "withdrawal") return 0n;
+  return undecided.has(text(item, "status")) || isAwaited(item) ? whole(item, "amount_minor") : 0n;
 }
 
 function judgeChain(id: string, entries: readonly RawItem[], currency: string): string[] {

@@ -19,6 +19,11 @@ const moves: Readonly<Record<string, readonly string[]>> = {
     "processing>failed",
     "completed>returned",
   ],
+  COMMAND: [
+    ...["waiting>taken", "waiting>done", "waiting>cancelled", "waiting>expired"],
+    ...["taken>done", "taken>failed", "taken>unknown", "taken>waiting"],
+    ...["unknown>done", "unknown>failed", "unknown>waiting"],
+  ],
   CLIENT: ["active>suspended", "active>closed", "suspended>active", "suspended>closed"],
   ACCOUNT: ["active>disabled", "disabled>active", "disabled>closed", "closed>disabled"],
   WEBHOOK: [
@@ -107,9 +112,9 @@ function inNameOrder(value: unknown): string {
   );
 }
 
-/** A transaction may be born completed: created and completed are two versions of one write. */
+/** A transaction may be born completed, or with its command: created and completed are two versions of one write. */
 function firstVersionOff(item: RawItem): boolean {
-  const first = text(item, "et") === "TXN" && text(item, "status") === "completed" ? 2n : 1n;
+  const first = text(item, "et") === "TXN" && /^(?:completed|processing)$/.test(text(item, "status")) ? 2n : 1n;
   return whole(item, "version") !== first;
 }
 

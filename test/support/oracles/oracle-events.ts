@@ -74,7 +74,7 @@ function expectedEvents({ before, after }: RawChange): string[] {
       return [
         ...(before === undefined ? [name("transaction.created", 1n)] : []),
         ...(completed ? [name("transaction.completed")] : []),
-        ...(changed || completed ? [name("transaction.updated")] : []),
+        ...(changed || completed || enters("status", "processing") ? [name("transaction.updated")] : []),
       ];
     }
     case "TRADE":

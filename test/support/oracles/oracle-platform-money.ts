@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { hasNumber, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem, RawValue } from "../emulator/raw-table.ts";
-import { tenantOf } from "./oracle-terms.ts";
+import { isReturning, tenantOf } from "./oracle-terms.ts";
 
 /**
  * The trade that each position of a source stands for: the newest one, since with netting a platform may keep the name
@@ -38,7 +38,7 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
       case "ACCOUNT":
         return [
           ...claim("account_number", item["number"]),
-          ...claim("platform_login", item["platform"], item["platform_login"]),
+          ...claim("platform_login", item["source_id"] ?? item["platform"], item["platform_login"]),
         ];
       case "TXN":
         return [
@@ -48,6 +48,8 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
             claim("source_operation", each["source_id"], text(each, "operation_id")),
           ),
         ];
+      case "COMMAND":
+        return text(item, "status") === "taken" ? claim("command_lane", item["account_id"], item["lane"]) : [];
       case "SOURCE":
         return claim("source_name", item["name"]);
       case "ORDER":
@@ -84,7 +86,9 @@ export function isPlatforms(item: RawItem): boolean {
 
 /** Identifiers of the transactions whose money a platform moved. */
 export function platformMoney(items: readonly RawItem[]): ReadonlySet<string> {
-  const moved = ofType(items, "TXN").filter((item) => operationsOf(item).length > 0);
+  const moved = ofType(items, "TXN").filter(
+    (item) => operationsOf(item).length > 0 || typeof item["platform_done_at"] === "string",
+  );
   return new Set(moved.map((item) => text(item, "id")));
 }
 
@@ -113,7 +117,8 @@ export function judgeLegs(items: readonly RawItem[]): string[] {
     const sign = text(item, "kind") === "withdrawal" ? -1n : 1n;
     const joined = operationsOf(item).map((each) => text(each, "leg"));
     const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));
-    const back = hasNumber(item, "reverse_minor") ? whole(item, "reverse_minor") : undefined;
+    const reversed = hasNumber(item, "reverse_minor") ? whole(item, "reverse_minor") : undefined;
+    const back = reversed ?? (isReturning(item) ? whole(item, "returning_minor") : undefined);
     const legs = [
       ...(ended && back === undefined ? [] : [["forward", [sign * amount, sign * (amount - fee)]] as const]),
       ...(back === undefined ? [] : [["reverse", [back, -sign * amount, sign * (fee - amount)]] as const]),

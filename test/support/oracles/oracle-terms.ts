@@ -19,6 +19,16 @@ export const undecided = new Set(["pending", "approved"]);
 /** States from which a transaction still moves. */
 export const openStates = new Set(["pending", "approved", "processing"]);
 
+/** Whether a platform was asked to move the money of a transaction and has not done so: nothing of it is booked. */
+export function isAwaited(item: RawItem): boolean {
+  return typeof item["command_id"] === "string" && item["platform_done_at"] === undefined;
+}
+
+/** What a platform was asked to bring back of a transaction, and has not. */
+export function isReturning(item: RawItem): boolean {
+  return item["returning_minor"] !== undefined;
+}
+
 /** The tenant that an item belongs to, by its key. */
 export function tenantOf(item: RawItem): string {
   return text(item, "pk").slice(0, 30);

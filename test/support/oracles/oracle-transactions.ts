@@ -3,7 +3,7 @@ import type { RawItem } from "../emulator/raw-table.ts";
 import { type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
 import { allowed } from "./oracle-changes.ts";
 import { operationsOf, platformKinds } from "./oracle-platform-money.ts";
-import { undecided } from "./oracle-terms.ts";
+import { isAwaited, undecided } from "./oracle-terms.ts";
 import { transferControls } from "./oracle-transfers.ts";
 
 /** Double entry, and each transaction has exactly the entries and legs that its amount, fee and history say. */
@@ -148,7 +148,7 @@ function bookingsOf(item: RawItem): string[] {
       books([paid, ["return", deposit ? fee - amount - kept : amount - kept]], [["fee_income", kept]]),
     );
   }
-  const wentOut = !deposit && stepsOf(item).some(({ to }) => to === "processing");
+  const wentOut = !deposit && !isAwaited(item) && stepsOf(item).some(({ to }) => to === "processing");
   if (status === "processing" && wentOut) return [books([paid], [["payouts_in_transit", amount]])];
   if (status === "failed" && wentOut) return [books([paid, [kind, amount]], [])];
   return [books([], [])];
@@ -177,10 +177,15 @@ function judgeHistory(item: RawItem): string[] {
   ];
 }
 
-/** A version for each step, and one more for each operation of a platform that was joined without one. */
+/**
+ * A version for each step, and one more for each operation of a platform that was joined without one. Commands about it
+ * are versions too.
+ */
 function versionFits(item: RawItem, steps: number): boolean {
   const version = whole(item, "version");
-  return version >= BigInt(steps) && version <= BigInt(steps + operationsOf(item).length);
+  if (typeof item["command_id"] === "string") return version >= BigInt(steps);
+  const unconfirmed = operationsOf(item).filter(({ confirmed }) => confirmed !== undefined).length;
+  return version <= BigInt(steps + operationsOf(item).length + unconfirmed) && version >= BigInt(steps);
 }
 
 function stepsOf(item: RawItem): { readonly from: unknown; readonly to: unknown }[] {

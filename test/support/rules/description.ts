@@ -99,10 +99,11 @@ const patterns = Object.entries(document.paths).map(([path, operations]) => {
   return { path, operations, form };
 });
 
-/** The operation of the document that a request is for; a path without parameters comes first. */
+/** The operation of the document that a request is for; a path with fewer parameters comes first. */
 function operationOf(method: string, path: string): Operation | undefined {
   const fitting = patterns.filter(({ form }) => form.test(path));
-  const best = fitting.find(({ path: known }) => known === path) ?? fitting[0];
+  const parameters = ({ path: known }: { readonly path: string }) => known.split("{").length;
+  const [best] = fitting.toSorted((one, other) => parameters(one) - parameters(other));
   return best?.operations[method.toLowerCase()];
 }
 

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { limits } from "../limits.ts";
-import { described } from "./described.ts";
-import { PlatformId } from "./feed.ts";
-import { Currency, Links, Money, Timestamp } from "./fields.ts";
-import { StatusReason } from "./transaction.ts";
+import { limits } from "../../limits.ts";
+import { described } from "../described.ts";
+import { PlatformId } from "../feed.ts";
+import { Currency, createdRange, id, Links, Money, pageParameters, setOf, Timestamp } from "../fields.ts";
+import { StatusReason } from "../transaction.ts";
 
 /** Types of a command. */
 export const CommandType = z.enum(["balance_operation", "find_operation"]);
@@ -54,7 +54,7 @@ export const Command = z.object({
   ),
   lease_until: described(
     z.nullable(Timestamp),
-    "Time at which the outcome becomes unknown if it is not acknowledged; null unless the command is taken.",
+    "Time at which the outcome becomes unknown if it is not acknowledged; null unless the command is taken or unknown.",
   ),
   not_after: described(z.nullable(Timestamp), "Time at which a waiting command expires; null if it does not expire."),
   done_at: described(z.nullable(Timestamp), "Time at which the command ended; null before."),
@@ -99,7 +99,24 @@ export const AckCommandRequest = z.strictObject({
   error: described(z.optional(z.nullable(StatusReason)), "Reason of a failure."),
 });
 
+/** Commands that were handed out. */
+export const TakenCommands = z.object({
+  object: described(z.literal("list"), "Resource type; always this value."),
+  data: described(z.array(Command), "The commands, in the order in which to start them."),
+});
+
+/** Query of `GET /feed/sources/{id}/commands`. */
+export const ListCommandsQuery = z.strictObject({
+  ...pageParameters,
+  ...createdRange,
+  status: described(z.optional(setOf(CommandStatus.options)), "Command statuses, separated by commas."),
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
+});
+
 /** A command on the wire. */
 export type CommandBody = z.infer<typeof Command>;
+/** A request for commands on the wire. */
+export type TakeCommands = z.infer<typeof TakeCommandsRequest>;
 /** An acknowledgement on the wire. */
 export type AckCommand = z.infer<typeof AckCommandRequest>;

@@ -16,10 +16,10 @@ import {
   moveOfAck,
   takeCommands,
   takenCommand,
-} from "../../shared/domain/command/command.ts";
-import type { AckCommand } from "../../shared/schema/command.ts";
-import { accepted, decisionContext } from "../support/builders/decisions.ts";
-import { transactionOf } from "./platform-money-cases.ts";
+} from "../../../shared/domain/command/command.ts";
+import type { AckCommand } from "../../../shared/schema/feed/command.ts";
+import { accepted, decisionContext } from "../../support/builders/decisions.ts";
+import { transactionOf } from "../platform-money-cases.ts";
 
 const begin = Date.parse("2026-11-21T06:30:00.000Z");
 const at = (seconds: number) => new Date(begin + seconds * 1000).toISOString();

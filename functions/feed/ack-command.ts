@@ -1,0 +1,18 @@
+import { commandBody } from "../../shared/domain/command/command.ts";
+import { acknowledge } from "../../shared/domain/command/settle.ts";
+import { notFound } from "../../shared/domain/decision.ts";
+import { decideCommand } from "../../shared/feed/commands.ts";
+import { command } from "../../shared/http/operations.ts";
+import { ackCommand } from "../../shared/routes/commands.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
+
+/** `POST /feed/sources/{id}/commands/{command_id}/ack` */
+export const handler = await command(
+  ackCommand,
+  async ({ path, body, load, context }) => {
+    const { known } = await load({ known: tradingRef.command(path.command_id) });
+    if (known === undefined || known.source_id !== path.id) return notFound();
+    return decideCommand(load, context, known, (state) => acknowledge(state, body, context));
+  },
+  commandBody,
+);

@@ -1,0 +1,16 @@
+import { type FeedSource, sourceBody } from "../../shared/domain/feed/source.ts";
+import { pulsesOf } from "../../shared/feed/sources.ts";
+import { resourcePage } from "../../shared/http/filters.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { listFeedSources } from "../../shared/routes/feed.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+import { feedSources } from "../../shared/table/entities.ts";
+import { pageOfIndex } from "../../shared/table/list.ts";
+
+/** `GET /feed/sources` */
+export const handler = await list(listFeedSources, async ({ caller: { tenant_id: tenant }, place }) => {
+  const page = await pageOfIndex<FeedSource>("list", [feedSources.all(tenant)], resourcePage(place, []));
+  const pulses = await pulsesOf(tenant, page.items);
+  return pageReply(place, page, (source) => sourceBody(source, pulses.get(source.name), nowIso()));
+});

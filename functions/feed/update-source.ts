@@ -1,0 +1,20 @@
+import { notFound } from "../../shared/domain/decision.ts";
+import { amendSource, sourceBody } from "../../shared/domain/feed/source.ts";
+import { command } from "../../shared/http/operations.ts";
+import { updateFeedSource } from "../../shared/routes/feed.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+import { prepared } from "../../shared/trading/commit.ts";
+import { tradingRef } from "../../shared/trading/items.ts";
+
+/** `PATCH /feed/sources/{id}` */
+export const handler = await command(
+  updateFeedSource,
+  async ({ path, body, load, context, expectVersion }) => {
+    const { source } = await load({ source: tradingRef.feedSource(path.id) });
+    if (source === undefined) return notFound();
+    expectVersion(source.version);
+    const { pulse } = await load({ pulse: tradingRef.pulse(source.name) });
+    return prepared(amendSource({ source, pulse }, body, context), context);
+  },
+  ({ source, pulse }) => sourceBody(source, pulse, nowIso()),
+);

@@ -1,0 +1,244 @@
+import type { Account } from "../account.ts";
+import { type Change, type Context, type Decision, refuse } from "../decision.ts";
+import { operationMarker } from "../feed/operation-marker.ts";
+import { isEnded, refuseEnded } from "../feed/source.ts";
+import { adjustBalance, type Booking, completion, refusePayment } from "../posting.ts";
+import {
+  type AccountContext,
+  changed,
+  moved,
+  type Returning,
+  returningFields,
+  returningOf,
+  type Transaction,
+  withoutReturning,
+} from "../transaction.ts";
+import {
+  book,
+  bookReturn,
+  end,
+  giveBack,
+  type ReturnRequest,
+  refuseReturn,
+  returnedMinor,
+  settled,
+  withdrawalIntoTransit,
+} from "../transaction-booking.ts";
+import type { LegName } from "../transaction-legs.ts";
+import { type Command, draftCommand } from "./command.ts";
+
+/** Whether the platform of an account moves its money, by commands. */
+export function isCommanded({ source_id }: Pick<Account, "source_id">): boolean {
+  return source_id !== undefined && source_id !== null;
+}
+
+/** The transaction with a command about it, and the change that writes the command. */
+export function issued(
+  transaction: Transaction,
+  { account }: Pick<AccountContext, "account">,
+  { leg, minor }: { readonly leg: LegName; readonly minor: bigint },
+  context: Context,
+): { readonly transaction: Transaction; readonly changes: readonly Change[] } {
+  const { source_id, platform_login } = account;
+  const link = { source_id: source_id ?? "", platform_login: platform_login ?? "" };
+  const command = draftCommand({ type: "balance_operation", transaction, leg, minor, ...link }, context);
+  return {
+    transaction: { ...transaction, command_id: command.id, outcome: null },
+    changes: [{ op: "create", entity: "command", item: command }],
+  };
+}
+
+/** The refusal of money of an account whose source has ended or is gone; undefined when it may move. */
+export function refuseSource({ source }: Pick<AccountContext, "source">) {
+  return source === undefined || isEnded(source) ? refuseEnded() : undefined;
+}
+
+/** What the forward command of a transaction adds to its account: net of a deposit, gross of a withdrawal. */
+export function forwardMinor({ kind, amount_minor: amount, fee_minor: fee }: Transaction): bigint {
+  return kind === "deposit" ? amount - fee : -amount;
+}
+
+/**
+ * Asks the platform to move the money of a transaction: a withdrawal keeps its hold, and nothing is booked yet. That it
+ * can be paid is asked now; what has happened on the platform later is booked whatever the account has by then.
+ */
+export function commandForward(
+  before: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const { balance, margin } = accountContext;
+  const refusal =
+    refuseSource(accountContext) ??
+    (before.kind === "withdrawal" ? refusePayment(balance, before.amount_minor, margin) : undefined);
+  if (refusal !== undefined) return refusal;
+  const next =
+    before.status === "processing" ? changed(before, {}, context) : moved(before, "processing", context, null);
+  const { transaction, changes } = issued(
+    next,
+    accountContext,
+    { leg: "forward", minor: forwardMinor(before) },
+    context,
+  );
+  return settled(before, transaction, changes, []);
+}
+
+/**
+ * Asks the platform to bring the money of a payout that failed, or of a completed transaction, back. What a return
+ * takes from the account is held until then, unless the caller forces it.
+ */
+export function commandBack(
+  before: Transaction,
+  returning: Returning,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const refusal = refuseSource(accountContext);
+  if (refusal !== undefined) return refusal;
+  const next = changed(before, returningFields(returning), context);
+  const { transaction, changes } = issued(next, accountContext, { leg: "reverse", minor: returning.minor }, context);
+  if (returning.to === "failed") return settled(before, transaction, changes, []);
+  const { balance } = accountContext;
+  const held = returning.held_minor;
+  const hold = adjustBalance(balance, context, {
+    add: { pending: 1, ...(held === 0n ? {} : { held_minor: held, available_minor: -held }) },
+    require: [
+      { attribute: "pos_version", is: "equal", value: balance.pos_version },
+      ...(held === 0n ? [] : [{ attribute: "available_minor", is: "at_least", value: held } as const]),
+    ],
+  });
+  return settled(before, transaction, [hold, ...changes], []);
+}
+
+/** What is to be brought back of a transaction, or why it cannot be now. */
+export function askedBack(
+  before: Transaction,
+  after: Transaction,
+  accountContext: AccountContext,
+  request: ReturnRequest,
+  context: Context,
+): Decision<Returning> {
+  const reason = after.status_reason;
+  const nothing = { held_minor: 0n, kept_fee_minor: 0n } as const;
+  const found = (result: Returning) => ({ ok: true, result, changes: [], events: [] }) as const;
+  if (before.status === "processing") return found({ minor: before.amount_minor, to: "failed", reason, ...nothing });
+  const kept_fee_minor = request.keep_fee === true ? before.fee_minor : 0n;
+  const minor = returnedMinor(before, kept_fee_minor);
+  const refusal = refuseReturn(accountContext, -minor, request, context);
+  if (refusal !== undefined) return refusal;
+  const held_minor = minor < 0n && request.force !== true ? -minor : 0n;
+  return found({ minor, to: "returned", reason, held_minor, kept_fee_minor });
+}
+
+/** What is known of an operation that has moved money on a platform. */
+export interface Evidence {
+  readonly source: { readonly id: string; readonly authoritative: "platform" | "service" };
+  /** Absent where it is not known. */
+  readonly operation_id: string | undefined;
+  /** When it happened, RFC 3339. */
+  readonly at: string;
+  /** Whether the source has reported it as an item; otherwise it was acknowledged or entered by a person. */
+  readonly confirmed: boolean;
+}
+
+/**
+ * Books what a platform has done with one leg of a transaction, whatever the account may do here, since it has
+ * happened: a deposit is completed, a withdrawal is debited to what is in transit, and what was to come back is back.
+ */
+export function platformMoved(
+  before: Transaction,
+  leg: LegName,
+  accountContext: AccountContext,
+  evidence: Evidence,
+  context: Context,
+): Decision<Transaction> {
+  const { at } = evidence;
+  const { how, noted } = happened(before, leg, evidence);
+  const done_at = context.now < at ? context.now : at;
+  if (leg === "reverse") return broughtBack(before, noted, accountContext, how, context);
+  const fields = { ...noted, platform_done_at: done_at };
+  if (before.kind === "deposit") {
+    const after = { ...moved(before, "completed", context, null), ...fields };
+    return book(before, after, accountContext, context, { ...completion(before), ...how });
+  }
+  const next =
+    before.status === "processing" ? changed(before, {}, context) : moved(before, "processing", context, null);
+  return book(before, { ...next, ...fields }, accountContext, context, { ...withdrawalIntoTransit(before), ...how });
+}
+
+/** How an operation of a platform is booked, and what the transaction notes of it. */
+export function happened(before: Transaction, leg: LegName, evidence: Evidence): Happened {
+  const { source, operation_id, at, confirmed } = evidence;
+  const joined = operation_id === undefined ? [] : [{ source_id: source.id, operation_id, leg, at, confirmed }];
+  return {
+    how: { happened: true, owed: source.authoritative === "platform" },
+    noted: { platform_operations: [...(before.platform_operations ?? []), ...joined], outcome: null },
+  };
+}
+
+interface Happened {
+  readonly how: Pick<Booking, "happened" | "owed">;
+  readonly noted: { readonly platform_operations: Transaction["platform_operations"]; readonly outcome: null };
+}
+
+function broughtBack(
+  before: Transaction,
+  noted: Happened["noted"],
+  accountContext: AccountContext,
+  how: Happened["how"],
+  context: Context,
+): Decision<Transaction> {
+  const returning = returningOf(before);
+  const rest = withoutReturning(before);
+  if (returning === undefined) return refuse("illegal_transition", "Nothing of the transaction is to be brought back.");
+  const after = { ...moved(rest, returning.to, context, returning.reason), ...noted };
+  if (returning.to === "failed") return giveBack(before, after, accountContext, context, how);
+  const captured = { captured_minor: returning.held_minor, final: true, ...how };
+  const { kept_fee_minor: kept } = returning;
+  return bookReturn(before, after, accountContext, context, { kept, require: [], how: captured });
+}
+
+/**
+ * Decides what a command that did not move its money leaves: a transaction whose money did not move has failed, and one
+ * whose money was to be brought back needs a person.
+ */
+export function platformRefused(
+  before: Transaction,
+  leg: LegName,
+  accountContext: AccountContext,
+  reason: NonNullable<Transaction["status_reason"]>,
+  context: Context,
+): Decision<Transaction> {
+  if (leg === "forward") {
+    const after = { ...moved(before, "failed", context, reason), outcome: null };
+    return end(before, after, accountContext, context);
+  }
+  const returning = returningOf(before);
+  const after = changed(withoutReturning(before), { outcome: "needs_attention" }, context);
+  if (returning?.to !== "returned") return settled(before, after, [], []);
+  const held = returning.held_minor;
+  const released = adjustBalance(accountContext.balance, context, {
+    add: { pending: -1, ...(held === 0n ? {} : { held_minor: -held, available_minor: held }) },
+    require: [],
+  });
+  return settled(before, after, [released], []);
+}
+
+/** The claim of an operation for the transaction whose money it is: it is one of a kind for good, whatever expires. */
+export function claimOperation({ source, operation_id }: Evidence, owner: Transaction): Change[] {
+  if (operation_id === undefined) return [];
+  return [
+    {
+      op: "claim",
+      kind: "source_operation",
+      value: operationMarker(source, operation_id),
+      owner: owner.id,
+      refusal: { code: "operation_known", detail: "The operation belongs to another transaction." },
+    },
+  ];
+}
+
+/** The newest command about a transaction, where it moves this leg of it. */
+export function commandOf(transaction: Transaction, command: Command | undefined, leg: LegName): Command | undefined {
+  return command !== undefined && command.id === transaction.command_id && command.leg === leg ? command : undefined;
+}

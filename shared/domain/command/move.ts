@@ -1,0 +1,183 @@
+import type { UpdateTransaction } from "../../schema/transaction.ts";
+import { type Change, type Context, type Decision, refuse } from "../decision.ts";
+import {
+  type AccountContext,
+  type Returning,
+  returningFields,
+  type Transaction,
+  withoutReturning,
+} from "../transaction.ts";
+import { bookReturn, complete, end } from "../transaction-booking.ts";
+import type { LegName } from "../transaction-legs.ts";
+import { type Command, commandChanges, isOpen, movedCommand, refuseOutstanding } from "./command.ts";
+import {
+  askedBack,
+  claimOperation,
+  commandBack,
+  commandForward,
+  type Evidence,
+  happened,
+  platformMoved,
+  platformRefused,
+  refuseSource,
+} from "./money.ts";
+
+/** A move of a transaction that a caller asks for: the transaction as it would be, and what the request says. */
+interface Asked {
+  readonly before: Transaction;
+  readonly after: Transaction;
+  readonly request: UpdateTransaction;
+}
+
+/**
+ * Decides a move of a transaction whose money a platform moves. What would book money here asks the platform for it,
+ * and is booked when the platform has done it. A person who names an operation settles by hand. Undefined for a move
+ * that is the same on every account.
+ */
+export function moveByCommand(
+  asked: Asked,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> | undefined {
+  const { before, after, request } = asked;
+  const { command } = accountContext;
+  if (command !== undefined && isOpen(command)) return whileOutstanding(asked, command, accountContext, context);
+  const released = before.kind === "withdrawal" && before.platform_done_at !== undefined;
+  switch (after.status) {
+    case "processing":
+      return before.kind === "deposit" ? undefined : forward(asked, accountContext, context);
+    case "completed":
+      return released ? undefined : forward(asked, accountContext, context);
+    case "failed":
+      return released ? back(asked, accountContext, context) : undefined;
+    case "returned":
+      return back(asked, accountContext, context);
+    default:
+      return request.operation_id === undefined ? undefined : refuseHand();
+  }
+}
+
+function refuseHand() {
+  return refuse("illegal_transition", "This status is not settled by an operation of the platform.");
+}
+
+function forward({ before, request }: Asked, accountContext: AccountContext, context: Context): Decision<Transaction> {
+  return request.operation_id === undefined
+    ? commandForward(before, accountContext, context)
+    : byHand(before, "forward", request.operation_id, accountContext, context);
+}
+
+function back(asked: Asked, accountContext: AccountContext, context: Context): Decision<Transaction> {
+  const { before, after, request } = asked;
+  const found = askedBack(before, after, accountContext, request, context);
+  if (!found.ok) return found;
+  if (request.operation_id === undefined) return commandBack(before, found.result, accountContext, context);
+  if (found.result.to === "returned")
+    return returnedByHand(asked, found.result, request.operation_id, accountContext, context);
+  return byHand(
+    { ...before, ...returningFields(found.result) },
+    "reverse",
+    request.operation_id,
+    accountContext,
+    context,
+  );
+}
+
+/** Books a return that a person has made on the platform: nothing was held for it, and it did not count as pending. */
+function returnedByHand(
+  { before, after }: Asked,
+  { kept_fee_minor: kept }: Returning,
+  operation_id: string,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const { source } = accountContext;
+  const refusal = refuseSource(accountContext);
+  if (refusal !== undefined || source === undefined) return refusal ?? refuseHand();
+  const evidence: Evidence = { source, operation_id, at: context.now, confirmed: false };
+  const { how, noted } = happened(before, "reverse", evidence);
+  const decision = bookReturn(before, { ...after, ...noted }, accountContext, context, { kept, require: [], how });
+  if (!decision.ok) return decision;
+  return { ...decision, changes: [...decision.changes, ...claimOperation(evidence, before)] };
+}
+
+/** Books what a person says the platform has done. The operation is theirs to prove until its source reports it. */
+function byHand(
+  before: Transaction,
+  leg: LegName,
+  operation_id: string,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const { source } = accountContext;
+  const refusal = refuseSource(accountContext);
+  if (refusal !== undefined || source === undefined) return refusal ?? refuseHand();
+  const evidence: Evidence = { source, operation_id, at: context.now, confirmed: false };
+  const decision = platformMoved(before, leg, accountContext, evidence, context);
+  if (!decision.ok) return decision;
+  return { ...decision, changes: [...decision.changes, ...claimOperation(evidence, before)] };
+}
+
+/** The state that the end of a command leads its transaction to. */
+function targetOf({ kind, returning }: Transaction, { leg }: Command): readonly Transaction["status"][] {
+  if (leg === "reverse") return returning === undefined ? [] : [returning.to];
+  return kind === "deposit" ? ["completed"] : ["processing", "completed"];
+}
+
+/**
+ * Decides a move while a command has not ended. As long as the command waits, a person may settle by hand, and the
+ * command is cancelled with that; once it is taken its end decides; and when its outcome is unknown, a person says what
+ * became of it, with four eyes where the brokerage asks for them.
+ */
+function whileOutstanding(
+  { before, after, request }: Asked,
+  command: Command,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const { operation_id, not_found } = request;
+  const reached = targetOf(before, command).includes(after.status);
+  const given = command.leg === "forward" && after.status === "failed";
+  if (command.status === "waiting") {
+    if (given) return ended(command, "cancel", end(before, after, accountContext, context), context);
+    if (reached && operation_id !== undefined) {
+      const leg = command.leg ?? "forward";
+      return ended(command, "cancel", byHand(before, leg, operation_id, accountContext, context), context);
+    }
+    const paid = command.leg === "reverse" && before.status === "processing" && after.status === "completed";
+    if (paid) return ended(command, "cancel", payout(before, after, accountContext, context), context);
+  }
+  if (command.status === "unknown" && (operation_id !== undefined || not_found)) {
+    if (accountContext.tenant.four_eyes && before.created_by.id === context.actor.id) {
+      return refuse("four_eyes_required", "Another application than the creator must settle an unknown outcome.");
+    }
+    const leg = command.leg ?? "forward";
+    if (operation_id !== undefined && reached) {
+      return ended(command, "done", byHand(before, leg, operation_id, accountContext, context), context, operation_id);
+    }
+    if (not_found && (given || (leg === "reverse" && reached))) {
+      const reason = after.status_reason ?? { code: "not_found", message: null };
+      return ended(command, "failed", platformRefused(before, leg, accountContext, reason, context), context);
+    }
+  }
+  return refuseOutstanding(command, `A command is ${command.status}: its end decides about the transaction.`);
+}
+
+/** The payout was made after all: what was to be brought back stays away. */
+function payout(before: Transaction, after: Transaction, accountContext: AccountContext, context: Context) {
+  return complete(before, { ...withoutReturning(after), outcome: null }, accountContext, context);
+}
+
+/** A decision with the end of the command in the same commit. */
+function ended(
+  command: Command,
+  move: "cancel" | "done" | "failed",
+  decision: Decision<Transaction>,
+  context: Context,
+  operation_id?: string,
+): Decision<Transaction> {
+  if (!decision.ok) return decision;
+  const after = movedCommand(command, move, context, operation_id === undefined ? {} : { operation_id });
+  const changes: readonly Change[] = after === undefined ? [] : commandChanges(command, after);
+  return { ...decision, changes: [...decision.changes, ...changes] };
+}

@@ -1,0 +1,174 @@
+import { limits } from "../../limits.ts";
+import type { AckCommand } from "../../schema/feed/command.ts";
+import { type Context, type Decision, refuse, refuseField, unchanged } from "../decision.ts";
+import { type AccountContext, changed, type Transaction } from "../transaction.ts";
+import { settled } from "../transaction-booking.ts";
+import { legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
+import {
+  type Command,
+  type CommandMove,
+  commandChanges,
+  draftCommand,
+  isExpired,
+  isOpen,
+  lostLease,
+  movedCommand,
+  moveOfAck,
+} from "./command.ts";
+import { claimOperation, commandOf, type Evidence, platformMoved, platformRefused } from "./money.ts";
+
+/** A command with the transaction whose money it moves and that transaction's account. */
+export interface CommandState {
+  readonly command: Command;
+  readonly transaction: Transaction;
+  readonly accountContext: AccountContext;
+  /** The command whose operation a search looks for. */
+  readonly sought?: Command | undefined;
+}
+
+type Reason = NonNullable<Transaction["status_reason"]>;
+
+/** Decides an acknowledgement. One that says nothing new, or comes from an earlier attempt, changes nothing. */
+export function acknowledge(state: CommandState, ack: AckCommand, context: Context): Decision<Command> {
+  const { command } = state;
+  if (ack.attempt > command.attempt) {
+    return refuseField("validation_failed", "attempt", "was never taken", "out_of_range");
+  }
+  const move = moveOfAck(command, ack);
+  if (move === undefined) return unchanged(command);
+  const error = ack.error ? { code: ack.error.code, message: ack.error.message ?? null } : null;
+  const operation_id = ack.operation_id ?? null;
+  if (command.type === "find_operation") return searched(state, move, { operation_id, error }, context);
+  if (move === "done") return moneyMoved(state, operation_id, context);
+  const after = movedCommand(command, move, context, { error });
+  if (after === undefined) return unchanged(command);
+  if (move === "failed")
+    return moneyRefused(state, after, error ?? { code: "platform_refused", message: null }, context);
+  return move === "unknown" ? outcomeUnknown(state, after, context) : withCommand(command, after);
+}
+
+function withCommand(before: Command, after: Command): Decision<Command> {
+  return { ok: true, result: after, changes: commandChanges(before, after), events: [] };
+}
+
+/** Whether the leg of a command still waits for it: another operation may have been joined with it meanwhile. */
+function isAwaited({ command, transaction }: CommandState): boolean {
+  const open = unjoinedLegsOf(transaction).some(({ name }) => name === command.leg);
+  return open && commandOf(transaction, command, command.leg ?? "forward") !== undefined;
+}
+
+/** A decision about the transaction of a command, with the command and the markers of unjoined legs. */
+function both(
+  { transaction, accountContext }: CommandState,
+  decision: Decision<Transaction>,
+  [before, after]: readonly [Command, Command],
+): Decision<Command> {
+  if (!decision.ok) return decision;
+  const legs = legChanges(accountContext.account, transaction, decision.result);
+  return { ...decision, result: after, changes: [...decision.changes, ...commandChanges(before, after), ...legs] };
+}
+
+/**
+ * Books what a command has done, once: where another operation was joined with its leg meanwhile, that was the money of
+ * the transaction, and what this command has done is booked when its source reports it.
+ */
+function moneyMoved(state: CommandState, operation_id: string | null, context: Context): Decision<Command> {
+  const { command, transaction, accountContext } = state;
+  const after = movedCommand(command, "done", context, { operation_id, error: null });
+  if (after === undefined) return unchanged(command);
+  if (!isAwaited(state)) return withCommand(command, after);
+  const { source_id: id, leg } = command;
+  const authoritative = accountContext.source?.authoritative ?? "platform";
+  const evidence: Evidence = {
+    source: { id, authoritative },
+    operation_id: operation_id ?? undefined,
+    at: context.now,
+    confirmed: false,
+  };
+  const decision = platformMoved(transaction, leg ?? "forward", accountContext, evidence, context);
+  if (!decision.ok) return decision;
+  const claims = claimOperation(evidence, transaction);
+  return both(state, { ...decision, changes: [...decision.changes, ...claims] }, [command, after]);
+}
+
+/** A money command that failed or expired ends its transaction in the same commit. */
+function moneyRefused(state: CommandState, after: Command, reason: Reason, context: Context): Decision<Command> {
+  const { command, transaction, accountContext } = state;
+  if (!isAwaited(state)) return withCommand(command, after);
+  const decision = platformRefused(transaction, command.leg ?? "forward", accountContext, reason, context);
+  return both(state, decision, [command, after]);
+}
+
+/** The outcome of a money command is not known: the transaction says so, and a search for its operation is issued. */
+function outcomeUnknown(state: CommandState, after: Command, context: Context): Decision<Command> {
+  const { command, transaction } = state;
+  const { source_id, platform_login, amount_minor: minor, leg } = command;
+  const link = { source_id, platform_login, about_id: command.id };
+  const search = draftCommand({ type: "find_operation", transaction, leg: leg ?? "forward", minor, ...link }, context);
+  const issue = { op: "create", entity: "command", item: search } as const;
+  const decision = withCommand(command, after);
+  if (!decision.ok || !isAwaited(state)) return decision;
+  const marked = settled(transaction, changed(transaction, { outcome: "unknown" }, context), [issue], []);
+  return both(state, marked, [command, after]);
+}
+
+/** The end of a search: the operation that it found is the end of the command that it is about. */
+function searched(
+  state: CommandState,
+  move: CommandMove,
+  told: Pick<Command, "operation_id" | "error">,
+  context: Context,
+): Decision<Command> {
+  const { command: search, sought } = state;
+  const after = movedCommand(search, move, context, told);
+  if (after === undefined) return unchanged(search);
+  const own = withCommand(search, after);
+  if (!own.ok || move !== "done" || sought === undefined || !isOpen(sought)) return own;
+  if (told.operation_id !== null) {
+    const found = moneyMoved({ ...state, command: sought }, told.operation_id, context);
+    return found.ok ? { ...found, result: after, changes: [...own.changes, ...found.changes] } : found;
+  }
+  if (sought.status !== "unknown") return own;
+  const updated_at = after.updated_at > sought.updated_at ? after.updated_at : sought.updated_at;
+  const missed: Command = { ...sought, not_found_at: after.updated_at, updated_at, version: sought.version + 1 };
+  return { ...own, changes: [...own.changes, ...commandChanges(sought, missed)] };
+}
+
+/** Decides what time makes of a command: a lease that ran out, or a wait that is over. Undefined when neither is. */
+export function overdue(state: CommandState, context: Context): Decision<Command> | undefined {
+  const { command } = state;
+  if (isExpired(command, context.now)) {
+    const after = movedCommand(command, "expire", context);
+    return after && moneyRefused(state, after, { code: "expired", message: null }, context);
+  }
+  const lost = lostLease(command, context.now);
+  const after = lost && movedCommand(command, lost, context);
+  if (after === undefined) return undefined;
+  return lost === "unknown" ? outcomeUnknown(state, after, context) : withCommand(command, after);
+}
+
+/**
+ * Decides `POST …/commands/{command_id}/requeue`: a person hands an unknown command out again, after the bridge has
+ * looked for its operation in vain and long after its lease, with four eyes where the brokerage asks for them.
+ */
+export function requeueCommand(state: CommandState, context: Context): Decision<Command> {
+  const { command, transaction, accountContext } = state;
+  const { status, not_found_at, lease_until } = command;
+  const after = movedCommand(command, "requeue", context, { not_found_at: null, error: null });
+  if (after === undefined) return refuse("illegal_transition", `A command that is ${status} cannot be requeued.`);
+  if (not_found_at === null) {
+    return refuse("illegal_transition", "The bridge has not reported yet that the platform has no such operation.");
+  }
+  const earliest = Date.parse(lease_until ?? command.updated_at) + limits.commands.requeued_after_seconds * 1000;
+  if (Date.parse(context.now) < earliest) {
+    return refuse("illegal_transition", "The lease of the command ended too recently.", {
+      extra: { not_before: new Date(earliest).toISOString() },
+    });
+  }
+  if (accountContext.tenant.four_eyes && transaction.created_by.id === context.actor.id) {
+    return refuse("four_eyes_required", "Another application than the creator must requeue the command.");
+  }
+  if (!isAwaited(state)) return refuse("illegal_transition", "The money of the transaction has moved.");
+  const marked = settled(transaction, changed(transaction, { outcome: null }, context), [], []);
+  return both(state, marked, [command, after]);
+}

@@ -1,0 +1,54 @@
+import type { Command } from "../domain/command/command.ts";
+import { overdue } from "../domain/command/settle.ts";
+import { unchanged } from "../domain/decision.ts";
+import { isComplete } from "../domain/transaction.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { systemContext } from "../table/context.ts";
+import { type SweepResult, sweepItems } from "../table/due.ts";
+import { commands } from "../table/entities.ts";
+import { ref } from "../table/store.ts";
+import { commitDecision } from "../trading/commit.ts";
+import { tradingRef } from "../trading/items.ts";
+
+/**
+ * Ends the leases that ran out and the waits that are over, and reports the commands that wait for too long or whose
+ * outcome is not known. Each is decided from a new read, so a run that comes twice, or meets an acknowledgement,
+ * changes nothing. Returns how many were changed and how many could not be.
+ */
+export function settleOverdueCommands(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
+  return sweepItems("COMMAND", hasTime, {
+    entity: commands,
+    isDue: () => true,
+    run: async (command) => {
+      report(command);
+      return (await settle(command, remainingMs)) ? 1 : 0;
+    },
+    report: ({ id }, { name }) => log.error("A command could not be settled.", { command_id: id, error: name }),
+  });
+}
+
+function report({ status }: Command): void {
+  if (status === "unknown") countMetric("CommandUnknown");
+  if (status === "waiting") countMetric("CommandLate");
+}
+
+async function settle({ id, tenant_id }: Command, remainingMs: () => number): Promise<boolean> {
+  let changes = false;
+  const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "expiry"), remainingMs };
+  const outcome = await commitDecision<Command | undefined>(attempted, async (load, context) => {
+    changes = false;
+    const { command } = await load({ command: tradingRef.command(id) });
+    if (command === undefined) return unchanged(undefined);
+    const { transaction, ...found } = await load({
+      transaction: ref.transaction(command.transaction_id ?? ""),
+      tenant: ref.tenant(),
+      account: ref.account(command.account_id),
+      balance: ref.balance(command.account_id),
+    });
+    if (transaction === undefined || !isComplete(found)) return unchanged(command);
+    const decision = overdue({ command, transaction, accountContext: found }, context);
+    changes = decision?.ok ?? false;
+    return decision ?? unchanged(command);
+  });
+  return changes && outcome.kind === "done";
+}

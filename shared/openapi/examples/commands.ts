@@ -1,0 +1,69 @@
+import {
+  account_id,
+  completed_at,
+  created_at,
+  exampleIds,
+  exampleNames,
+  links,
+  transaction_id,
+} from "./identifiers.ts";
+
+const { feed: source_id } = exampleIds;
+const { command_id: id } = exampleNames;
+
+const waiting = {
+  id,
+  object: "command",
+  source_id,
+  account_id,
+  platform_login: "50012345",
+  lane: "money",
+  type: "balance_operation",
+  payload: { amount: "1000.00", currency: "USD", comment: id },
+  transaction_id,
+  leg: "forward",
+  issued_at: created_at,
+  not_after: null,
+  not_found_at: null,
+  error: null,
+  created_at,
+  _links: links({
+    self: `/feed/sources/${source_id}/commands/${id}`,
+    source: `/feed/sources/${source_id}`,
+    account: `/accounts/${account_id}`,
+    transaction: `/transactions/${transaction_id}`,
+  }),
+};
+
+/** Examples of the replies about commands, by component. */
+export const commandReplies: Readonly<Record<string, unknown>> = {
+  Command: {
+    ...waiting,
+    status: "done",
+    attempt: 1,
+    taken_at: "2026-11-21T06:31:00.000Z",
+    start_before: "2026-11-21T06:31:30.000Z",
+    lease_until: null,
+    done_at: completed_at,
+    operation_id: "B-77",
+    updated_at: completed_at,
+    version: 3,
+  },
+  TakenCommands: {
+    object: "list",
+    data: [
+      {
+        ...waiting,
+        status: "taken",
+        attempt: 1,
+        taken_at: "2026-11-21T06:31:00.000Z",
+        start_before: "2026-11-21T06:31:30.000Z",
+        lease_until: "2026-11-21T06:32:00.000Z",
+        done_at: null,
+        operation_id: null,
+        updated_at: "2026-11-21T06:31:00.000Z",
+        version: 2,
+      },
+    ],
+  },
+};

@@ -1,0 +1,84 @@
+import * as z from "zod/mini";
+import { described } from "../described.ts";
+import { Sequence } from "../feed.ts";
+import { Links, pageParameters, Timestamp } from "../fields.ts";
+
+const Platform = z.enum(["mt4", "mt5", "ctrader", "other"]);
+const Authority = z.enum(["platform", "service"]);
+
+/** `POST /feed/sources` */
+export const CreateFeedSourceRequest = z.strictObject({
+  name: described(
+    z
+      .string()
+      .check(z.regex(/^[a-z][a-z0-9]{1,15}:[A-Za-z0-9._-]{1,47}$/, "must be a platform and a name such as mt5:live-1")),
+    "Platform and name, such as `mt5:live-1`; unique in the brokerage.",
+  ),
+  platform: described(Platform, "Platform whose logins the source uses."),
+  authoritative: described(
+    z.optional(Authority),
+    "Which side closes positions at the stop-out level: the platform or this service.",
+  ),
+  first_seq: described(z.optional(Sequence), "Sequence number of the first item; 1 by default."),
+});
+
+/** `PATCH /feed/sources/{id}`, a merge patch (RFC 7396). */
+export const UpdateFeedSourceRequest = z.strictObject({
+  authoritative: described(
+    z.optional(Authority),
+    "Which side closes positions at the stop-out level, from the next batch on.",
+  ),
+  paused: described(z.optional(z.boolean()), "Whether commands wait instead of being handed out."),
+});
+
+/** A source of trades and prices in responses. `lag_ms` is the time since its last batch. */
+export const FeedSource = z.object({
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("feed_source"), "Resource type; always this value."),
+  name: described(z.string(), "Platform and name: the `source` of its trades and orders."),
+  platform: described(Platform, "Platform whose logins the source uses."),
+  authoritative: described(
+    Authority,
+    "Which side closes positions at the stop-out level: the platform or this service.",
+  ),
+  status: described(
+    z.enum(["active", "ended"]),
+    "Whether the source is `active` or has `ended`; accounts of an ended source take no money until they are linked " +
+      "to another one.",
+  ),
+  paused: described(z.boolean(), "Whether commands wait instead of being handed out."),
+  ended_at: described(z.nullable(Timestamp), "Time at which the source ended; null while it is active."),
+  expected_next_seq: described(z.string(), "Sequence number expected for the next item."),
+  accepted_through: described(
+    z.nullable(z.string()),
+    "Sequence number up to which all items are settled; null before the first item.",
+  ),
+  quote_epoch: described(z.int(), "Current epoch of the source's prices; starts at 1."),
+  last_batch_at: described(
+    z.nullable(Timestamp),
+    "Time of the last batch, including empty batches; null before the first batch.",
+  ),
+  lag_ms: described(z.nullable(z.int()), "Milliseconds since the last batch; null before the first batch."),
+  stale: described(
+    z.boolean(),
+    "Whether the source has been silent for more than 60 seconds; no decisions are made on its positions " +
+      "until it reports again.",
+  ),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
+});
+
+/** Query of `GET /feed/sources`. */
+export const ListFeedSourcesQuery = z.strictObject({
+  ...pageParameters,
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
+});
+
+/** A source on the wire. */
+export type FeedSourceBody = z.infer<typeof FeedSource>;
+/** A new source on the wire. */
+export type CreateFeedSource = z.infer<typeof CreateFeedSourceRequest>;
+/** Changes of a source on the wire. */
+export type UpdateFeedSource = z.infer<typeof UpdateFeedSourceRequest>;
