@@ -85,7 +85,7 @@ export async function runReplay(replay: Replay, hasTime: () => boolean): Promise
     const known = await readAll(deliveries, firsts);
     const messages: OutgoingDelivery[] = [];
     await inParallel(limits.webhooks.parallel_writes, again, async (event, index) => {
-      const first = known[index]?.id ?? null;
+      const first = known[index]?.id ?? unstoredFirst(event, endpoint_id);
       const id = deliveryId(event.id, endpoint_id, redelivery);
       const made = await putDelivery(
         draftDelivery(id, endpoint, event, nowIso(), delayMs, { redelivery, redelivery_of: first }),
@@ -96,6 +96,12 @@ export async function runReplay(replay: Replay, hasTime: () => boolean): Promise
   }
   await deleteItem(replays.keyOf(replay));
   return true;
+}
+
+/** The first delivery of an event that is still due to an endpoint: no worker may have stored it yet (ADR 0045). */
+function unstoredFirst({ id, wake_at, endpoints = [] }: PublishedEvent, endpointId: string): string | null {
+  const owed = wake_at !== undefined && endpoints.some((endpoint) => endpoint.id === endpointId);
+  return owed ? deliveryId(id, endpointId, 0) : null;
 }
 
 /** Goes on with replays that were cut off. Returns how many came to their end. */

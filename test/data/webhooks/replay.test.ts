@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { newId } from "../../../shared/runtime/ids.ts";
-import { eventId, events, sequences } from "../../../shared/table/entities.ts";
+import { deliveryId, eventId, events, type PublishedEvent, sequences } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
@@ -20,7 +20,12 @@ const start = Date.parse("2026-11-01T00:00:00.000Z");
 const at = (minutes: number) => new Date(start + minutes * 60_000).toISOString();
 
 /** Published events of a tenant, one a minute: client.created, and every tenth one transaction.created. */
-async function history(caller: TestCaller, count: number, first = 1): Promise<string[]> {
+async function history(
+  caller: TestCaller,
+  count: number,
+  first = 1,
+  more: Partial<PublishedEvent> = {},
+): Promise<string[]> {
   const ids: string[] = [];
   for (let from = first; from <= count; from += 50) {
     await atOnce(Math.min(50, count - from + 1), async (index) => {
@@ -37,6 +42,7 @@ async function history(caller: TestCaller, count: number, first = 1): Promise<st
         published_at: at(sequence),
         payload: "{}",
         expires_at: 4_000_000_000,
+        ...more,
       };
       ids[sequence] = event.id;
       await putRaw(api, itemOf(events, event));
@@ -177,6 +183,19 @@ describe("a replay", () => {
       ({ et, endpoint_id }) => et === "DELIVERY" && endpoint_id === id,
     );
     expect(made).toHaveLength(7);
+    api.queues.takeMessages();
+  });
+
+  it("names the delivery that it repeats, also before a worker has stored that one", async () => {
+    const caller = newCaller();
+    const id = await endpoint(caller, ["*"]);
+    const due = { endpoints: [{ id, epoch: 0 }], wake_at: new Date(Date.now() + 60_000).toISOString() };
+    const [, event = ""] = await history(caller, 1, 1, due);
+    await replay(caller, id, { after_sequence: "0" });
+    const made = (await scanTable(api.emulator)).filter(
+      ({ et, endpoint_id }) => et === "DELIVERY" && endpoint_id === id,
+    );
+    expect(made.map(({ redelivery_of }) => redelivery_of)).toEqual([deliveryId(event, id, 0)]);
     api.queues.takeMessages();
   });
 
