@@ -51,6 +51,22 @@ export function changeItem(key: Key, change: ItemChange, onConflict?: OnConflict
   return unlessRefused(() => sendUpdate(update, onConflict), onConflict);
 }
 
+/**
+ * Changes one item; false when a condition failed. Where the SDK has sent the call again, `isDone` tells by what is
+ * stored whether an earlier try was carried out and its answer lost: then the condition failed on its own change.
+ */
+export async function changeOnce<T>(key: Key, change: ItemChange, isDone: (stored: T) => boolean): Promise<boolean> {
+  const { Update: update } = changeMember(key, change);
+  try {
+    await sendUpdate({ ...update, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
+    return true;
+  } catch (error) {
+    const stored = storedInstead(error);
+    const tries = (error as { $metadata?: { attempts?: number } }).$metadata?.attempts ?? 1;
+    return stored !== undefined && tries > 1 && isDone(readRawItem<T>(stored));
+  }
+}
+
 /** Changes one item and returns it, see {@link Changed}. */
 export async function changeAndRead<T>(key: Key, change: ItemChange, onConflict?: OnConflict): Promise<Changed<T>> {
   const { Update: update } = changeMember(key, change);

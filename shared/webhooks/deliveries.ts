@@ -24,7 +24,7 @@ import {
   webhooks,
 } from "../table/entities.ts";
 import { type ItemChange, isNew, isStill } from "../table/expression.ts";
-import { changeItem, changeVersion, putItem, putOnce } from "../table/items.ts";
+import { changeOnce, changeVersion, putItem, putOnce } from "../table/items.ts";
 import { identityOf, readKeys } from "../table/store.ts";
 
 /** Everything that an attempt needs to know; what is gone is undefined. */
@@ -106,10 +106,16 @@ function standing(state: DeliveryState): DeliveryState {
   return { ...state, endpoint: state.endpoint && inForce(state.endpoint, state.health) };
 }
 
-/** Moves a delivery from one state to the next, or stores it first; false when another worker has done so. */
-export function moveDelivery(before: Delivery, after: Delivery): Promise<boolean> {
-  if (isUnstored(before)) return putItem(deliveries, after, [isNew]);
-  return changeVersion(deliveries, before, after, "again");
+/**
+ * Moves a delivery from one state to the next, or stores it first; false when another worker has done so. A claim that
+ * is there already is this worker's, from a put whose answer was lost: no other one has the slot of the delivery.
+ */
+export async function moveDelivery(before: Delivery, after: Delivery): Promise<boolean> {
+  if (!isUnstored(before)) return changeVersion(deliveries, before, after, "again");
+  const stored = await putOnce(deliveries, after);
+  if (stored === undefined) return true;
+  const { version, lease_until, updated_at } = stored;
+  return version === after.version && lease_until === after.lease_until && updated_at === after.updated_at;
 }
 
 /**
@@ -160,6 +166,8 @@ export async function letRest(delivery: Delivery, wakeAt: string): Promise<void>
  */
 export function putOff(delivery: Delivery, change: Pick<ItemChange, "set" | "remove">): Promise<boolean> {
   if (isUnstored(delivery)) return putItem(deliveries, { ...delivery, ...change.set, version: 1 }, [isNew]);
-  const when = isStill({ wake_at: delivery.wake_at, attempt: delivery.attempt });
-  return changeItem(deliveries.keyOf(delivery), rescheduled(deliveries, delivery, { ...change, when }));
+  const { attempt } = delivery;
+  const when = isStill({ wake_at: delivery.wake_at, attempt });
+  const isDone = (stored: Delivery) => stored.wake_at === change.set?.["wake_at"] && stored.attempt === attempt;
+  return changeOnce(deliveries.keyOf(delivery), rescheduled(deliveries, delivery, { ...change, when }), isDone);
 }

@@ -207,6 +207,43 @@ describe("a worker that dies with a delivery that it was to store", () => {
   });
 });
 
+describe("a write that is carried out and not answered", () => {
+  /** Loses the answer to the first write of this kind to the item of a delivery: the SDK sends it again. */
+  const loseOne = (operation: string, { id }: Delivery) => {
+    let lost = false;
+    watched.interfere = (call) => {
+      const { input } = call;
+      const item = JSON.stringify(input["Item"] ?? input["Key"] ?? {});
+      if (lost || call.operation !== operation || !item.includes(`#${id}"`) || item.includes("ATTEMPT"))
+        return undefined;
+      lost = true;
+      return "lose_answer";
+    };
+    return () => lost;
+  };
+
+  it("of a worker that stores a delivery is its claim: it posts and records it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
+    const { delivery, messages } = await owed();
+    const lost = loseOne("PutItem", delivery);
+    expect(await deliver(messages)).toEqual(none);
+    expect([lost(), receiver.received.length]).toEqual([true, 1]);
+    const after = await stored(delivery);
+    expect(after.delivery).toMatchObject({ status: "succeeded", claims: 1, version: 2 });
+    expect([after.attempts.length, after.health.slots]).toEqual([1, {}]);
+  });
+
+  it("of a sweep that puts a delivery off sends its message all the same", async () => {
+    const { delivery } = await owed();
+    const lease_until = new Date(nowMs - 1000).toISOString();
+    await put(deliveries, { ...delivery, claims: 1, lease_until, wake_at: null });
+    const lost = loseOne("UpdateItem", delivery);
+    await sweepLater();
+    expect(lost()).toBe(true);
+    expect(sentFor(delivery)).toMatchObject([{ queue: "deliver", body: messageOf(delivery) }]);
+  });
+});
+
 describe("a delivery that the code before stored with its event", () => {
   it("keeps its wake when the sweep looks at the event, and is attempted by its message", async () => {
     const { delivery } = await owed();
