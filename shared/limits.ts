@@ -121,8 +121,9 @@ export const limits = {
     /** No stored amount is larger than this many minor units. */
     max_minor: 10n ** 18n,
     /**
-     * The balance of an account with open positions is raised by deposits up to this many minor units, and nothing is
-     * opened above it: the other half of the bound is for what its positions can still gain.
+     * The balance of an account with open positions is raised by deposits, transfers and adjustments of the API up to
+     * this many minor units, and nothing is opened above it: the other half of the bound is for what its positions can
+     * still gain.
      */
     max_traded_minor: 5n * 10n ** 17n,
   },

@@ -3,6 +3,7 @@ import type { Balance } from "../../../shared/domain/account.ts";
 import { requestAdjustment } from "../../../shared/domain/internal-money/adjustment.ts";
 import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
+import { limits } from "../../../shared/limits.ts";
 import type { TransactionState } from "../../../shared/schema/transaction.ts";
 import {
   accepted,
@@ -73,6 +74,16 @@ describe("an adjustment", () => {
     const held = margin === undefined ? on : { ...on, margin: seen };
     expect(refused(move(approved(on, "-100.00"), held, "completed"))).toMatchObject({ code });
     expect(accepted(move(approved(on, "100.00"), held, "completed")).result.status).toBe("completed");
+  });
+
+  it("leaves an account with open positions the half of the bound that they may gain, as a deposit does", () => {
+    const half = limits.money.max_traded_minor;
+    const margin = { payable_minor: half, floating_minor: 0n, stale: false, liquidating: false };
+    const on = { ...rich({ balance_minor: half, available_minor: half, positions: 1 }), margin };
+    const without = rich({ balance_minor: half, available_minor: half });
+    expect(refused(move(approved(on, "0.01"), on, "completed")).code).toBe("amount_too_large");
+    expect(accepted(move(approved(on, "-0.01"), on, "completed")).result.status).toBe("completed");
+    expect(accepted(move(approved(without, "0.01"), without, "completed")).result.status).toBe("completed");
   });
 
   it("meets a hold that was made at the same time", () => {
