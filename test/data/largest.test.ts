@@ -49,16 +49,7 @@ const commands = routes.filter((row) => row.auth === "token" && row.method !== "
 describe("the largest resources", () => {
   /** A resource of a collection, as large as it can be. */
   async function made(caller: TestCaller, collection: string): Promise<string> {
-    const broker = brokerage(api, caller);
-    if (collection === "accounts") {
-      const client = await made(caller, "clients");
-      const row = commands.find(({ id }) => id === "create_account") as Route;
-      const body = { ...(largestBody(row, row.example) as object), client_id: client, type: "demo" };
-      const account = await api.call(caller, "POST", "/accounts", { body });
-      if (account.status !== 201) throw new Error(account.text);
-      await broker.deposit(account.body, "100000.00", { status: "completed" });
-      return account.body.id;
-    }
+    if (collection === "accounts") return accountOf(caller, await made(caller, "clients"));
     const creators = commands.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
     const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
     if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
@@ -67,8 +58,30 @@ describe("the largest resources", () => {
     return answer.body.id;
   }
 
-  async function bodyOf(caller: TestCaller, row: Route): Promise<unknown> {
-    let text = JSON.stringify(row.example ?? {});
+  /** A funded account of a client, as large as it can be. */
+  async function accountOf(caller: TestCaller, client_id: string, more = {}): Promise<string> {
+    const row = commands.find(({ id }) => id === "create_account") as Route;
+    const body = { ...(largestBody(row, row.example) as object), client_id, type: "demo", ...more };
+    const account = await api.call(caller, "POST", "/accounts", { body });
+    if (account.status !== 201) throw new Error(account.text);
+    await brokerage(api, caller).deposit(account.body, "100000.00", { status: "completed" });
+    return account.body.id;
+  }
+
+  /** Two accounts of one client with different currencies, as a transfer names them. */
+  async function sidesOf(caller: TestCaller): Promise<object> {
+    const client = await made(caller, "clients");
+    const internal = { platform: "internal", platform_login: undefined };
+    const [from_account_id, to_account_id] = [
+      await accountOf(caller, client, { ...internal, currency: "USD" }),
+      await accountOf(caller, client, { ...internal, currency: "EUR" }),
+    ];
+    return { from_account_id, to_account_id };
+  }
+
+  /** The largest body of a row; resources that its example names are made, but for those that are given. */
+  async function bodyOf(caller: TestCaller, row: Route, given = {}): Promise<unknown> {
+    let text = JSON.stringify({ ...(row.example as object | undefined), ...given });
     for (const [collection, invented] of Object.entries(exampleIds)) {
       if (text.includes(invented)) text = text.replaceAll(invented, await made(caller, collection));
     }
@@ -78,6 +91,8 @@ describe("the largest resources", () => {
   /** What must be so before a command, by its row; returns what its body has beside the largest of its example. */
   const before: Readonly<Record<string, (caller: TestCaller, id: string) => Promise<object | undefined>>> = {
     update_client: async () => ({ status: "suspended" }),
+    create_transfer: async (caller) => ({ ...(await sidesOf(caller)), quote_id: undefined }),
+    create_transfer_quote: sidesOf,
     ack_command: async () => ({
       ...{ attempt: 1, status: "failed", operation_id: "B".repeat(64) },
       error: { code: "by_test", message: widest.repeat(500) },
@@ -133,7 +148,7 @@ describe("the largest resources", () => {
         .replace("{seq}", firstSequence)
         .replace("{command_id}", row.path.includes("{command_id}") ? await takenCommand(caller, id) : "");
       const more = await before[row.id]?.(caller, id);
-      const body = row.body === undefined ? undefined : { ...((await bodyOf(caller, row)) as object), ...more };
+      const body = row.body === undefined ? undefined : { ...((await bodyOf(caller, row, more)) as object), ...more };
       const headers = row.named === true ? {} : { "Idempotency-Key": newId("key") };
       const answer = await api.call(caller, row.method, path, body === undefined ? { headers } : { body, headers });
       expect([answer.status, answer.text]).toEqual([row.status, answer.text]);

@@ -3,8 +3,11 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
 import { limits } from "../../shared/limits.ts";
-import { risks } from "../../shared/table/entities.ts";
+import { quotes, risks, symbols } from "../../shared/table/entities.ts";
+import { itemOf } from "../../shared/table/write.ts";
+import { someQuote, someSymbol } from "../support/builders/trading.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import type { Receiver } from "../support/stack/receiver.ts";
 import type { Stack } from "../support/stack/stack.ts";
 
 /** Steps in before calls of functions, which are named by the function and the action. */
@@ -81,4 +84,25 @@ export async function withPlacing<T>(
   saboteur.interventions.clear();
   expect(unused(stack)).not.toContain(`${name} Delete`);
   return made;
+}
+
+/** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */
+export async function quoteSymbol(stack: Stack): Promise<void> {
+  const { tenant_id } = stack;
+  await put(stack, "main", itemOf(symbols, { ...someSymbol("EURUSD"), tenant_id }));
+  await quote(stack, ["1.10000", "1.10010"]);
+}
+
+/** Its next price. */
+export async function quote(stack: Stack, price: readonly [string, string]): Promise<void> {
+  const now = new Date().toISOString();
+  const item = someQuote("EURUSD", price, { time: now, received_at: now });
+  await put(stack, "volatile", itemOf(quotes, { ...item, tenant_id: stack.tenant_id }));
+}
+
+/** A stack, the receiver of its webhooks, and the hook of its calls. */
+export interface StoryOptions {
+  readonly stack: Stack;
+  readonly receiver: Receiver;
+  readonly saboteur: Saboteur;
 }

@@ -2,23 +2,17 @@ import { expect } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
 import { draftRisk } from "../../shared/domain/trading/risk.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { balances, orders, positions, quotes, risks, symbols } from "../../shared/table/entities.ts";
+import { balances, orders, positions, risks } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
 import { decisionContext, someAccount } from "../support/builders/decisions.ts";
-import { someMarket, someOrder, somePosition, someQuote, someSymbol } from "../support/builders/trading.ts";
+import { someMarket, someOrder, somePosition } from "../support/builders/trading.ts";
 import { type Credentials, fundedAccount, getToken, someClient } from "../support/stack/api-client.ts";
 import { floorOf } from "../support/stack/cloud-floor.ts";
 import type { Receiver } from "../support/stack/receiver.ts";
 import type { Stack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
-import { type Placing, put, type Saboteur, unused, withPlacing } from "./grants-stack.ts";
-
-/** A stack, the receiver of its webhooks, and the hook of its calls. */
-interface StoryOptions {
-  readonly stack: Stack;
-  readonly receiver: Receiver;
-  readonly saboteur: Saboteur;
-}
+import { tellOfCommands, tellOfInternalMoney } from "./grants-money.ts";
+import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./grants-stack.ts";
 
 /** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
 async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
@@ -99,19 +93,6 @@ async function tellOfWebhooks({ api }: Stack, receiver: Receiver): Promise<{ end
   await eventually(() => receiver.received.filter(({ path }) => path === "/failing").length >= 4 || undefined, 60_000);
   await api.call("PATCH", failing, { body: { status: "disabled" } });
   return { endpoint: good.split("/")[2] ?? "", delivery: sent.id };
-}
-
-/** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */
-export async function quoteSymbol(stack: Stack): Promise<void> {
-  const { tenant_id } = stack;
-  await put(stack, "main", itemOf(symbols, { ...someSymbol("EURUSD"), tenant_id }));
-  await quote(stack, ["1.10000", "1.10010"]);
-}
-
-async function quote(stack: Stack, price: readonly [string, string]): Promise<void> {
-  const now = new Date().toISOString();
-  const item = someQuote("EURUSD", price, { time: now, received_at: now });
-  await put(stack, "volatile", itemOf(quotes, { ...item, tenant_id: stack.tenant_id }));
 }
 
 /** An account that a change of its terms liquidates, and one that a falling price calls and liquidates. */
@@ -339,6 +320,8 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await tellOfPrices(stack);
   await tellOfMargin(told);
   await tellOfSandboxMarket(told);
+  await tellOfInternalMoney(told);
+  await tellOfCommands(told);
   const feed = await tellOfFeed(stack);
   await tellOfResets(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);

@@ -159,7 +159,8 @@ export function requeueCommand(state: CommandState, context: Context): Decision<
   if (not_found_at === null) {
     return refuse("illegal_transition", "The bridge has not reported yet that the platform has no such operation.");
   }
-  const earliest = Date.parse(lease_until ?? command.updated_at) + limits.commands.requeued_after_seconds * 1000;
+  const spanMs = Date.parse(context.in(limits.commands.requeued_after_seconds)) - Date.parse(context.now);
+  const earliest = Date.parse(lease_until ?? command.updated_at) + spanMs;
   if (Date.parse(context.now) < earliest) {
     return refuse("illegal_transition", "The lease of the command ended too recently.", {
       extra: { not_before: new Date(earliest).toISOString() },

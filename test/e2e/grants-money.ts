@@ -1,0 +1,85 @@
+import { expect } from "vitest";
+import { fundedAccount, someClient } from "../support/stack/api-client.ts";
+import { floorOf } from "../support/stack/cloud-floor.ts";
+import { eventually } from "../support/wait.ts";
+import { quoteSymbol, type StoryOptions, withPlacing } from "./grants-stack.ts";
+
+/** What is read of an answer. */
+interface Answer {
+  readonly id: string;
+  readonly command_id: string;
+  readonly data: readonly { readonly id: string }[];
+}
+
+/** Money within the brokerage: a correction, and transfers between accounts in two currencies with open positions. */
+export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Promise<void> {
+  const { api } = stack;
+  const { client_id, account_id } = await fundedAccount(api, "100.00");
+  await quoteSymbol(stack);
+  let calls = 0;
+  const post = async (path: string, body: object) => {
+    calls += 1;
+    const headers = { "Idempotency-Key": `internal-${calls}` };
+    const answer = await api.call<{ id: string }>("POST", path, { body, headers });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.id;
+  };
+  await post("/transactions/adjustment", { account_id, amount: "-1.00", reason: { code: "story" } });
+  const to_account_id = await post("/accounts", { client_id, currency: "EUR" });
+  const floor = await floorOf(stack);
+  const opened = await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
+  expect(opened.kind).toBe("done");
+  const transfer = { from_account_id: account_id, to_account_id, amount: "5.00" };
+  // On this clock a quote holds for 50 ms: it is asked for, replaced and not used.
+  for (const _ of [1, 2]) await post("/transfer_quotes", transfer);
+  await withPlacing({ stack, saboteur, account_id }, "create-transfer", () => post("/transactions/transfer", transfer));
+  const day = new Date().toISOString().slice(0, 10);
+  const summary = await api.call("GET", `/transactions/summary?from=${day}&to=${day}`);
+  expect(summary.status, summary.text).toBe(200);
+}
+
+/** Money of a linked account with a position: commands that are done, and one that is lost, not found and requeued. */
+export async function tellOfCommands({ stack, saboteur }: StoryOptions): Promise<void> {
+  const { api } = stack;
+  let calls = 0;
+  const call = async (method: string, path: string, body?: object) => {
+    calls += 1;
+    const headers = { "Idempotency-Key": `command-${calls}` };
+    const answer = await api.call<Answer>(method, path, { headers, ...(body === undefined ? {} : { body }) });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body;
+  };
+  const source_id = (await call("POST", "/feed/sources", { name: "mt5:commands", platform: "mt5" })).id;
+  const source = `/feed/sources/${source_id}`;
+  const client = await call("POST", "/clients", someClient());
+  const link = { platform: "mt5", platform_login: "7002", source_id };
+  const { id: account_id } = await call("POST", "/accounts", { client_id: client.id, ...link });
+  await api.call("GET", `/clients/${client.id}/accounts?platform_login=7002`);
+  const placing = { stack, saboteur, account_id };
+  const deposited = async (amount: string) => {
+    const deposit = await call("POST", "/transactions/deposit", { account_id, amount, status: "completed" });
+    await call("POST", `${source}/commands/take`, {});
+    return `${source}/commands/${deposit.command_id}`;
+  };
+  const done = (operation_id?: string) => ({ attempt: 1, status: "done", operation_id });
+  const first = await deposited("100.00");
+  await call("POST", `${first}/ack`, done("B-1"));
+  await quoteSymbol(stack);
+  const floor = await floorOf(stack);
+  expect((await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" })).kind).toBe("done");
+  const second = await deposited("1.00");
+  await withPlacing(placing, "ack-command", () => call("POST", `${second}/ack`, done("B-2")));
+  const lost = await deposited("2.00");
+  await call("POST", `${lost}/ack`, { attempt: 1, status: "unknown" });
+  const [search] = (await call("POST", `${source}/commands/take`, {})).data;
+  await call("POST", `${source}/commands/${search?.id}/ack`, done());
+  // Ten minutes must have passed since its lease.
+  await withPlacing(placing, "requeue-command", () =>
+    eventually(async () => (await api.call("POST", `${lost}/requeue`)).status === 200 || undefined),
+  );
+  await call("POST", `${source}/commands/take`, {});
+  await call("POST", `${lost}/ack`, { attempt: 2, status: "failed" });
+  for (const path of ["/feed/sources", `${source}/commands`, lost]) await api.call("GET", path);
+  await call("PATCH", source, { paused: true });
+  await call("DELETE", source);
+}
