@@ -4,11 +4,10 @@ import type { CreateTransfer, CreateTransferQuote, TransferQuoteBody } from "../
 import { type Context, type Decision, refuse, refuseField } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import { markUpOf } from "../tenant.ts";
-import { conversion } from "../trading/pricing/convert.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { rational } from "../trading/pricing/rational.ts";
 import { type TransferSides, transferAmount } from "./transfer.ts";
-import { type TransferRate, transferRate } from "./transfer-rate.ts";
+import { freshPath, type TransferRate, transferRate } from "./transfer-rate.ts";
 
 /** The firm quote of a client as it is stored: one item for each client, so that one quote is open at a time. */
 export interface TransferQuote extends TransferRate, Omit<CreateTransferQuote, "amount"> {
@@ -44,11 +43,11 @@ export function quoteTransfer(
   const asked = { from, to, amount_minor: amount.result };
   const rate = transferRate(market, asked, leastMarkUp(markUpOf(sides.tenant)), context.now);
   if (!rate.ok) return rate;
-  const dollars = conversion(market, from.currency, "USD");
+  const dollars = freshPath(market, from.currency, "USD", context.now);
+  if (!dollars.ok) return dollars;
   const { max_quote_usd: cap, quote_seconds } = limits.transfers;
-  if (dollars === undefined) return refuse("no_conversion_path", `No pair converts ${from.currency} to USD.`);
   const most = rational(cap).mul(10n ** BigInt(minorDigits[from.currency]));
-  if (rational(amount.result).mul(dollars.rate).gt(most)) {
+  if (rational(amount.result).mul(dollars.result.rate).gt(most)) {
     return refuseField("amount_too_large", "amount", `A quote is for an amount worth ${cap} USD at most.`);
   }
   const valid_until = context.in(quote_seconds);

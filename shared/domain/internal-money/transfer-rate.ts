@@ -1,9 +1,10 @@
-import { minorDigits } from "../../currencies.ts";
+import { type CurrencyCode, minorDigits } from "../../currencies.ts";
+
 import type { ConversionBody } from "../../schema/trade.ts";
 import type { Account } from "../account.ts";
 import { type Decision, refuse, refuseField, unchanged } from "../decision.ts";
-import { conversion, conversionBody, isConvertible, pairsOf } from "../trading/pricing/convert.ts";
-import { isTooOld, type Market } from "../trading/pricing/quote.ts";
+import { type Conversion, conversion, conversionBody, isConvertible, pairsOf } from "../trading/pricing/convert.ts";
+import { isStale, type Market } from "../trading/pricing/quote.ts";
 import { rational, roundHalfAway, roundToward } from "../trading/pricing/rational.ts";
 import { isMarketOpen } from "../trading/pricing/symbol.ts";
 
@@ -28,8 +29,9 @@ export interface TransferAmount {
 }
 
 /**
- * The rate of a transfer at the newest prices. Every pair on the path must be open and its price new enough: a rate of
- * Saturday must not buy what Monday opens at. A cent currency and its parent are one money, so they have no mark-up.
+ * The rate of a transfer at the newest prices. Every pair on the path must be open and its quote not stale: a rate of
+ * Saturday must not buy what Monday opens at, nor one of a minute ago what has moved since. A cent currency and its
+ * parent are one money, so they have no mark-up.
  */
 export function transferRate(
   market: Market,
@@ -39,18 +41,10 @@ export function transferRate(
 ): Decision<TransferRate> {
   const none = { rounding_minor: 0n, income_minor: 0n, mark_up_percent: "0.00", conversion: null };
   if (from.currency === to.currency) return unchanged({ credit_minor: amount, ...none });
-  const path = conversion(market, from.currency, to.currency);
-  if (path === undefined) return refusePath(market, from.currency, to.currency);
+  const found = freshPath(market, from.currency, to.currency, now);
+  if (!found.ok) return found;
+  const path = found.result;
   const pairs = pairsOf(path);
-  for (const name of pairs) {
-    const [symbol, quote] = [market.symbols.get(name), market.quotes.get(name)];
-    if (symbol === undefined || !isMarketOpen(symbol, now)) {
-      return refuse("market_closed", `The market of ${name}, which converts the amount, is closed.`);
-    }
-    if (quote === undefined || isTooOld(symbol, quote, now)) {
-      return refuse("metrics_stale", `The price of ${name}, which converts the amount, is too old; try again.`);
-    }
-  }
   const mark_up_percent = pairs.length === 0 ? none.mark_up_percent : markUp;
   const digits = minorDigits[to.currency];
   const exact = rational(amount)
@@ -69,6 +63,22 @@ export function transferRate(
     mark_up_percent,
     conversion: conversionBody(path),
   });
+}
+
+/** How one currency is converted to another: over pairs that are open and whose quotes are not stale. */
+export function freshPath(market: Market, from: CurrencyCode, to: CurrencyCode, now: string): Decision<Conversion> {
+  const path = conversion(market, from, to);
+  if (path === undefined) return refusePath(market, from, to);
+  for (const name of pairsOf(path)) {
+    const [symbol, quote] = [market.symbols.get(name), market.quotes.get(name)];
+    if (symbol === undefined || !isMarketOpen(symbol, now)) {
+      return refuse("market_closed", `The market of ${name}, which converts the amount, is closed.`);
+    }
+    if (quote === undefined || isStale(symbol, quote, now)) {
+      return refuse("metrics_stale", `The price of ${name}, which converts the amount, is too old; try again.`);
+    }
+  }
+  return unchanged(path);
 }
 
 function refusePath(market: Market, from: string, to: string) {

@@ -138,6 +138,13 @@ describe("the rate of a transfer", () => {
     const on = someMarket({}, [euro]);
     expect(refused(rated("EUR", to, 100n, "0.00", on)).code).toBe(code);
   });
+
+  it("is that of a quote which is not shown as stale: one of 11 s ago moves no money, one of 10 s does", () => {
+    const sides = { from: { currency: "EUR" }, to: { currency: "USD" }, amount_minor: 100n } as const;
+    const after = (seconds: number) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString();
+    expect(accepted(transferRate(someMarket(), sides, "0.00", after(10))).result.credit_minor).toBe(110n);
+    expect(refused(transferRate(someMarket(), sides, "0.00", after(11))).code).toBe("metrics_stale");
+  });
 });
 
 describe("a transfer", () => {

@@ -73,6 +73,11 @@ export function isTooOld(symbol: TradingSymbol, quote: Quote, now: string): bool
   return isOlder(quote, limits.trading.metrics_stale_ms, now) && isMarketOpen(symbol, now);
 }
 
+/** Whether a quote of an open market is shown as stale, long before it is too old to value positions by. */
+export function isStale(symbol: TradingSymbol, quote: Quote, now: string): boolean {
+  return isOlder(quote, limits.trading.quote_stale_ms, now) && isMarketOpen(symbol, now);
+}
+
 function isOlder(quote: Quote, ms: number, now: string): boolean {
   return quote.held !== true && ageMs(quote, now) > ms;
 }
@@ -88,7 +93,7 @@ export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): Quo
     mid: decimalText(midOf(quote), symbol.digits + 1),
     spread_points: Number(roundHalfAway(spread, symbol.digits)),
     age_ms: ageMs(quote, now),
-    stale: market_status === "open" && isOlder(quote, limits.trading.quote_stale_ms, now),
+    stale: isStale(symbol, quote, now),
     market_status,
     _links: {
       self: { href: `/v2/quotes/${quote.symbol}` },
