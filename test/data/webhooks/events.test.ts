@@ -307,6 +307,7 @@ describe("what the stream did not bring", () => {
         switched_off: 0,
         cancelled: 0,
         expired: 0,
+        settled: 0,
         failed: 0,
       });
     expect((await eventsOf(late)).map(({ type }) => type)).toEqual(kinds);
