@@ -143,7 +143,9 @@ export function declineTransaction(
   }
   if (from === "pending" || moves[from].failed !== undefined) {
     const after = moved(transaction, "failed", context, reason);
-    return withLegs(transaction, accountContext, end(transaction, after, accountContext, context));
+    const asked = { before: transaction, after, request: {} };
+    const commanded = isCommanded(accountContext.account) ? moveByCommand(asked, accountContext, context) : undefined;
+    return withLegs(transaction, accountContext, commanded ?? end(transaction, after, accountContext, context));
   }
   return refuseMove(from, "failed", moves[from]);
 }

@@ -42,12 +42,13 @@ export function moveByCommand(
   const { before, after, request } = asked;
   const { command } = accountContext;
   if (command !== undefined && isOpen(command)) return whileOutstanding(asked, command, accountContext, context);
+  if (request.not_found) return refuse("illegal_transition", "No command with an unknown outcome is about this.");
   const released = before.kind === "withdrawal" && before.platform_done_at !== undefined;
   switch (after.status) {
     case "processing":
       return before.kind === "deposit" ? undefined : forward(asked, accountContext, context);
     case "completed":
-      return released ? undefined : forward(asked, accountContext, context);
+      return released ? payout(before, after, accountContext, context) : forward(asked, accountContext, context);
     case "failed":
       return released ? back(asked, accountContext, context) : undefined;
     case "returned":

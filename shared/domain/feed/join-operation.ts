@@ -90,7 +90,8 @@ function decideOperation(
 
 /**
  * The leg whose money an operation is. One that names a command is that of the command's leg alone, as long as the
- * command has not ended otherwise: the opposite operation of a payout carries the same transaction.
+ * command has not ended otherwise: the opposite operation of a payout carries the same transaction. A command that is
+ * done has its leg also after the opposite one was issued: it may have been acknowledged without its operation.
  */
 function legOf(
   transaction: Transaction,
@@ -101,7 +102,8 @@ function legOf(
   const legs = unjoinedLegsOf(transaction).filter((leg) => leg.minor === minor);
   if (command === undefined || command.id !== reference) return legs[0];
   const moves = command.type === "balance_operation" && (isOpen(command) || command.status === "done");
-  const own = moves && commandOf(transaction, command, command.leg ?? "forward") !== undefined;
+  const newest = commandOf(transaction, command, command.leg ?? "forward") !== undefined;
+  const own = moves && (newest || command.status === "done");
   return own ? legs.find(({ name }) => name === command.leg) : undefined;
 }
 
@@ -199,16 +201,19 @@ export function unconfirmed(transaction: Transaction, source: { readonly id: str
   );
 }
 
-/** Whether an operation is what it was claimed for: the money of this leg of this transaction. */
+/**
+ * Whether an operation is what it was claimed for: the money of this leg of this transaction. A reference that names
+ * nothing here, a comment that a person wrote or a platform cut, does not contradict that.
+ */
 function isConfirmed(
   claimant: Transaction,
   { account }: OperationState,
-  { operation: { operation_id, reference }, minor, origin }: Reported,
+  { operation: { operation_id }, minor, origin }: Reported,
   { named }: OperationLinks,
 ): boolean {
   const entry = unconfirmed(claimant, origin.source, operation_id);
   const expected = entry?.leg === "reverse" ? claimant.reverse_minor : forwardMinor(claimant);
-  const names = named === undefined ? (reference ?? null) === null : named.id === claimant.id;
+  const names = named === undefined || named.id === claimant.id;
   return claimant.account_id === account.id && expected === minor && names;
 }
 

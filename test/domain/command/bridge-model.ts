@@ -6,7 +6,7 @@ import { applyOperation, type OperationLinks, unconfirmed } from "../../../share
 import { operationMarker } from "../../../shared/domain/feed/operation-marker.ts";
 import type { Operation } from "../../../shared/domain/feed/platform-money.ts";
 import { type FeedSource, registerSource } from "../../../shared/domain/feed/source.ts";
-import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
+import { declineTransaction, moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
 import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
 import { unjoinedLegsOf } from "../../../shared/domain/transaction-legs.ts";
@@ -104,6 +104,13 @@ export class TwoBooks {
   move(id: string, patch: UpdateTransaction): Transaction | undefined {
     const transaction = this.known(id);
     return this.commit(moveTransaction(transaction, this.contextOf(transaction), patch, this.context()));
+  }
+
+  /** The provider of the sandbox declines a transaction; undefined when that is refused. */
+  decline(id: string): Transaction | undefined {
+    const transaction = this.known(id);
+    const reason = { code: "provider_declined", message: null };
+    return this.commit(declineTransaction(transaction, this.contextOf(transaction), reason, this.context()));
   }
 
   /** Takes a command; undefined when it does not wait or its lane is occupied. */

@@ -146,6 +146,15 @@ describe("a claim by an acknowledgement", () => {
     expect(books.balance.balance_minor).toBe(books.platformMinor);
   });
 
+  it("is confirmed by an operation whose comment names nothing here, as one that the platform cut", () => {
+    const books = new TwoBooks();
+    const { id, command } = taken(books, "deposit", "100.00");
+    books.acknowledge(command.id, { attempt: 1, status: "done", operation_id: "B-1" });
+    expect(books.report(books.operate(10_000n, command.id.slice(0, 20)))).toBe("applied");
+    expect(now(books, { id })?.platform_operations).toMatchObject([{ operation_id: "B-1", confirmed: true }]);
+    expect(books.balance.balance_minor).toBe(books.platformMinor);
+  });
+
   it("is refused where the operation is other money already", () => {
     const books = new TwoBooks();
     const { id, command } = taken(books, "deposit", "100.00");
@@ -186,6 +195,41 @@ describe("a withdrawal on such an account", () => {
     expect(now(books, { id })).toMatchObject({ status: "failed", status_reason: reason, reverse_minor: 20_000n });
     expect(money(books)).toEqual([50_000n, 0n, 50_000n, 0]);
     expect(books.additional).toBe(0);
+  });
+
+  it("is joined with its operation also when that comes after the opposite command was issued", () => {
+    const books = funded();
+    const { id, command } = taken(books, "withdrawal", "200.00");
+    const operation = books.operate(-20_000n, command.id);
+    books.acknowledge(command.id, { attempt: 1, status: "done" });
+    books.move(id, { status: "failed", reason });
+    expect(books.report(operation)).toBe("applied");
+    const back = commandOf(books, { id });
+    books.take(back.id);
+    books.report(books.operate(20_000n, back.id));
+    expect([books.balance.balance_minor, books.platformMinor, books.additional]).toEqual([50_000n, 50_000n, 0]);
+    expect(now(books, { id })?.platform_operations).toMatchObject([{ leg: "forward" }, { leg: "reverse" }]);
+  });
+
+  it("is brought back by a command also when the provider of the sandbox declines it", () => {
+    const books = funded();
+    const { id, command } = taken(books, "withdrawal", "200.00");
+    books.report(books.operate(-20_000n, command.id));
+    expect(books.decline(id)?.status).toBe("processing");
+    expect(books.balance.balance_minor).toBe(books.platformMinor);
+    expect(commandOf(books, { id })).toMatchObject({ leg: "reverse", amount_minor: 20_000n, status: "waiting" });
+  });
+
+  it("has no outcome left when it is paid out after the platform did not take the money back", () => {
+    const books = funded();
+    const { id, command } = taken(books, "withdrawal", "200.00");
+    books.report(books.operate(-20_000n, command.id));
+    books.move(id, { status: "failed", reason });
+    const back = commandOf(books, { id });
+    books.take(back.id);
+    books.acknowledge(back.id, { attempt: 1, status: "failed" });
+    expect(books.move(id, { status: "completed" })).toMatchObject({ status: "completed", outcome: null });
+    expect(money(books)).toEqual([30_000n, 0n, 30_000n, 0]);
   });
 
   it("needs a person when the platform does not take the money back, and the next move issues another command", () => {
@@ -288,6 +332,24 @@ describe("an outcome that is not known", () => {
         status === undefined ? "unknown" : status === "completed" ? "done" : "failed",
       );
     }
+  });
+});
+
+describe("a settlement with not_found", () => {
+  it.each([
+    ["deposit", "returned", 10_000n],
+    ["withdrawal", "failed", -10_000n],
+  ] as const)("of a %s that is repeated issues no other command: %s", (kind, to, minor) => {
+    const books = funded();
+    const { id, command } = taken(books, kind, "100.00");
+    books.report(books.operate(minor, command.id));
+    books.move(id, { status: to, reason });
+    const back = commandOf(books, { id });
+    books.take(back.id);
+    books.acknowledge(back.id, { attempt: 1, status: "unknown" });
+    expect(books.move(id, { status: to, reason, not_found: true })?.outcome).toBe("needs_attention");
+    expect(books.move(id, { status: to, reason, not_found: true })).toBeUndefined();
+    expect(commandOf(books, { id })).toMatchObject({ id: back.id, status: "failed" });
   });
 });
 

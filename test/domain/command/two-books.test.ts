@@ -76,14 +76,15 @@ class World {
     this.unreported.add(operation);
   }
 
-  /** What it did it says; of what it did not do it says one of the other outcomes, and then does it no more. */
+  /** What it did it says, named or not; what it did not do has another outcome, and it does that no more. */
   private acknowledge(id: string, refused: boolean): void {
     const taken = this.inHand.get(id);
     if (taken === undefined) return;
     const { attempt } = taken;
     const operation = this.executed.get(attemptOf(taken));
     if (operation !== undefined) {
-      this.books.acknowledge(id, { attempt, status: "done", operation_id: operation.operation_id });
+      const named = refused ? {} : { operation_id: operation.operation_id };
+      this.books.acknowledge(id, { attempt, status: "done", ...named });
     } else {
       this.inHand.delete(id);
       this.books.acknowledge(id, { attempt, status: refused ? "failed" : "not_sent" });
