@@ -67,6 +67,8 @@ export interface Balance {
   readonly positions: number;
   /** Transactions that are not final. */
   readonly pending: number;
+  /** The account was linked to a platform after it was opened: what was decided before fails. Absent otherwise. */
+  readonly linked?: 1;
   readonly updated_at: string;
 }
 

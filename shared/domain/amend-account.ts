@@ -235,7 +235,10 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
       balance,
       { now: moment },
       {
-        ...(moves ? { set: { accepts: gate } } : {}),
+        set: {
+          ...(moves ? { accepts: gate } : {}),
+          ...(relinks && after.platform !== "internal" ? { linked: 1 } : {}),
+        },
         // What was decided on the account as it was must be decided again: a posting while it was not yet closed or
         // linked to another login, an opening under other terms of margin.
         ...(closes || relinks || terms ? { add: { pos_version: 1 } } : {}),

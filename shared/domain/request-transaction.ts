@@ -1,7 +1,7 @@
 import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
 import type { Client } from "./client.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
-import { type Context, type Decision, refuse, refuseScope } from "./decision.ts";
+import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
 import { adjustBalance, completion, equal, notClosed, post, refuseMargin, refuseUnsettled } from "./posting.ts";
 import {
   type AccountContext,
@@ -42,9 +42,14 @@ export function requestDeposit(
   };
 }
 
-/** A transaction is marked for its platform as the account is linked: another login meets it at the commit. */
-function sameLogin({ account, balance }: AccountContext) {
-  return account.platform === "internal" ? [] : [equal("pos_version", balance.pos_version)];
+/**
+ * A transaction is marked for its platform as the account is linked: another login meets it at the commit. The deposits
+ * of an internal account do not meet its positions, but they meet its first link.
+ */
+function sameLogin({ account, balance }: AccountContext): readonly Requirement[] {
+  return account.platform === "internal"
+    ? [{ attribute: "linked", is: "not", value: 1 }]
+    : [equal("pos_version", balance.pos_version)];
 }
 
 /**

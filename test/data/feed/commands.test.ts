@@ -277,6 +277,21 @@ describe("a source", () => {
     expect((await patch({ source_id: null })).body.code).toBe("account_not_empty");
   });
 
+  it("meets a deposit that was decided before the account was linked: it is marked for the platform", async () => {
+    const source = await newSource();
+    const [account, login] = [await broker.account(), unusedLogin()];
+    api.watched.interfere = async ({ operation }) => {
+      if (operation !== "TransactWriteItems") return undefined;
+      api.watched.interfere = () => undefined;
+      const link = { source_id: source.id, platform_login: login };
+      expect((await call("PATCH", `/accounts/${account.id}`, link)).status).toBe(200);
+      return undefined;
+    };
+    const deposit = await broker.deposit(account, "100.00");
+    const [result] = await source.send(moneyMoved(login, "B-1", "deposit", "100.00"));
+    expect(result).toMatchObject({ status: "rejected", code: "possible_duplicate", candidates: [deposit.id] });
+  });
+
   it("does not end while a command is open; then it sends nothing, and its accounts take no money", async () => {
     const { source, account, login, take, ack } = await linked();
     const pending = await broker.deposit(account, "2.00");
