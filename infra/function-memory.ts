@@ -35,7 +35,9 @@ const sizes: readonly Size[] = [
       ...{ create_webhook_endpoint: 2.1, update_webhook_endpoint: 1.8, delete_webhook_endpoint: 1.8 },
       ...{ rotate_webhook_secret: 1.9, test_webhook_endpoint: 2.1, replay_events: 1.7, create_feed_source: 1.7 },
       ...{ retry_delivery: 3.9, update_application: 1.8, revoke_application: 1.7, rotate_application_secret: 3.2 },
-      ...{ create_adjustment: undefined, create_transfer: undefined, create_transfer_quote: undefined },
+      ...{ create_adjustment: 2.5, create_transfer: 4.4, create_transfer_quote: undefined },
+      ...{ take_commands: undefined, ack_command: undefined, requeue_command: undefined },
+      ...{ update_feed_source: undefined, delete_feed_source: undefined },
       ...{ create_application: 1.9, update_settings: 2, begin_feed_epoch: 4.2 },
       ...{ open_sandbox_trade: 9.2, close_sandbox_trade: 11.4, place_sandbox_order: 3.9, cancel_sandbox_order: 2.9 },
       ...{ sandbox_verify_client: 2.6, sandbox_reject_client: 2.6, sandbox_settle_transaction: 6 },
@@ -49,7 +51,7 @@ const sizes: readonly Size[] = [
     processor_ms: {
       ...{ send_feed_quotes: 4.8, get_balance: 4.6, get_account_metrics: 2.9, list_margin_watch: 3.4 },
       ...{ list_accounts: 3.2, list_transactions: 4, list_account_transactions: 4.4, list_client_transactions: 4.5 },
-      ...{ list_trades: 4.2, list_positions: 4, list_conversion_rates: 3 },
+      ...{ list_trades: 4.2, list_positions: 4, list_conversion_rates: 3, summarize_transactions: 3.9 },
     },
   },
   {

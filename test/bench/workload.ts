@@ -158,6 +158,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
   const account = await broker.account("100000.00");
   for (let turn = 0; turn < 20; turn += 1) await broker.deposit(account, "10.00");
   const transaction = await broker.deposit(account, "1.00");
+  const { body: second } = await api.call(caller, "POST", "/accounts", { body: { client_id: account.client_id } });
   const endpoint = { url: "https://hooks.example.com/broker", event_types: ["*"] };
   // A brokerage may have few endpoints, so what makes or removes one has a brokerage of its own.
   const ownEndpoint = async () => {
@@ -202,6 +203,18 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         address: "/transactions/withdrawal",
         parts: { body: { account_id: account.id, amount: "1.00" } },
       }),
+      create_adjustment: async () => ({
+        address: "/transactions/adjustment",
+        parts: { body: { account_id: account.id, amount: "1.00", reason: { code: "bench" } } },
+      }),
+      create_transfer: async () => ({
+        address: "/transactions/transfer",
+        parts: { body: { from_account_id: account.id, to_account_id: second.id, amount: "1.00" } },
+      }),
+      summarize_transactions: async () => {
+        const today = new Date().toISOString().slice(0, 10);
+        return { address: `/transactions/summary?from=${today}&to=${today}` };
+      },
       update_transaction: async () => ({
         address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,
         parts: { body: { status: "completed" } },
