@@ -6,8 +6,8 @@ import type { Transaction } from "./transaction.ts";
 export type LegName = Transaction["platform_operations"][number]["leg"];
 
 /**
- * A marker of money that the API moved on an account of a trading platform and that no operation of the platform was
- * joined with yet. It is found by its account and amount with a consistent read.
+ * A marker of money that the API moved on an account of a trading platform and that no operation which the platform
+ * reported was joined with yet. It is found by its account and amount with a consistent read.
  */
 export interface UnjoinedLeg {
   readonly tenant_id: string;
@@ -44,23 +44,36 @@ export function isLinked({ platform, platform_login }: Pick<Account, "platform" 
 const withoutMoney: ReadonlySet<Transaction["status"]> = new Set(["rejected", "cancelled", "failed"]);
 
 /**
- * The legs of a transaction that no operation of a platform was joined with: the forward one unless it ended without
- * moving money, net of a deposit and gross of a withdrawal, and the reverse one once it was given back or the platform
- * was asked to.
+ * The legs of a transaction: the forward one unless it ended without moving money, net of a deposit and gross of a
+ * withdrawal, and the reverse one once it was given back or the platform was asked to.
  */
-export function unjoinedLegsOf(transaction: Legged): Leg[] {
+function legsOf(transaction: Legged): Leg[] {
   const { kind, status, amount_minor: gross, fee_minor: fee } = transaction;
   const back = transaction.reverse_minor ?? transaction.returning_minor;
   const sign = kind === "withdrawal" ? -1n : 1n;
   const [full, net] = [sign * gross, sign * (gross - fee)];
   const forward = kind === "deposit" ? net : full;
   const moves = back !== undefined || !withoutMoney.has(status);
-  const joined = new Set((transaction.platform_operations ?? []).map(({ leg }) => leg));
-  const legs: Leg[] = [
+  return [
     ...(moves ? [{ name: "forward", minor: forward, alike: distinct([full, net]) } as const] : []),
     ...(back === undefined ? [] : [{ name: "reverse", minor: back, alike: distinct([back, -full, -net]) } as const]),
   ];
-  return legs.filter(({ name }) => !joined.has(name));
+}
+
+/** The legs of a transaction that no operation of a platform was joined with, reported or claimed. */
+export function unjoinedLegsOf(transaction: Legged): Leg[] {
+  const joined = new Set((transaction.platform_operations ?? []).map(({ leg }) => leg));
+  return legsOf(transaction).filter(({ name }) => !joined.has(name));
+}
+
+/**
+ * The legs of a transaction whose operation the platform has not reported. What an acknowledgement or a person says of
+ * an operation does not count: they can name a wrong one, and the right one must still be told from new money.
+ */
+export function unreportedLegsOf(transaction: Legged): Leg[] {
+  const reported = (transaction.platform_operations ?? []).filter(({ confirmed }) => confirmed !== false);
+  const joined = new Set(reported.map(({ leg }) => leg));
+  return legsOf(transaction).filter(({ name }) => !joined.has(name));
 }
 
 function distinct(amounts: readonly bigint[]): bigint[] {
@@ -69,13 +82,13 @@ function distinct(amounts: readonly bigint[]): bigint[] {
 
 function markersOf(transaction: Legged): Map<string, UnjoinedLeg> {
   const { id, tenant_id, account_id } = transaction;
-  const markers = unjoinedLegsOf(transaction).flatMap(({ name, alike }) =>
+  const markers = unreportedLegsOf(transaction).flatMap(({ name, alike }) =>
     alike.map((amount_minor) => ({ tenant_id, account_id, transaction_id: id, leg: name, amount_minor })),
   );
   return new Map(markers.map((marker) => [`${marker.leg} ${marker.amount_minor}`, marker]));
 }
 
-/** What a change of a transaction changes in the markers of its unjoined legs; nothing on an account of our own. */
+/** What a change of a transaction changes in the markers of its unreported legs; nothing on an account of our own. */
 export function legChanges(
   account: Pick<Account, "platform" | "platform_login">,
   before: Legged | undefined,

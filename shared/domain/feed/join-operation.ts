@@ -4,7 +4,7 @@ import { type Change, type Context, type Decision, refuse } from "../decision.ts
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { type AccountContext, awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
-import { type Leg, legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
+import { type Leg, legChanges, unreportedLegsOf } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import type { Origin } from "./mirror-order.ts";
 import { operationMarker } from "./operation-marker.ts";
@@ -38,9 +38,9 @@ type Applied = Extract<TradingDecision<Made>, { ok: true }>;
 
 /**
  * Decides what money that a platform moved is here. An operation that names a command, or a transaction, joins the
- * unjoined leg of the same account and amount, so that the same money is booked once; whatever else it names, it is
- * booked as it happened, in addition to the transaction. One that names none and could be ours is put aside until a
- * person says what it is.
+ * unreported leg of the same account and amount, in place of an operation that was only claimed for it, so that the
+ * same money is booked once; whatever else it names, it is booked as it happened, in addition to the transaction. One
+ * that names none and could be ours is put aside until a person says what it is.
  */
 export function applyOperation(
   state: OperationState,
@@ -54,11 +54,11 @@ export function applyOperation(
   const reported = { operation, minor: amount.result, origin };
   const { claimant } = links;
   if (claimant === undefined) return decideOperation(state, reported, links, context);
-  if (isConfirmed(claimant, state, reported, links)) return confirm(claimant, reported, context);
+  if (isConfirmed(claimant, state, reported, links)) return confirm(claimant, state, reported, context);
   // The claimant is changed already, so the operation cannot be joined with another leg of it in the same commit.
   const others = links.named?.id === claimant.id ? { ...links, joins: false } : links;
   const decision = decideOperation(state, reported, others, context);
-  return decision.ok ? withRelease(decision, claimant, state, reported, context) : decision;
+  return decision.ok ? withRelease(decision, claimant, reported, context) : decision;
 }
 
 function decideOperation(
@@ -99,7 +99,7 @@ function legOf(
   { reference }: Operation,
   command: Command | undefined,
 ): Leg | undefined {
-  const legs = unjoinedLegsOf(transaction).filter((leg) => leg.minor === minor);
+  const legs = unreportedLegsOf(transaction).filter((leg) => leg.minor === minor);
   if (command === undefined || command.id !== reference) return legs[0];
   const moves = command.type === "balance_operation" && (isOpen(command) || command.status === "done");
   const newest = commandOf(transaction, command, command.leg ?? "forward") !== undefined;
@@ -173,11 +173,22 @@ function commandEnded(
   return after === undefined ? [] : commandChanges(command, after);
 }
 
-/** The transaction with the operation beside it: its money was booked before. */
+/**
+ * The transaction with the operation beside it: its money was booked before. An operation that was only claimed for
+ * the leg makes way, and is other money if the platform reports it.
+ */
 function noted(before: Transaction, leg: Leg, evidence: Evidence, context: Context): Decision<Transaction> {
   const { source, operation_id = "", at } = evidence;
   const joined = { source_id: source.id, operation_id, leg: leg.name, at, confirmed: true };
-  return withOperations(before, [...(before.platform_operations ?? []), joined], context);
+  const operations = before.platform_operations ?? [];
+  const replaced = operations.filter((each) => each.leg === leg.name);
+  const others = operations.filter((each) => each.leg !== leg.name);
+  const decision = withOperations(before, [...others, joined], context);
+  const released = replaced.map((each): Change => {
+    const value = operationMarker({ id: each.source_id }, each.operation_id);
+    return { op: "release", kind: "source_operation", value, owner: before.id };
+  });
+  return { ...decision, changes: [...decision.changes, ...released] };
 }
 
 function withOperations(
@@ -217,12 +228,19 @@ function isConfirmed(
   return claimant.account_id === account.id && expected === minor && names;
 }
 
-function confirm(claimant: Transaction, { operation: { operation_id }, origin }: Reported, context: Context): Applied {
+function confirm(
+  claimant: Transaction,
+  { account }: OperationState,
+  { operation: { operation_id }, origin }: Reported,
+  context: Context,
+): Applied {
   const entry = unconfirmed(claimant, origin.source, operation_id);
   const operations = (claimant.platform_operations ?? []).map((each) =>
     each === entry ? { ...each, at: origin.at, confirmed: true } : each,
   );
-  return { ...withOperations(claimant, operations, context), result: { transaction_id: claimant.id } };
+  const decision = withOperations(claimant, operations, context);
+  const legs = legChanges(account, claimant, decision.result);
+  return { ...decision, result: { transaction_id: claimant.id }, changes: [...decision.changes, ...legs] };
 }
 
 /**
@@ -232,20 +250,18 @@ function confirm(claimant: Transaction, { operation: { operation_id }, origin }:
 function withRelease(
   decision: Applied,
   claimant: Transaction,
-  { account }: OperationState,
   { operation: { operation_id }, origin }: Reported,
   context: Context,
 ): Applied {
   const entry = unconfirmed(claimant, origin.source, operation_id);
   const operations = (claimant.platform_operations ?? []).filter((each) => each !== entry);
   const freed = withOperations(claimant, operations, context);
-  const legs = claimant.account_id === account.id ? legChanges(account, claimant, freed.result) : [];
   const changes = decision.changes.map((change) =>
     change.op === "claim" && change.kind === "source_operation" ? { ...change, instead_of: claimant.id } : change,
   );
   return {
     ...decision,
-    changes: [...changes, ...freed.changes, ...legs],
+    changes: [...changes, ...freed.changes],
     events: [...decision.events, ...freed.events],
   };
 }

@@ -124,6 +124,11 @@ describe("the money of an account that is linked to a source", () => {
     expect(await balanceOf(account)).toBe("100.00");
     const other = await broker.deposit(account, "3.00");
     expect((await settle(other.id, "B-1")).body.code).toBe("operation_known");
+    expect((await settle(other.id, "B-11")).body.status).toBe("completed");
+    const unnamed = { status: "rejected", code: "possible_duplicate", candidates: [other.id] };
+    expect(await source.send(moneyMoved(login, "B-2", "deposit", "3.00"))).toMatchObject([unnamed]);
+    expect((await source.retry("2", { transaction_id: other.id })).body).toMatchObject({ status: "applied" });
+    expect(await balanceOf(account)).toBe("103.00");
     const internal = await broker.deposit(await broker.account(), "5.00");
     const refused = await settle(internal.id, "B-2");
     expect([refused.status, refused.body.code]).toEqual([422, "not_linked"]);

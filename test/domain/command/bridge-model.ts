@@ -9,7 +9,7 @@ import { type FeedSource, registerSource } from "../../../shared/domain/feed/sou
 import { declineTransaction, moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
 import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
-import { unjoinedLegsOf } from "../../../shared/domain/transaction-legs.ts";
+import { unreportedLegsOf } from "../../../shared/domain/transaction-legs.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import type { UpdateTransaction } from "../../../shared/schema/transaction.ts";
 import { decisionContext, someAccount, someClient } from "../../support/builders/decisions.ts";
@@ -181,7 +181,7 @@ export class TwoBooks {
     const named = this.transactions.get(byName?.transaction_id ?? name ?? "");
     const command = byName ?? this.commands.get(named?.command_id ?? "");
     const candidates = [...this.transactions.values()].flatMap((each) =>
-      unjoinedLegsOf(each).some(({ alike }) => alike.includes(minor)) ? [each.id] : [],
+      unreportedLegsOf(each).some(({ alike }) => alike.includes(minor)) ? [each.id] : [],
     );
     return { tenant: this.account.tenant, named, command, candidates: named === undefined ? candidates : [] };
   }
@@ -286,3 +286,36 @@ function decimal(minor: bigint): string {
   const size = minor < 0n ? -minor : minor;
   return `${minor < 0n ? "-" : ""}${size / 100n}.${String(size % 100n).padStart(2, "0")}`;
 }
+
+/** Books with 500.00 on both sides, which a person has paid in on the platform. */
+export function funded(): TwoBooks {
+  const books = new TwoBooks();
+  if (books.report(books.operate(50_000n, null)) !== "applied") throw new Error("It was put aside.");
+  return books;
+}
+
+/** The newest command about a transaction. */
+export function commandOf(books: TwoBooks, { id }: Pick<Transaction, "id">): Command {
+  const command = books.commands.get(books.transactions.get(id)?.command_id ?? "");
+  if (command === undefined) throw new Error("No command was issued.");
+  return command;
+}
+
+/** A transaction of which a command was issued and taken. */
+export function taken(books: TwoBooks, kind: "deposit" | "withdrawal", amount: string, fee?: string) {
+  const transaction = books.request(kind, amount, fee, "completed");
+  if (transaction === undefined) throw new Error("It was refused.");
+  const command = commandOf(books, transaction);
+  if (books.take(command.id) === undefined) throw new Error("It was not handed out.");
+  return { id: transaction.id, command };
+}
+
+/** The transaction as it is by now. */
+export const now = (books: TwoBooks, { id }: Pick<Transaction, "id">) => books.transactions.get(id);
+/** Balance, held, available and the number of pending transactions. */
+export const money = ({ balance: { balance_minor, held_minor, available_minor, pending } }: TwoBooks) => [
+  balance_minor,
+  held_minor,
+  available_minor,
+  pending,
+];

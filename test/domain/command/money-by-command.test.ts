@@ -1,39 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Command } from "../../../shared/domain/command/command.ts";
-import type { Transaction } from "../../../shared/domain/transaction.ts";
-import { TwoBooks } from "./bridge-model.ts";
+import { commandOf, funded, money, now, TwoBooks, taken } from "./bridge-model.ts";
 
 const reason = { code: "bank" };
-
-/** Books with 500.00 on both sides, which a person has paid in on the platform. */
-function funded(): TwoBooks {
-  const books = new TwoBooks();
-  expect(books.report(books.operate(50_000n, null))).toBe("applied");
-  return books;
-}
-
-function commandOf(books: TwoBooks, { id }: Pick<Transaction, "id">): Command {
-  const command = books.commands.get(books.transactions.get(id)?.command_id ?? "");
-  if (command === undefined) throw new Error("No command was issued.");
-  return command;
-}
-
-/** A transaction of which a command was issued and taken. */
-function taken(books: TwoBooks, kind: "deposit" | "withdrawal", amount: string, fee?: string) {
-  const transaction = books.request(kind, amount, fee, "completed");
-  if (transaction === undefined) throw new Error("It was refused.");
-  const command = commandOf(books, transaction);
-  expect(books.take(command.id)?.status).toBe("taken");
-  return { id: transaction.id, command };
-}
-
-const now = (books: TwoBooks, { id }: Pick<Transaction, "id">) => books.transactions.get(id);
-const money = ({ balance: { balance_minor, held_minor, available_minor, pending } }: TwoBooks) => [
-  balance_minor,
-  held_minor,
-  available_minor,
-  pending,
-];
 
 describe("a deposit on an account that a platform moves the money of", () => {
   it("is in processing with a command of its net amount, and books nothing until the platform has done it", () => {
@@ -131,38 +99,6 @@ describe("a second operation of one command", () => {
     books.report(books.operate(10_000n, command.id));
     expect([books.balance.balance_minor, books.platformMinor, books.additional]).toEqual([19_999n, 19_999n, 2]);
     expect(now(books, { id })?.status).toBe("failed");
-  });
-});
-
-describe("a claim by an acknowledgement", () => {
-  it("is released when the operation has another amount: the operation stands on its own", () => {
-    const books = new TwoBooks();
-    const { id, command } = taken(books, "deposit", "100.00");
-    books.acknowledge(command.id, { attempt: 1, status: "done", operation_id: "B-1" });
-    expect(books.report(books.operate(7_000n, null))).toBe("applied");
-    expect(now(books, { id })?.platform_operations).toEqual([]);
-    expect(books.balance.balance_minor).toBe(17_000n);
-    expect(books.report(books.operate(10_000n, command.id))).toBe("applied");
-    expect(books.balance.balance_minor).toBe(books.platformMinor);
-  });
-
-  it("is confirmed by an operation whose comment names nothing here, as one that the platform cut", () => {
-    const books = new TwoBooks();
-    const { id, command } = taken(books, "deposit", "100.00");
-    books.acknowledge(command.id, { attempt: 1, status: "done", operation_id: "B-1" });
-    expect(books.report(books.operate(10_000n, command.id.slice(0, 20)))).toBe("applied");
-    expect(now(books, { id })?.platform_operations).toMatchObject([{ operation_id: "B-1", confirmed: true }]);
-    expect(books.balance.balance_minor).toBe(books.platformMinor);
-  });
-
-  it("is refused where the operation is other money already", () => {
-    const books = new TwoBooks();
-    const { id, command } = taken(books, "deposit", "100.00");
-    const operation = books.operate(10_000n, command.id);
-    books.report(operation, "without_comment", { confirm_new: true });
-    expect(books.acknowledge(command.id, { attempt: 1, status: "done", operation_id: "B-1" })).toBeUndefined();
-    expect(now(books, { id })?.status).toBe("processing");
-    expect(books.balance.balance_minor).toBe(10_000n);
   });
 });
 

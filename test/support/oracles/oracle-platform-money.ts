@@ -115,7 +115,8 @@ export function judgeLegs(items: readonly RawItem[]): string[] {
   const wanted = ofType(items, "TXN").flatMap((item) => {
     const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
     const sign = text(item, "kind") === "withdrawal" ? -1n : 1n;
-    const joined = operationsOf(item).map((each) => text(each, "leg"));
+    const reported = operationsOf(item).filter((each) => each["confirmed"] !== false);
+    const joined = reported.map((each) => text(each, "leg"));
     const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));
     const reversed = hasNumber(item, "reverse_minor") ? whole(item, "reverse_minor") : undefined;
     const back = reversed ?? (isReturning(item) ? whole(item, "returning_minor") : undefined);
