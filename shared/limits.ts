@@ -483,8 +483,10 @@ export const limits = {
   commands: {
     /** Commands that one call takes: each takes up to four of the 100 items of a transaction. */
     max_taken: 10,
-    /** Waiting commands that one call looks at, the oldest first: more of them wait for the lanes of their accounts. */
+    /** Waiting commands that one call reads at once, the oldest first: more of them wait for the lanes of accounts. */
     looked_at: 100,
+    /** It reads so many times while it finds fewer commands than it may take: 1,000 commands at the most. */
+    looked_at_pages: 10,
     /** Lease of a taken command. A bridge starts nothing after half of it, and needs time to acknowledge. */
     lease_seconds: 60,
     min_lease_seconds: 10,

@@ -4,7 +4,7 @@ import type { FeedSource } from "../domain/feed/source.ts";
 import { limits } from "../limits.ts";
 import type { TakeCommands } from "../schema/feed/command.ts";
 import { commands, uniques } from "../table/entities.ts";
-import { countEntries, keyIn, readPage } from "../table/partition.ts";
+import { countEntries, keyIn, pagesOf } from "../table/partition.ts";
 import { findAll, readKeys } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 
@@ -20,7 +20,8 @@ export async function openCommandsOf(tenant: string, sourceId: string): Promise<
 
 /**
  * Decides which commands of a source are taken. The index tells which wait; they and the lanes of their accounts are
- * read consistently, and each is met again at the commit, so that no command is handed out twice.
+ * read consistently, and each is met again at the commit, so that no command is handed out twice. Many commands of one
+ * account wait for one lane, so the read goes on, up to a bound, while fewer are taken than are asked for.
  */
 export async function decideTake(
   { tenant_id: tenant, id, paused }: FeedSource,
@@ -30,10 +31,24 @@ export async function decideTake(
   const { max = limits.commands.max_taken, lease_seconds = limits.commands.lease_seconds } = asked;
   if (paused === true) return { ok: true, result: [], changes: [], events: [] };
   const query = { index: indexes.state, page_size: limits.commands.looked_at };
-  const { items } = await readPage(commands.inStatus(tenant, id, "waiting"), query, undefined);
-  const waiting = await findAll(commands, items.map(keyIn));
-  const lanes = [...new Set(waiting.flatMap((command) => laneMarker(command) ?? []))];
-  const owners = await readKeys(lanes.map((lane) => uniques.key(tenant, "command_lane", lane)));
-  const occupied = new Set(lanes.filter((_, place) => owners[place] !== undefined));
-  return takeCommands(waiting, occupied, { max, lease_seconds }, context);
+  const waiting: Command[] = [];
+  const lanes = new Map<string, boolean>();
+  let [decision, pages] = [takeCommands([], new Set(), { max, lease_seconds }, context), 0];
+  for await (const { items } of pagesOf(commands.inStatus(tenant, id, "waiting"), query)) {
+    waiting.push(...(await findAll(commands, items.map(keyIn))));
+    await readLanes(tenant, waiting, lanes);
+    const occupied = new Set([...lanes.keys()].filter((lane) => lanes.get(lane)));
+    decision = takeCommands(waiting, occupied, { max, lease_seconds }, context);
+    pages += 1;
+    if (!decision.ok || decision.result.length === max || pages === limits.commands.looked_at_pages) break;
+  }
+  return decision;
+}
+
+/** Reads of the lanes of commands, those that are not known yet, whether another command occupies them. */
+async function readLanes(tenant: string, waiting: readonly Command[], lanes: Map<string, boolean>): Promise<void> {
+  const wanted = new Set(waiting.flatMap((command) => laneMarker(command) ?? []));
+  const unread = [...wanted].filter((lane) => !lanes.has(lane));
+  const owners = await readKeys(unread.map((lane) => uniques.key(tenant, "command_lane", lane)));
+  for (const [place, lane] of unread.entries()) lanes.set(lane, owners[place] !== undefined);
 }

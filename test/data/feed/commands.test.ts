@@ -1,4 +1,5 @@
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { limits } from "../../../shared/limits.ts";
 import { bridge, moneyMoved } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
@@ -166,6 +167,16 @@ describe("a command", () => {
     expect((await ack(first.command_id, { attempt: 2, status: "failed" })).body.status).toBe("failed");
     expect(await broker.get(`/transactions/${first.id}`)).toMatchObject({ status: "failed" });
     expect(await take()).toMatchObject([{ id: second.command_id }]);
+  });
+
+  it("is taken although a hundred older ones wait for the lane of another account", async () => {
+    const { source, account, take } = await linked();
+    const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
+    const other = (await broker.account(undefined, { type: "demo", ...link })) as { id: string };
+    const first = await broker.deposit(account, "1.00", done);
+    for (let left = limits.commands.looked_at; left > 0; left -= 1) await broker.deposit(account, "1.00", done);
+    const last = await broker.deposit(other, "2.00", done);
+    expect((await take()).map(({ id }: { id: string }) => id)).toEqual([first.command_id, last.command_id]);
   });
 
   it("whose outcome is unknown is looked for, and handed out again by a person only after that", async () => {
