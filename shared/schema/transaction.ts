@@ -351,7 +351,8 @@ export const Transaction = z.object({
   ),
   outcome: described(
     z.optional(z.nullable(z.enum(["unknown", "needs_attention"]))),
-    "`unknown`: it is not known whether the platform moved the money. `needs_attention`: request the return again.",
+    "`unknown`: it is not known whether the platform moved the money. `needs_attention`: request the return again; " +
+      "if `failed`, the payout was given back after its feed source ended, and not on the platform.",
   ),
   platform_done_at: described(z.optional(Timestamp), "Time at which the platform moved the money; absent before."),
   transfer: described(

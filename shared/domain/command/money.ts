@@ -85,7 +85,8 @@ export function commandForward(
 
 /**
  * Asks the platform to bring the money of a payout that failed, or of a completed transaction, back. What a return
- * takes from the account is held until then, unless the caller forces it.
+ * takes from the account is held until then, unless the caller forces it. No platform can be asked once the source has
+ * ended: a payout that failed is then given back here alone, and a person must see to the platform.
  */
 export function commandBack(
   before: Transaction,
@@ -94,6 +95,10 @@ export function commandBack(
   context: Context,
 ): Decision<Transaction> {
   const refusal = refuseSource(accountContext);
+  if (refusal !== undefined && returning.to === "failed") {
+    const after = moved(withoutReturning(before), "failed", context, returning.reason);
+    return giveBack(before, { ...after, outcome: "needs_attention" }, accountContext, context);
+  }
   if (refusal !== undefined) return refusal;
   const next = changed(before, returningFields(returning), context);
   const { transaction, changes } = issued(next, accountContext, { leg: "reverse", minor: returning.minor }, context);

@@ -4,6 +4,7 @@ import {
   type AccountContext,
   type Returning,
   returningFields,
+  returningOf,
   type Transaction,
   withoutReturning,
 } from "../transaction.ts";
@@ -147,6 +148,10 @@ function whileOutstanding(
     }
     const paid = command.leg === "reverse" && before.status === "processing" && after.status === "completed";
     if (paid) return ended(command, "cancel", payout(before, after, accountContext, context), context);
+    const returning = returningOf(before);
+    if (reached && returning?.to === "failed" && refuseSource(accountContext) !== undefined) {
+      return ended(command, "cancel", commandBack(before, returning, accountContext, context), context);
+    }
   }
   if (command.status === "unknown" && (operation_id !== undefined || not_found)) {
     if (accountContext.tenant.four_eyes && before.created_by.id === context.actor.id) {

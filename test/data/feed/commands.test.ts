@@ -341,6 +341,20 @@ describe("a source", () => {
     expect(sources.find(({ id }: { id: string }) => id === source.id)).toMatchObject({ status: "ended" });
   });
 
+  it("ends while a payout is in transit, which can still fail; its account can then be unlinked", async () => {
+    const { source, account, login, take, ack } = await linked();
+    await source.send(moneyMoved(login, "B-1", "deposit", "500.00"));
+    const withdrawal = await broker.withdrawal(account, "200.00", done);
+    await take();
+    await ack(withdrawal.command_id, { attempt: 1, status: "done", operation_id: "B-2" });
+    expect((await call("DELETE", source.path)).body.status).toBe("ended");
+    expect((await broker.move(withdrawal, "failed")).body).toMatchObject({
+      ...{ status: "failed", outcome: "needs_attention" },
+    });
+    expect(await balanceOf(account)).toBe("500.00");
+    expect((await call("PATCH", `/accounts/${account.id}`, { source_id: null })).status).toBe(200);
+  });
+
   it("is changed with its version, and a change that says what is already so changes nothing", async () => {
     const source = await newSource();
     const stale = await call("PATCH", source.path, { paused: true }, { "If-Match": '"7"' });

@@ -73,6 +73,11 @@ export class TwoBooks {
     this.account = { ...this.account, tenant: { ...this.account.tenant, ...policies } };
   }
 
+  /** The source ends: it takes no commands any more. */
+  endSource(): void {
+    this.account = { ...this.account, source: { ...this.source, ended_at: this.now } };
+  }
+
   pass(seconds: number): void {
     this.seconds += seconds;
   }

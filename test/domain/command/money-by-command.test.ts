@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isOpen } from "../../../shared/domain/command/command.ts";
 import { commandOf, funded, money, now, TwoBooks, taken } from "./bridge-model.ts";
 
 const reason = { code: "bank" };
@@ -155,6 +156,22 @@ describe("a withdrawal on such an account", () => {
     expect(books.balance.balance_minor).toBe(books.platformMinor);
     expect(commandOf(books, { id })).toMatchObject({ leg: "reverse", amount_minor: 20_000n, status: "waiting" });
   });
+
+  it.each(["before", "after"] as const)(
+    "is given back here alone once its source ended, %s it was asked to",
+    (when) => {
+      const books = funded();
+      const { id, command } = taken(books, "withdrawal", "200.00");
+      books.report(books.operate(-20_000n, command.id));
+      if (when === "after") books.move(id, { status: "failed", reason });
+      books.endSource();
+      expect(books.move(id, { status: "failed", reason })).toMatchObject({
+        ...{ status: "failed", status_reason: reason, outcome: "needs_attention", reverse_minor: 20_000n },
+      });
+      expect([...books.commands.values()].filter(isOpen)).toEqual([]);
+      expect([money(books), books.contra]).toEqual([[50_000n, 0n, 50_000n, 0], -50_000n]);
+    },
+  );
 
   it("has no outcome left when it is paid out after the platform did not take the money back", () => {
     const books = funded();
