@@ -20,8 +20,9 @@ export function settleOverdueCommands(hasTime: () => boolean, remainingMs: () =>
     entity: commands,
     isDue: () => true,
     run: async (command) => {
-      report(command);
-      return (await settle(command, remainingMs)) ? 1 : 0;
+      const isSettled = await settle(command, remainingMs);
+      if (!(isSettled && command.type === "find_operation")) report(command);
+      return isSettled ? 1 : 0;
     },
     report: ({ id }, { name }) => log.error("A command could not be settled.", { command_id: id, error: name }),
   });
@@ -39,14 +40,15 @@ async function settle({ id, tenant_id }: Command, remainingMs: () => number): Pr
     changes = false;
     const { command } = await load({ command: tradingRef.command(id) });
     if (command === undefined) return unchanged(undefined);
-    const { transaction, ...found } = await load({
+    const { transaction, sought, ...found } = await load({
       transaction: ref.transaction(command.transaction_id ?? ""),
       tenant: ref.tenant(),
       account: ref.account(command.account_id),
       balance: ref.balance(command.account_id),
+      ...(command.about_id === undefined ? {} : { sought: tradingRef.command(command.about_id) }),
     });
     if (transaction === undefined || !isComplete(found)) return unchanged(command);
-    const decision = overdue({ command, transaction, accountContext: found }, context);
+    const decision = overdue({ command, transaction, accountContext: found, sought }, context);
     changes = decision?.ok ?? false;
     return decision ?? unchanged(command);
   });

@@ -134,9 +134,16 @@ function searched(
   return { ...own, changes: [...own.changes, ...commandChanges(sought, missed)] };
 }
 
-/** Decides what time makes of a command: a lease that ran out, or a wait that is over. Undefined when neither is. */
+/**
+ * Decides what time makes of a command: a lease that ran out, a wait that is over, or a search for the operation of a
+ * command that has ended meanwhile. Undefined when it is none of them.
+ */
 export function overdue(state: CommandState, context: Context): Decision<Command> | undefined {
-  const { command } = state;
+  const { command, sought } = state;
+  if (command.status === "waiting" && sought !== undefined && !isOpen(sought)) {
+    const after = movedCommand(command, "cancel", context);
+    return after && withCommand(command, after);
+  }
   if (isExpired(command, context.now)) {
     const after = movedCommand(command, "expire", context);
     return after && moneyRefused(state, after, { code: "expired", message: null }, context);

@@ -288,6 +288,20 @@ describe("an outcome that is not known", () => {
   });
 });
 
+describe("a search for the operation of a command that a person has settled", () => {
+  it("is cancelled by the next sweep, and one that is still needed is not", () => {
+    const books = new TwoBooks();
+    const { id, command } = taken(books, "deposit", "100.00");
+    books.acknowledge(command.id, { attempt: 1, status: "unknown" });
+    const search = () => [...books.commands.values()].find(({ type }) => type === "find_operation");
+    books.sweep(search()?.id ?? "");
+    expect(search()?.status).toBe("waiting");
+    books.move(id, { status: "failed", reason, not_found: true });
+    books.sweep(search()?.id ?? "");
+    expect(search()?.status).toBe("cancelled");
+  });
+});
+
 describe("a settlement with not_found", () => {
   it.each([
     ["deposit", "returned", 10_000n],
