@@ -141,9 +141,9 @@ describe("the rate of a transfer", () => {
 
   it("is that of a quote which is not shown as stale: one of 11 s ago moves no money, one of 10 s does", () => {
     const sides = { from: { currency: "EUR" }, to: { currency: "USD" }, amount_minor: 100n } as const;
-    const after = (seconds: number) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString();
-    expect(accepted(transferRate(someMarket(), sides, "0.00", after(10))).result.credit_minor).toBe(110n);
-    expect(refused(transferRate(someMarket(), sides, "0.00", after(11))).code).toBe("metrics_stale");
+    const secondsLater = (seconds: number) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString();
+    expect(accepted(transferRate(someMarket(), sides, "0.00", secondsLater(10))).result.credit_minor).toBe(110n);
+    expect(refused(transferRate(someMarket(), sides, "0.00", secondsLater(11))).code).toBe("metrics_stale");
   });
 });
 
