@@ -40,8 +40,11 @@ export function callsTo({ received }: Receiver, path: string): Received[] {
   return received.filter((call) => call.path === path);
 }
 
+/** How long a call is waited for; a long form on a database that throttles waits for the sweep too. */
+const patienceMs = Math.max(30_000, Number(process.env["EVENTUALLY_MS"] ?? 0));
+
 /** Waits until so many calls have come to a path, and returns all that came. */
-export function arrivals(receiver: Receiver, path: string, count: number, withinMs = 30_000): Promise<Received[]> {
+export function arrivals(receiver: Receiver, path: string, count: number, withinMs = patienceMs): Promise<Received[]> {
   return eventually(() => {
     const calls = callsTo(receiver, path);
     return calls.length >= count ? calls : undefined;
