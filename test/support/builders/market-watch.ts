@@ -39,7 +39,7 @@ export function marketWatch(api: TestApi) {
     );
   };
   return {
-    /** Writes a price of this moment by default; returns the record of the stream that tells of it. */
+    /** Writes a price, by default of this moment, and returns its stream record. */
     price: (tenant: string, symbol: string, price: readonly [string, string], fields: object = {}) => {
       const now = new Date().toISOString();
       const quote = someQuote(symbol, price, { time: now, received_at: now, ...fields });
