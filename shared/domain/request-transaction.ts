@@ -2,17 +2,17 @@ import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
 import type { Client } from "./client.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
-import { adjustBalance, completion, equal, notClosed, post, refuseMargin, refuseUnsettled } from "./posting.ts";
+import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
 import {
   type AccountContext,
   draftTransaction,
   moved,
-  refuseFunds,
   refuseGate,
   type Transaction,
   transactionEvent,
   transactionMarkers,
 } from "./transaction.ts";
+import { refuseTaking } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
 
 /** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
@@ -62,7 +62,7 @@ export function requestWithdrawal(
   request: CreateWithdrawal,
   context: Context,
 ): Decision<Transaction> {
-  const { balance, account, tenant, margin } = accountContext;
+  const { balance, account, tenant } = accountContext;
   if (balance.accepts !== "all") return refuseGate(account);
   const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (ended !== undefined) return ended;
@@ -74,11 +74,8 @@ export function requestWithdrawal(
   if (!draft.ok) return draft;
   const pending = draft.result;
   const amount = pending.amount_minor;
-  if (balance.available_minor < amount) return refuseFunds(balance);
-  const unsettled = refuseUnsettled(margin);
-  if (unsettled !== undefined) return unsettled;
-  const payable = margin === undefined ? balance.balance_minor : margin.payable_minor;
-  if (payable - balance.held_minor < amount) return refuseMargin(payable - balance.held_minor, balance);
+  const short = refuseTaking(accountContext, amount);
+  if (short !== undefined) return short;
   if (request.status === "completed") return createCompleted(pending, accountContext, context);
   return {
     ok: true,

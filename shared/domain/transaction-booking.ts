@@ -11,6 +11,7 @@ import {
   isAdjustment,
   type Leg,
   post,
+  refuseMargin,
   refuseUnsettled,
 } from "./posting.ts";
 import { type AccountContext, awaitsPlatform, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
@@ -117,6 +118,15 @@ export interface ReturnRequest {
   /** The account may go below zero; needs the scope `admin`. */
   readonly force?: boolean | undefined;
   readonly keep_fee?: boolean | undefined;
+}
+
+/** Why the client cannot take an amount from an account now, beyond what is held already; undefined when they can. */
+export function refuseTaking({ balance, margin }: Pick<AccountContext, "balance" | "margin">, amount: bigint) {
+  if (balance.available_minor < amount) return refuseFunds(balance);
+  const unsettled = refuseUnsettled(margin);
+  if (unsettled !== undefined) return unsettled;
+  const payable = (margin?.payable_minor ?? balance.balance_minor) - balance.held_minor;
+  return payable < amount ? refuseMargin(payable, balance) : undefined;
 }
 
 /** What a return adds to the account, with its sign; a fee that is kept is not given back. */

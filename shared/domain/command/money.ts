@@ -72,8 +72,7 @@ export function commandForward(
     refuseSource(accountContext) ??
     (before.kind === "withdrawal" ? refusePayment(balance, before.amount_minor, margin) : undefined);
   if (refusal !== undefined) return refusal;
-  const next =
-    before.status === "processing" ? changed(before, {}, context) : moved(before, "processing", context, null);
+  const next = inProcessing(before, context);
   const { transaction, changes } = issued(
     next,
     accountContext,
@@ -166,9 +165,12 @@ export function platformMoved(
     const after = { ...moved(before, "completed", context, null), ...fields };
     return book(before, after, accountContext, context, { ...completion(before), ...how });
   }
-  const next =
-    before.status === "processing" ? changed(before, {}, context) : moved(before, "processing", context, null);
+  const next = inProcessing(before, context);
   return book(before, { ...next, ...fields }, accountContext, context, { ...withdrawalIntoTransit(before), ...how });
+}
+
+function inProcessing(before: Transaction, context: Context): Transaction {
+  return before.status === "processing" ? changed(before, {}, context) : moved(before, "processing", context, null);
 }
 
 /** How an operation of a platform is booked, and what the transaction notes of it. */
@@ -230,7 +232,7 @@ export function platformRefused(
 }
 
 /** The claim of an operation for the transaction whose money it is: it is one of a kind for good, whatever expires. */
-export function claimOperation({ source, operation_id }: Evidence, owner: Transaction): Change[] {
+function claimOperation({ source, operation_id }: Evidence, owner: Transaction): Change[] {
   if (operation_id === undefined) return [];
   return [
     {
@@ -241,6 +243,16 @@ export function claimOperation({ source, operation_id }: Evidence, owner: Transa
       refusal: { code: "operation_known", detail: "The operation belongs to another transaction." },
     },
   ];
+}
+
+/** A decision that books an operation, with its claim. */
+export function withClaim(
+  decision: Decision<Transaction>,
+  evidence: Evidence,
+  owner: Transaction,
+): Decision<Transaction> {
+  if (!decision.ok) return decision;
+  return { ...decision, changes: [...decision.changes, ...claimOperation(evidence, owner)] };
 }
 
 /** The newest command about a transaction, where it moves this leg of it. */

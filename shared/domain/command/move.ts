@@ -1,5 +1,5 @@
 import type { UpdateTransaction } from "../../schema/transaction.ts";
-import { type Change, type Context, type Decision, refuse } from "../decision.ts";
+import { type Change, type Context, type Decision, refuse, unchanged } from "../decision.ts";
 import {
   type AccountContext,
   type Returning,
@@ -13,7 +13,6 @@ import type { LegName } from "../transaction-legs.ts";
 import { type Command, commandChanges, isOpen, movedCommand, refuseOutstanding } from "./command.ts";
 import {
   askedBack,
-  claimOperation,
   commandBack,
   commandForward,
   type Evidence,
@@ -21,6 +20,7 @@ import {
   platformMoved,
   platformRefused,
   refuseSource,
+  withClaim,
 } from "./money.ts";
 
 /** A move of a transaction that a caller asks for: the transaction as it would be, and what the request says. */
@@ -85,6 +85,14 @@ function back(asked: Asked, accountContext: AccountContext, context: Context): D
   );
 }
 
+/** What a person says that the platform has done. The operation is theirs to prove until its source reports it. */
+function evidenceOf(operation_id: string, accountContext: AccountContext, { now }: Context): Decision<Evidence> {
+  const { source } = accountContext;
+  const refusal = refuseSource(accountContext);
+  if (refusal !== undefined || source === undefined) return refusal ?? refuseHand();
+  return unchanged({ source, operation_id, at: now, confirmed: false });
+}
+
 /** Books a return that a person has made on the platform: nothing was held for it, and it did not count as pending. */
 function returnedByHand(
   { before, after }: Asked,
@@ -93,17 +101,15 @@ function returnedByHand(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  const { source } = accountContext;
-  const refusal = refuseSource(accountContext);
-  if (refusal !== undefined || source === undefined) return refusal ?? refuseHand();
-  const evidence: Evidence = { source, operation_id, at: context.now, confirmed: false };
+  const shown = evidenceOf(operation_id, accountContext, context);
+  if (!shown.ok) return shown;
+  const evidence = shown.result;
   const { how, noted } = happened(before, "reverse", evidence);
   const decision = bookReturn(before, { ...after, ...noted }, accountContext, context, { kept, require: [], how });
-  if (!decision.ok) return decision;
-  return { ...decision, changes: [...decision.changes, ...claimOperation(evidence, before)] };
+  return withClaim(decision, evidence, before);
 }
 
-/** Books what a person says the platform has done. The operation is theirs to prove until its source reports it. */
+/** Books what a person says the platform has done. */
 function byHand(
   before: Transaction,
   leg: LegName,
@@ -111,13 +117,10 @@ function byHand(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  const { source } = accountContext;
-  const refusal = refuseSource(accountContext);
-  if (refusal !== undefined || source === undefined) return refusal ?? refuseHand();
-  const evidence: Evidence = { source, operation_id, at: context.now, confirmed: false };
-  const decision = platformMoved(before, leg, accountContext, evidence, context);
-  if (!decision.ok) return decision;
-  return { ...decision, changes: [...decision.changes, ...claimOperation(evidence, before)] };
+  const shown = evidenceOf(operation_id, accountContext, context);
+  if (!shown.ok) return shown;
+  const evidence = shown.result;
+  return withClaim(platformMoved(before, leg, accountContext, evidence, context), evidence, before);
 }
 
 /** The state that the end of a command leads its transaction to. */

@@ -15,7 +15,7 @@ import {
   movedCommand,
   moveOfAck,
 } from "./command.ts";
-import { claimOperation, commandOf, type Evidence, platformMoved, platformRefused } from "./money.ts";
+import { commandOf, type Evidence, platformMoved, platformRefused, withClaim } from "./money.ts";
 
 /** A command with the transaction whose money it moves and that transaction's account. */
 export interface CommandState {
@@ -86,9 +86,7 @@ function moneyMoved(state: CommandState, operation_id: string | null, context: C
     confirmed: false,
   };
   const decision = platformMoved(transaction, leg ?? "forward", accountContext, evidence, context);
-  if (!decision.ok) return decision;
-  const claims = claimOperation(evidence, transaction);
-  return both(state, { ...decision, changes: [...decision.changes, ...claims] }, [command, after]);
+  return both(state, withClaim(decision, evidence, transaction), [command, after]);
 }
 
 /** A money command that failed or expired ends its transaction in the same commit. */

@@ -11,19 +11,19 @@ import {
   refuseField,
 } from "../decision.ts";
 import { formatAmount, parseAmount } from "../money.ts";
-import { type Booking, equal, notClosed, post, refuseMargin, refuseUnsettled } from "../posting.ts";
+import { type Booking, equal, notClosed, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import {
   type AccountContext,
   draftTransaction,
   moved,
   refuseAmount,
-  refuseFunds,
   refuseGate,
   type Transaction,
   transactionEvent,
   transactionMarkers,
 } from "../transaction.ts";
+import { refuseTaking } from "../transaction-booking.ts";
 import { isLinked } from "../transaction-legs.ts";
 import { refusePlatformAccount } from "./adjustment.ts";
 import type { TransferRate } from "./transfer-rate.ts";
@@ -83,14 +83,10 @@ export function transferOut(
   request: CreateTransfer,
   context: Context,
 ): Decision<Transaction> {
-  const { balance, margin } = accountContext;
   const { amount_minor: amount } = transfer;
-  if (balance.accepts !== "all") return refuseGate(accountContext.account);
-  if (balance.available_minor < amount) return refuseFunds(balance);
-  const unsettled = refuseUnsettled(margin);
-  if (unsettled !== undefined) return unsettled;
-  const payable = (margin?.payable_minor ?? balance.balance_minor) - balance.held_minor;
-  if (payable < amount) return refuseMargin(payable, balance);
+  if (accountContext.balance.accepts !== "all") return refuseGate(accountContext.account);
+  const short = refuseTaking(accountContext, amount);
+  if (short !== undefined) return short;
   const details = { account_id: other.id, transaction_id: ids[1], minor: transfer.credit_minor, other };
   const pending = draftLeg("transfer_out", accountContext, { transfer, id: ids[0], details }, request, context);
   if (!pending.ok) return pending;
