@@ -27,6 +27,7 @@ const fast = [
   "test/domain/**/*.test.ts",
   "test/local/queues/fifo-*.test.ts",
   "test/table/**/*.test.ts",
+  "test/tools/**/*.test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
   "test/webhooks/!(webhook-sender*|receivers).test.ts",
 ];
@@ -37,7 +38,7 @@ const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts"];
 /** Files that share the running stack of their worker (`sharedStack`), in the order in which they run. */
 const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
-  ...["sandbox", "oauth"],
+  ...["sandbox", "oauth", "ticks"],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 /** Stories of half a minute, most of which is waiting; started last, each would leave the processors idle. */

@@ -1,0 +1,225 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { UsageError } from "../../shared/runtime/command-line.ts";
+
+/** Address of the service, with its version, and the credentials of an application. */
+export interface Connection {
+  readonly base_url: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+/** What the API answered: the parsed body, null when there is none. */
+export interface ServiceReply<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: T;
+}
+
+/** Body and key of a call in addition to its method and path. */
+export interface CallOptions {
+  readonly body?: object;
+  readonly idempotencyKey?: string;
+  /** Ends the call and its repetitions. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a client repeats. */
+export interface ClientOptions {
+  /** Attempts of a call that gets no answer, or an answer of 429 or 5xx; without it there is no limit. */
+  readonly tries?: number;
+  /** Receives a sentence about each repetition. */
+  readonly onRetry?: (sentence: string) => void;
+}
+
+/** An answer that no repetition changes. */
+class ServiceError extends Error {
+  readonly status: number;
+  readonly code: string | undefined;
+
+  constructor(status: number, code: string | undefined, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const leastDelayMs = 250;
+const mostDelayMs = 15_000;
+const callLimitMs = 30_000;
+/** A token is replaced so long before its end. */
+const tokenMarginMs = 60_000;
+/** The header Date has whole seconds: the clock of the service may be so much further. */
+const dateResolutionMs = 1000;
+
+/**
+ * A caller of the API for tools whose requests may all be repeated: it gets tokens, waits as long as `Retry-After`
+ * says, repeats what got no answer, and knows the clock of the service.
+ */
+export class ServiceClient {
+  private readonly connection: Connection;
+  private readonly options: ClientOptions;
+  private token: { readonly text: string; readonly until: number } | undefined;
+  private ahead: number | undefined;
+
+  constructor(connection: Connection, options: ClientOptions = {}) {
+    this.connection = connection;
+    this.options = options;
+  }
+
+  /** The latest time that the clock of the service may show, in milliseconds; infinite before the first answer. */
+  get latestNow(): number {
+    return this.ahead === undefined ? Number.POSITIVE_INFINITY : performance.now() + this.ahead;
+  }
+
+  /**
+   * Sends a request until it is answered.
+   * @throws ServiceError when the answer is another error than 429 or 5xx, or the repetitions are used up
+   */
+  async call<T>(method: string, path: string, options: CallOptions = {}): Promise<ServiceReply<T>> {
+    for (let tried = 1; ; tried += 1) {
+      const reply = await this.attempt<T>(method, path, options);
+      if (!(reply instanceof Error) && reply.status < 300) return reply;
+      const refused = reply instanceof ServiceError || (!(reply instanceof Error) && isFinal(reply.status));
+      if (refused || tried >= (this.options.tries ?? Number.POSITIVE_INFINITY)) throw failure(method, path, reply);
+      const delay = delayMs(reply, tried);
+      this.options.onRetry?.(`${failure(method, path, reply).message} Again in ${(delay / 1000).toFixed(1)} s.`);
+      await pause(delay, undefined, options.signal === undefined ? {} : { signal: options.signal });
+    }
+  }
+
+  private async attempt<T>(method: string, path: string, options: CallOptions): Promise<ServiceReply<T> | Error> {
+    const { body, idempotencyKey, signal } = options;
+    try {
+      const token = await this.validToken();
+      if (typeof token !== "string") return token as ServiceReply<T>;
+      const reply = await fetch(this.connection.base_url + path, {
+        method,
+        headers: {
+          Authorization: `Bearer ${token}`,
+          ...(body && { "Content-Type": "application/json" }),
+          ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: within(signal),
+      });
+      this.readClock(reply);
+      if (reply.status === 401) this.token = undefined;
+      return await answerOf<T>(reply);
+    } catch (error) {
+      signal?.throwIfAborted();
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  private async validToken(): Promise<string | ServiceReply<unknown>> {
+    if (this.token !== undefined && this.token.until > performance.now()) return this.token.text;
+    const { base_url, client_id, client_secret } = this.connection;
+    const reply = await fetch(`${base_url}/oauth/token`, {
+      method: "POST",
+      body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
+      signal: within(),
+    });
+    const answer = await answerOf<{ access_token: string; expires_in: number }>(reply);
+    if (answer.status !== 200) {
+      // A wrong secret answers 401 as an expired token does, but no repetition helps.
+      if (answer.status === 401) throw failure("POST", "/oauth/token", answer);
+      return answer;
+    }
+    const { access_token, expires_in } = answer.body;
+    this.token = { text: access_token, until: performance.now() + expires_in * 1000 - tokenMarginMs };
+    return access_token;
+  }
+
+  private readClock({ headers }: Response): void {
+    const date = Date.parse(headers.get("date") ?? "");
+    if (Number.isNaN(date)) return;
+    this.ahead = date + dateResolutionMs - performance.now();
+  }
+}
+
+/** Whether repeating a request cannot change this answer. An expired token is replaced. */
+function isFinal(status: number): boolean {
+  return status < 500 && status !== 401 && status !== 429;
+}
+
+function within(signal?: AbortSignal): AbortSignal {
+  const limit = AbortSignal.timeout(callLimitMs);
+  return signal === undefined ? limit : AbortSignal.any([limit, signal]);
+}
+
+async function answerOf<T>(reply: Response): Promise<ServiceReply<T>> {
+  const text = await reply.text();
+  return { status: reply.status, headers: reply.headers, body: (text === "" ? null : JSON.parse(text)) as T };
+}
+
+function delayMs(reply: ServiceReply<unknown> | Error, tried: number): number {
+  const asked = reply instanceof Error ? Number.NaN : Number(reply.headers.get("retry-after") ?? Number.NaN);
+  if (asked >= 0) return asked * 1000;
+  const most = Math.min(mostDelayMs, leastDelayMs * 2 ** (tried - 1));
+  return most / 2 + (Math.random() * most) / 2;
+}
+
+function failure(method: string, path: string, reply: ServiceReply<unknown> | Error): Error {
+  if (reply instanceof ServiceError) return reply;
+  if (reply instanceof Error) {
+    const cause = reply.cause instanceof Error ? `: ${reply.cause.message}` : "";
+    return new ServiceError(0, undefined, `${method} ${path} got no answer: ${reply.message}${cause}.`);
+  }
+  const problem = (reply.body ?? {}) as { code?: string; detail?: string };
+  const said = [problem.code, problem.detail].filter((text) => text !== undefined).join(": ");
+  return new ServiceError(reply.status, problem.code, `${method} ${path} answered ${reply.status} (${said}).`);
+}
+
+/** The options of a command that connects to the service, for `readArguments`. */
+export const connectionOptions = { "base-url": { type: "string" } } as const;
+
+/** What `--help` says about these options. */
+export const connectionHelp = `\
+  --base-url <url>   address of the API with its version, https://.../v2, with BROKERAGE_CLIENT_ID and
+                     BROKERAGE_CLIENT_SECRET in the environment (default: the running npm start)`;
+
+/**
+ * The service that a command was given, or the one that `npm start` runs here.
+ * @throws UsageError when neither is there
+ */
+export function connectionOf(baseUrl: string | undefined): Connection {
+  if (baseUrl === undefined) {
+    const file = resolve(".local", "ready.json");
+    if (!existsSync(file)) throw new UsageError("No service runs here: npm start starts one, or give --base-url.");
+    return JSON.parse(readFileSync(file, "utf8")) as Connection;
+  }
+  const { BROKERAGE_CLIENT_ID: client_id, BROKERAGE_CLIENT_SECRET: client_secret } = process.env;
+  if (client_id === undefined || client_secret === undefined) {
+    throw new UsageError("--base-url needs BROKERAGE_CLIENT_ID and BROKERAGE_CLIENT_SECRET in the environment.");
+  }
+  return { base_url: baseUrl.replace(/\/$/, ""), client_id, client_secret };
+}
+
+interface FoundSource {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+}
+
+/** The feed source of this name, registered when there is none; returns its id. */
+export async function sourceNamed(client: ServiceClient, name: string, platform: string): Promise<string> {
+  let path: string | undefined = "/feed/sources?limit=100";
+  while (path !== undefined) {
+    const { body }: ServiceReply<SourcePage> = await client.call<SourcePage>("GET", path);
+    const found = body.data.find((source) => source.name === name && source.status === "active");
+    if (found !== undefined) return found.id;
+    path = body._links.next?.href.replace(/^.*?(?=\/feed\/sources)/, "");
+  }
+  const made = await client.call<FoundSource>("POST", "/feed/sources", {
+    body: { name, platform },
+    idempotencyKey: `source-${name}-${Date.now()}`,
+  });
+  return made.body.id;
+}
+
+interface SourcePage {
+  readonly data: readonly FoundSource[];
+  readonly _links: { readonly next?: { readonly href: string } | null };
+}
