@@ -1,4 +1,5 @@
 import type { TransactionState, UpdateTransaction } from "../schema/transaction.ts";
+import { announcing } from "./command/announce.ts";
 import { isOpen, refuseOutstanding } from "./command/command.ts";
 import { isCommanded } from "./command/money.ts";
 import { moveByCommand } from "./command/move.ts";
@@ -58,10 +59,10 @@ export function moveTransaction(
   return withLegs(transaction, accountContext, decideMove(transaction, accountContext, request, context));
 }
 
-/** A move with what it changes in the markers of the transaction's unjoined legs. */
+/** A move with what it changes in the markers of the transaction's unjoined legs, and the events of its commands. */
 function withLegs(before: Transaction, { account }: AccountContext, decision: Decision<Transaction>) {
   if (!decision.ok) return decision;
-  return { ...decision, changes: [...decision.changes, ...legChanges(account, before, decision.result)] };
+  return announcing({ ...decision, changes: [...decision.changes, ...legChanges(account, before, decision.result)] });
 }
 
 function decideMove(

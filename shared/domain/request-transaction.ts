@@ -1,5 +1,6 @@
 import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
 import type { Client } from "./client.ts";
+import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
 import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
@@ -159,7 +160,7 @@ function createCommanded(
     context,
   );
   const covered = { attribute: "available_minor", is: "at_least", value: held } as const;
-  return {
+  return announcing({
     ok: true,
     result: after,
     changes: [
@@ -180,5 +181,5 @@ function createCommanded(
       transactionEvent("transaction.created", pending),
       transactionEvent("transaction.updated", after, { status: "pending" }),
     ],
-  };
+  });
 }

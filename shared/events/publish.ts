@@ -118,7 +118,7 @@ function publishedEvent(
     sequence: String(sequence),
     _links: {
       self: { href: absolute(`/v2/events/${id}`) },
-      resource: { href: absolute(`/v2/${body.resource.type}s/${body.resource.id}`) },
+      resource: { href: absolute(addressOf(body)) },
     },
   };
   const identity = { id, created_at: body.created_at, resource_id: body.resource.id, account_id, client_id };
@@ -132,6 +132,12 @@ function publishedEvent(
     ...(subscribers.length === 0 ? {} : dueTo(subscribers, moment)),
     expires_at: Math.floor(moment / 1000) + limits.events.kept_seconds,
   };
+}
+
+/** Where the resource of an event is: a command is found below its source. */
+function addressOf({ resource: { type, id }, data }: WaitingEvent["body"]): string {
+  const { _links: links } = data["object"] as { readonly _links?: { readonly self?: { readonly href: string } } };
+  return (type === "command" ? links?.self?.href : undefined) ?? `/v2/${type}s/${id}`;
 }
 
 /** The endpoints that an event is due to, and when the sweep checks that all its deliveries exist. */

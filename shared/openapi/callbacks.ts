@@ -4,6 +4,7 @@ import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
+import { CommandNotice } from "../schema/feed/command.ts";
 import type { JsonObject } from "./document.ts";
 import { eventData } from "./examples/events.ts";
 import { replyExamples } from "./examples.ts";
@@ -76,6 +77,8 @@ function resourceOf(kind: EventType): string {
 /** Schemas of the resources in events that no `GET` returns. */
 export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "stop.out": LiquidatedAccount,
+  "command.issued": CommandNotice,
+  "command.settled": CommandNotice,
 };
 
 /** The component of the resource in an event: the reply of `GET` at the resource's own path. */

@@ -54,6 +54,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   EventTypeCatalogue: "All event types.",
   KeySet: "Public keys for verifying access tokens (RFC 7517).",
   Command: "An instruction to a trading platform, about the money of one account.",
+  CommandNotice: "A command in its events, by its identifiers; `GET` returns what it does and how it ended.",
   CommandStatus: "Command status.",
   CommandType: "Command type. New types may be added within a version.",
   AckCommandRequest: "Outcome of a command.",

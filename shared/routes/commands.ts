@@ -13,6 +13,8 @@ const commandEvents = [
   "transaction.completed",
   "transaction.updated",
   "account.updated",
+  "command.issued",
+  "command.settled",
   "margin.call",
   "margin.recovered",
 ] as const;

@@ -27,6 +27,7 @@ const itemEvents = [
   "transaction.created",
   "transaction.completed",
   "transaction.updated",
+  "command.settled",
 ] as const;
 
 /** `POST /feed/sources` */

@@ -61,7 +61,7 @@ export const settleTransaction = route({
     "no_conversion_path",
     "amount_too_large",
   ],
-  emits: ["transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+  emits: ["transaction.completed", "transaction.updated", "command.issued", "margin.call", "margin.recovered"],
   stages: ["sandbox"],
 });
 
@@ -80,7 +80,7 @@ export const failTransaction = route({
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   reply: Transaction,
   refusals: ["illegal_transition"],
-  emits: ["transaction.updated", "margin.call", "margin.recovered"],
+  emits: ["transaction.updated", "command.issued", "margin.call", "margin.recovered"],
   stages: ["sandbox"],
 });
 
@@ -106,7 +106,7 @@ export const returnTransaction = route({
     "amount_too_large",
   ],
   conflicts: ["insufficient_funds"],
-  emits: ["transaction.updated", "account.updated", "margin.call", "margin.recovered"],
+  emits: ["transaction.updated", "account.updated", "command.issued", "margin.call", "margin.recovered"],
   stages: ["sandbox"],
 });
 

@@ -47,6 +47,16 @@ export const listTransactions = route({
   refusals: ["invalid_cursor"],
 });
 
+/** Events of a new deposit or withdrawal, which may be completed at once or issue a command. */
+const moneyEvents = [
+  "transaction.created",
+  "transaction.completed",
+  "transaction.updated",
+  "command.issued",
+  "margin.call",
+  "margin.recovered",
+] as const;
+
 /** `POST /transactions/deposit` */
 export const createDeposit = route({
   id: "create_deposit",
@@ -66,7 +76,7 @@ export const createDeposit = route({
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "1000.00" },
   refusals: [...entryRefusals],
-  emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+  emits: moneyEvents,
 });
 
 /** `POST /transactions/withdrawal` */
@@ -95,7 +105,7 @@ export const createWithdrawal = route({
     "metrics_stale",
     "no_conversion_path",
   ],
-  emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+  emits: moneyEvents,
 });
 
 /** `POST /transactions/adjustment` */
@@ -272,7 +282,7 @@ export const updateTransaction = route({
     "not_linked",
   ],
   conflicts: ["insufficient_funds"],
-  emits: ["transaction.completed", "margin.call", "margin.recovered"],
+  emits: ["transaction.completed", "command.issued", "command.settled", "margin.call", "margin.recovered"],
 });
 
 /** `GET /transactions/{id}/history` */

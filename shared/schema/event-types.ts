@@ -17,6 +17,8 @@ export const optInEventTypes = [
   "account.updated",
   "transaction.updated",
   "margin.recovered",
+  "command.issued",
+  "command.settled",
 ] as const;
 
 /** One event type. */

@@ -4,6 +4,7 @@ import { type Context, type Decision, refuse, refuseField, unchanged } from "../
 import { type AccountContext, changed, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
 import { legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
+import { announcing } from "./announce.ts";
 import {
   type Command,
   type CommandMove,
@@ -30,6 +31,10 @@ type Reason = NonNullable<Transaction["status_reason"]>;
 
 /** Decides an acknowledgement. One that says nothing new, or comes from an earlier attempt, changes nothing. */
 export function acknowledge(state: CommandState, ack: AckCommand, context: Context): Decision<Command> {
+  return announcing(acknowledged(state, ack, context));
+}
+
+function acknowledged(state: CommandState, ack: AckCommand, context: Context): Decision<Command> {
   const { command } = state;
   if (ack.attempt > command.attempt) {
     return refuseField("validation_failed", "attempt", "was never taken", "out_of_range");
@@ -137,6 +142,11 @@ function searched(
  * command that has ended meanwhile. Undefined when it is none of them.
  */
 export function overdue(state: CommandState, context: Context): Decision<Command> | undefined {
+  const decision = endedByTime(state, context);
+  return decision && announcing(decision);
+}
+
+function endedByTime(state: CommandState, context: Context): Decision<Command> | undefined {
   const { command, sought } = state;
   if (command.status === "waiting" && sought !== undefined && !isOpen(sought)) {
     const after = movedCommand(command, "cancel", context);

@@ -1,3 +1,4 @@
+import { announcing } from "../command/announce.ts";
 import { type Command, commandChanges, isOpen, movedCommand } from "../command/command.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
 import { type Change, type Context, type Decision, refuse } from "../decision.ts";
@@ -144,7 +145,7 @@ function joinLeg(
   if (!decision.ok) return decision;
   const legs = legChanges(account, before, decision.result);
   const ended = commandEnded(commandOf(before, command, leg.name), operation, context);
-  return { ...decision, changes: [...decision.changes, ...legs, ...ended] };
+  return announcing({ ...decision, changes: [...decision.changes, ...legs, ...ended] });
 }
 
 /**

@@ -35,8 +35,20 @@ const waiting = {
   }),
 };
 
+/** A command in its events: once it was issued, and once it has ended. */
+export const commandNotice = {
+  id,
+  object: "command",
+  source_id,
+  account_id,
+  transaction_id,
+  version: 1,
+  _links: links({ self: `/feed/sources/${source_id}/commands/${id}` }),
+};
+
 /** Examples of the replies about commands, by component. */
 export const commandReplies: Readonly<Record<string, unknown>> = {
+  CommandNotice: commandNotice,
   Command: {
     ...waiting,
     status: "done",

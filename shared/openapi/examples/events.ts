@@ -1,5 +1,6 @@
 import type { JsonObject } from "../document.ts";
 import { account } from "./accounts.ts";
+import { commandNotice } from "./commands.ts";
 import { actor, completed_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
 import { opened, trade } from "./trading.ts";
 import { transaction } from "./transactions.ts";
@@ -77,6 +78,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
     previous: { margin_status: "margin_call" },
   },
   "stop.out": { object: liquidated },
+  "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };
 
 /** Examples of the replies about events, by component. */

@@ -70,6 +70,17 @@ export const Command = z.object({
   _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
+/** A command in its events: identifiers only, since what it does is handed out by a take alone. */
+export const CommandNotice = z.object({
+  id: Command.shape.id,
+  object: Command.shape.object,
+  source_id: Command.shape.source_id,
+  account_id: Command.shape.account_id,
+  transaction_id: Command.shape.transaction_id,
+  version: Command.shape.version,
+  _links: Command.shape._links,
+});
+
 /** `POST /feed/sources/{id}/commands/take` */
 export const TakeCommandsRequest = z.strictObject({
   max: described(

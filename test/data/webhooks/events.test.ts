@@ -2,6 +2,7 @@ import type { DynamoDBBatchResponse } from "aws-lambda";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
 import { routes } from "../../../shared/routes/index.ts";
+import { bridge } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
@@ -120,6 +121,28 @@ describe("what happened", () => {
     const own = (await eventsOf(caller)).filter(({ resource }) => resource.id === withdrawal.id);
     expect(own.map(({ data }) => data.object)).toEqual([withdrawal, completed, completed]);
     expect(own.map(({ resource }) => resource.version)).toEqual([1, 2, 2]);
+  });
+
+  it("to a command of a platform shows its identifiers alone, and links to the command", async () => {
+    const caller = newCaller();
+    const broker = brokerage(api, caller);
+    const { newSource, unusedLogin } = bridge(api, caller);
+    const source = await newSource();
+    const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
+    const account = await broker.account(undefined, link);
+    const { id, command_id } = await broker.deposit(account, "10.00", { status: "completed" });
+    await broker.move({ id }, "failed", { reason: { code: "bank" } });
+    await deliver(await waiting(caller));
+    const own = (await eventsOf(caller)).filter(({ resource }) => resource.id === command_id);
+    const object = { id: command_id, object: "command", source_id: source.id, account_id: account.id };
+    const path = expect.stringMatching(new RegExp(`/v2${source.path}/commands/${command_id}$`, "u"));
+    const _links = { self: { href: path } };
+    const data = (version: number) => ({ object: { ...object, transaction_id: id, version, _links } });
+    expect(own).toMatchObject([
+      { type: "command.issued", resource: { version: 1 }, _links: { resource: { href: path } } },
+      { type: "command.settled", resource: { version: 2 }, _links: { resource: { href: path } } },
+    ]);
+    expect(own.map((event) => event.data)).toEqual([data(1), { ...data(2), previous: { status: "waiting" } }]);
   });
 
   it("is one item by its id, the same as in the list, for its own tenant only", async () => {

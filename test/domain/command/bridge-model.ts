@@ -1,7 +1,7 @@
 import type { Balance, Contra } from "../../../shared/domain/account.ts";
-import { type Command, commandChanges, takenCommand } from "../../../shared/domain/command/command.ts";
+import { type Command, commandChanges, isOpen, takenCommand } from "../../../shared/domain/command/command.ts";
 import { acknowledge, type CommandState, overdue, requeueCommand } from "../../../shared/domain/command/settle.ts";
-import type { Change, Context, Decision } from "../../../shared/domain/decision.ts";
+import type { Change, Context, Decision, DomainEvent } from "../../../shared/domain/decision.ts";
 import { applyOperation, type OperationLinks, unconfirmed } from "../../../shared/domain/feed/join-operation.ts";
 import { operationMarker } from "../../../shared/domain/feed/operation-marker.ts";
 import type { Operation } from "../../../shared/domain/feed/platform-money.ts";
@@ -211,6 +211,7 @@ export class TwoBooks {
       (change) => change.op === "claim" && this.claims.has(claimOf(change)) && change.instead_of === undefined,
     );
     if (taken) return undefined;
+    checkAnnounced(changes, decision.events);
     const written = new Set<string>();
     for (const change of changes) {
       const key = keyOf(change);
@@ -270,6 +271,19 @@ export class TwoBooks {
     }
     this.account = { ...this.account, balance: money as unknown as Balance };
   }
+}
+
+/** Each command that is issued or ends in a commit is announced in it, once. */
+function checkAnnounced(changes: readonly Change[], events: readonly DomainEvent[]): void {
+  const expected = changes.flatMap((change): string[] => {
+    if (change.op === "create" && change.entity === "command") return [`command.issued ${(change.item as Command).id}`];
+    if (change.op !== "update" || change.entity !== "command") return [];
+    const [before, after] = [change.before as Command, change.after as unknown as Command];
+    return isOpen(before) && !isOpen(after) ? [`command.settled ${after.id}`] : [];
+  });
+  const told = events.flatMap(({ type, resource }) => (type.startsWith("command.") ? [`${type} ${resource.id}`] : []));
+  const [sorted, wanted] = [told.toSorted().join(), expected.toSorted().join()];
+  if (sorted !== wanted) throw new Error(`It announces [${sorted}] where it does [${wanted}].`);
 }
 
 function claimOf({ kind, value }: { readonly kind: string; readonly value: string }): string {

@@ -77,6 +77,9 @@ function expectedEvents({ before, after }: RawChange): string[] {
         ...(changed || completed || enters("status", "processing") ? [name("transaction.updated")] : []),
       ];
     }
+    case "COMMAND":
+      if (before === undefined) return [name("command.issued")];
+      return before["done_at"] === null && after["done_at"] !== null ? [name("command.settled")] : [];
     case "TRADE":
       return expectedTradeEvents(before, after).map((type) => name(type));
     default:
