@@ -82,12 +82,9 @@ export function endpoint(
   }
   stage(function readIdempotencyKey(exchange) {
     if (row.method === "GET" || row.named === true || exchange.caller === undefined) return;
-    exchange.idempotency = idempotencyScope(
-      exchange.event,
-      exchange.caller.application_id,
-      exchange.body_text,
-      sealingOf,
-    );
+    const required = row.keyed === true;
+    const { event, caller, body_text } = exchange;
+    exchange.idempotency = idempotencyScope(event, caller.application_id, body_text, { sealingOf, required });
   });
   chain.handler((_event, context) => workWhileCounting(exchangeOf(context), work) as never);
   chain.after(async (request) => {

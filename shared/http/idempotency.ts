@@ -10,19 +10,25 @@ import { HttpProblem } from "./problem.ts";
 export type SealingOf = (key: string, scope: IdempotencyScope) => Sealing;
 
 /**
- * The idempotency scope of a request, or undefined without the header. The key may be quoted
+ * The idempotency scope of a request. The key may be quoted
  * (draft-ietf-httpapi-idempotency-key) or bare; only its hash is stored. The fingerprint covers method, path and the
- * bytes of the body: any difference makes it another request. With `sealingOf`, the stored answer is encrypted.
+ * bytes of the body: any difference makes it another request. With `sealingOf`, the stored answer is encrypted. Without
+ * the header there is none, or where it is `required` a refusal.
  * @throws HttpProblem `idempotency_key_invalid`
  */
 export function idempotencyScope(
   event: APIGatewayProxyEvent,
   applicationId: string,
   bodyText: string,
-  sealingOf?: SealingOf,
+  { sealingOf, required = false }: { readonly sealingOf?: SealingOf | undefined; readonly required?: boolean } = {},
 ): IdempotencyScope | undefined {
   const given = headerOf(event, "Idempotency-Key");
-  if (given === undefined) return undefined;
+  if (given === undefined) {
+    if (!required) return undefined;
+    throw new HttpProblem("idempotency_key_invalid", "The request needs an Idempotency-Key.", {
+      errors: [{ header: "Idempotency-Key", code: "required", detail: "is required" }],
+    });
+  }
   // With two keys, a retry that sends them in another order would be another request.
   if (headerValues(event, "Idempotency-Key").length > 1) {
     throw repeatedHeader("idempotency_key_invalid", "Idempotency-Key");

@@ -79,7 +79,12 @@ export function parametersOf(row: Route, shared: SharedParameters): JsonObject[]
     const name = sharedName(json);
     return shared[name] === undefined ? json : { $ref: `#/components/parameters/${name}` };
   });
-  return [...own, ...headerParametersOf(row).map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+  const headers = headerParametersOf(row).map((name) =>
+    row.keyed === true && name === "Idempotency-Key"
+      ? { ...headerParameters[name], required: true }
+      : { $ref: `#/components/parameters/${name}` },
+  );
+  return [...own, ...headers];
 }
 
 function ownParametersOf(row: Route): JsonObject[] {

@@ -58,8 +58,8 @@ export const takeCommands = route({
   path: "/feed/sources/{id}/commands/take",
   tag: "Feed",
   summary: "Take commands",
-  description: `Hands out waiting commands, at most one of an account at a time. Send an \`Idempotency-Key\`: a repeated
-request then returns the same commands, so that a lost response loses none.
+  description: `Hands out waiting commands, at most one of an account at a time. An \`Idempotency-Key\` is required: a
+repeated request returns the same commands, so that a lost response loses none.
 
 Start each command before its \`start_before\` (compare it with the header \`Date\`), never later, and give the
 operation the \`comment\` of the command. Then acknowledge it before \`lease_until\`; otherwise its outcome is
@@ -72,6 +72,7 @@ is handed out again, as another \`attempt\`. Types of commands:
   file: "feed/take-commands",
   scope: "feed:write",
   rate: "feed",
+  keyed: true,
   grants: ["read", "query:state", "put", "update"],
   body: TakeCommandsRequest,
   reply: TakenCommands,

@@ -82,6 +82,8 @@ export interface Route {
    * Idempotency-Key is neither accepted nor needed.
    */
   readonly named?: true;
+  /** The request must have an Idempotency-Key: a lost answer could not be got again otherwise. */
+  readonly keyed?: true;
   /** Text of the body comes from another system and is cleaned where it is read, so that it cannot block the rest. */
   readonly cleaned?: true;
   /** Queues of deliveries that the function sends to. */
@@ -121,6 +123,7 @@ export type ShippedRoute = Pick<
   | "body_optional"
   | "media"
   | "named"
+  | "keyed"
   | "cleaned"
   | "secret"
   | "reply"

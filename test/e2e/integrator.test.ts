@@ -138,7 +138,10 @@ async function takenCommand(api: ApiClient, source_id: string): Promise<string> 
   idIn(await api.call("POST", "/transactions/deposit", { body }));
   return eventually(async () => {
     const path = `/feed/sources/${source_id}/commands/take`;
-    const taken = await api.call<{ data: readonly { id: string }[] }>("POST", path, { body: {} });
+    const taken = await api.call<{ data: readonly { id: string }[] }>("POST", path, {
+      body: {},
+      ...keyFor({ keyed: true }),
+    });
     return taken.body.data[0]?.id;
   });
 }
@@ -156,6 +159,11 @@ async function sendForm(row: Route, { credentials }: Application): Promise<Respo
   const tokens = (await (await post("/oauth/token", { grant_type: "client_credentials" })).json()) as typeof form;
   for (const name of ["token", "refresh_token"]) if (name in form) form[name] = tokens["refresh_token"] ?? "";
   return post(row.path, form);
+}
+
+/** A key, where a row must have one. */
+function keyFor(row: Pick<Route, "keyed">): { readonly headers?: Readonly<Record<string, string>> } {
+  return row.keyed === true ? { headers: { "Idempotency-Key": randomUUID() } } : {};
 }
 
 const rowsWithBody = routes.filter((row) => row.body !== undefined && row.stages.includes("sandbox"));
@@ -180,7 +188,7 @@ describe.each(rowsWithBody.map((row) => [`${row.method} ${row.path}`, row] as co
       .replace("{id}", id)
       .replace("{seq}", row.path.includes("{seq}") ? await putAside(api, id) : "")
       .replace("{command_id}", row.path.includes("{command_id}") ? await takenCommand(api, id) : "");
-    return api.call(row.method, path, { body: await withRealIds(row.example, api) });
+    return api.call(row.method, path, { body: await withRealIds(row.example, api), ...keyFor(row) });
   }
 
   it("is served, and the example of the answer shows every member that the real one has", async () => {

@@ -59,6 +59,17 @@ describe("an Idempotency-Key", () => {
     }
   });
 
+  it("is required where a row asks for it", () => {
+    const { event } = proxyEvent(newCaller(), "POST", "/clients", { body: "{}" });
+    expect(idempotencyScope(event, "app_1", "{}")).toBeUndefined();
+    const problem = {
+      code: "idempotency_key_invalid",
+      details: { errors: [{ header: "Idempotency-Key", code: "required", detail: "is required" }] },
+    };
+    const taken = () => idempotencyScope(event, "app_1", "{}", { required: true });
+    expect(taken).toThrow(expect.objectContaining(problem));
+  });
+
   it.each([
     [{ "Idempotency-Key": ["a", "b"] }],
     [{ "Idempotency-Key": ["a", "a"] }],

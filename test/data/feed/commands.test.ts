@@ -20,7 +20,7 @@ const caller = newCaller();
 const broker = brokerage(api, caller);
 const { newSource, unusedLogin } = bridge(api, caller);
 
-const call = (method: string, address: string, body?: object, headers?: Record<string, string>) =>
+const call = (method: string, address: string, body?: object, headers?: Record<string, string | readonly string[]>) =>
   api.call(caller, method, address, { ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) });
 const done = { status: "completed" };
 const balanceOf = async ({ id }: { id: string }) => (await broker.get(`/accounts/${id}/balance`)).balance;
@@ -145,6 +145,17 @@ describe("a command", () => {
     expect(taken).toHaveLength(1);
     const [again] = await take({}, `take-${deposit.id}-${taken[0]}`);
     expect(again).toMatchObject({ id: deposit.command_id, attempt: 1, status: "taken" });
+  });
+
+  it("is not handed out without an Idempotency-Key, since a lost answer would lose it", async () => {
+    const { source, account, take } = await linked();
+    await broker.deposit(account, "1.00", done);
+    const answer = await call("POST", `${source.path}/commands/take`, {}, { "Idempotency-Key": [] });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { code: "idempotency_key_invalid", errors: [{ header: "Idempotency-Key", code: "required" }] },
+    });
+    expect(await take()).toMatchObject([{ attempt: 1 }]);
   });
 
   it("waits while another one of its account is taken, or its source is paused", async () => {

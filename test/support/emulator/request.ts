@@ -109,6 +109,7 @@ export function proxyEvent(
     "User-Agent": "tests",
     "X-Forwarded-For": parts.sourceIp ?? "198.51.100.7",
     ...(parts.body === undefined ? {} : { "Content-Type": contentType(row) }),
+    ...(row.keyed === true ? { "Idempotency-Key": newId("key") } : {}),
     ...parts.headers,
   };
   const headerLists = Object.entries(headers).map(([name, value]) => [name, [value].flat()] as const);
