@@ -520,6 +520,8 @@ export const limits = {
     max_matched: 1000,
     /** Accounts that it acts on at the same time. */
     parallel: 8,
+    /** An order or a stop is found by its mark for so long, and by an index after it: no index lags longer. */
+    newly_waiting_seconds: 60,
     /** A price that walks takes a step in this time, and ends after so many of them: a week. */
     walk_step_seconds: 60,
     max_walk_steps: 10_080,

@@ -61,8 +61,8 @@ export const sandboxRows: readonly BackgroundRow[] = [
     id: "sandbox-match",
     file: "sandbox/match",
     description: "Fills orders and closes positions at their stops in the sandbox",
-    // The second reader of prices. It waits a second for more of them: by then the indexes show what was placed just
-    // before. What it could not do in its tries the next price makes up.
+    // The second reader of prices, which waits a second for more of them. What it could not do in its tries the next
+    // price makes up.
     trigger: {
       stream: {
         table: "volatile",

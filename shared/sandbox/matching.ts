@@ -10,7 +10,7 @@ import { type Attempted, type Committed, commitTrading, evaluateAccount } from "
 import { exposedTo } from "../trading/exposed-accounts.ts";
 import { readQuoted } from "../trading/market.ts";
 import { orderMet, stopsMet } from "./trading.ts";
-import { type Waiting, waitingFor } from "./waiting.ts";
+import { remark, type Waiting, waitingFor } from "./waiting.ts";
 
 /** Effects of new prices on orders, positions and accounts. */
 export interface PriceEffects {
@@ -56,7 +56,8 @@ async function meetWaiting(
   most: number,
   effects: PriceEffects,
 ): Promise<number> {
-  const { items: waiting, more } = await firstOf(waitingOf(attempted.tenant_id, quotes), most);
+  const { now } = attempted.newContext();
+  const { items: waiting, more } = await firstOf(waitingOf(attempted.tenant_id, quotes, now), most);
   const byAccount = new Map<string, Waiting[]>();
   for (const one of waiting) byAccount.set(one.account_id, [...(byAccount.get(one.account_id) ?? []), one]);
   await inParallel(limits.sandbox.parallel, [...byAccount.values()], async (ofAccount) => {
@@ -110,8 +111,8 @@ export function effectsBody({ announced: _announced, ...effects }: PriceEffects)
   return effects;
 }
 
-async function* waitingOf(tenant: string, quotes: readonly Quote[]): AsyncGenerator<Waiting> {
-  for (const quote of quotes) yield* waitingFor(tenant, quote);
+async function* waitingOf(tenant: string, quotes: readonly Quote[], now: string): AsyncGenerator<Waiting> {
+  for (const quote of quotes) yield* waitingFor(tenant, quote, now);
 }
 
 /** Each account once, however many of the prices it waits for. */
@@ -144,17 +145,21 @@ export async function judge(attempted: Attempted, accountId: string, effects: Pr
 }
 
 /** Lets the newest price act on one thing that waits for it. */
-async function meet(attempted: Attempted, { kind, account_id, id }: Waiting, effects: PriceEffects): Promise<void> {
+async function meet(attempted: Attempted, waiting: Waiting, effects: PriceEffects): Promise<void> {
+  const { kind, account_id, id, mark } = waiting;
   if (kind === "stops") {
     const request = stopsMet(account_id, positionTrade(id));
     const trade = await tried(attempted, id, effects, () => commitTrading(attempted, request));
-    if (trade !== undefined) effects.trades_closed.push(trade.id);
+    if (trade === undefined) return;
+    effects.trades_closed.push(trade.id);
+    if (mark !== undefined) await remark(mark, undefined, attempted.newContext());
     return;
   }
   const request = orderMet(account_id, id);
   const order = await tried(attempted, id, effects, () => commitTrading(attempted, request));
   if (order?.status === "filled") effects.orders_filled.push(id);
   if (order?.status === "rejected" || order?.status === "expired") effects.orders_ended.push(id);
+  if (order !== undefined) await remark(mark, order, attempted.newContext());
 }
 
 /**

@@ -17,6 +17,7 @@ import type { CloseSandboxTradeBody, OpenSandboxTradeBody, PlaceSandboxOrderBody
 import { type Committable, type Load, type Ref, ref } from "../table/store.ts";
 import { type AccountState, decideTrading, prepared, type TradingRequest } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
+import { marksOf } from "./waiting.ts";
 
 /** The trades that an execution in a symbol may change: with netting that of its position, with hedging none. */
 function tradesOf({ account, positions }: Pick<AccountState, "account" | "positions">, symbol: string): string[] {
@@ -37,7 +38,8 @@ export async function decideOpening(
     decide: (state, market, _found, now) => openInSandbox(state, market, body, now),
   });
   const unknown = !decision.ok && decision.refusal.code === "account_not_found";
-  return unknown ? noAccount : decision;
+  if (!decision.ok) return unknown ? noAccount : decision;
+  return { ...decision, changes: [...decision.changes, ...marksOf({ position: decision.result.position }, context)] };
 }
 
 const noAccount = refuseField("account_not_found", "account_id", "The account does not exist.");
@@ -76,7 +78,9 @@ export async function decideOrder(
   const { client } = await load({ client: ref.client(account.client_id) });
   if (client === undefined) return noAccount;
   const market = marketOf(body.symbol, symbol, quote);
-  return prepared(placeInSandbox({ account, balance, client }, market, body, context), context);
+  const decision = prepared(placeInSandbox({ account, balance, client }, market, body, context), context);
+  if (!decision.ok) return decision;
+  return { ...decision, changes: [...decision.changes, ...marksOf({ order: decision.result }, context)] };
 }
 
 function marketOf(name: string, symbol: TradingSymbol | undefined, quote: Quote | undefined): Market {

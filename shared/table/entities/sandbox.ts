@@ -1,6 +1,39 @@
 import type { Reset } from "../../domain/sandbox/reset.ts";
 import type { PriceWalk } from "../../domain/sandbox/walk.ts";
+import type { Position } from "../../domain/trading/position.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key } from "./keys.ts";
+
+/**
+ * What began to wait for a price just now: an order, or a position with a stop loss or a take profit. Indexes may not
+ * show it yet.
+ */
+export interface NewlyWaiting {
+  readonly tenant_id: string;
+  readonly symbol: string;
+  readonly kind: "order" | "stops";
+  readonly account_id: string;
+  /** The order or the position. */
+  readonly id: string;
+  /** RFC 3339, UTC with milliseconds. */
+  readonly since: string;
+  /** Where an order stands in the index of the prices that orders wait for. */
+  readonly waits_in?: string | undefined;
+  readonly waits_at?: string | undefined;
+  /** The levels of a position, and its side. */
+  readonly stops?: Pick<Position, "side" | "stop_loss" | "take_profit">;
+  /** When DynamoDB may delete it, in seconds since the epoch. */
+  readonly expires_at: number;
+}
+
+/** {@link NewlyWaiting} in the partition of its symbol, by time; written with what waits, and read consistently. */
+export const newlyWaiting = {
+  et: "WAITING",
+  partition: (tenant: string, symbol: string) => `${tenant}|WAITING|${symbol}`,
+  keyOf: (item: NewlyWaiting): Key => ({
+    pk: newlyWaiting.partition(item.tenant_id, item.symbol),
+    sk: `${item.since}|${item.id}`,
+  }),
+} satisfies Entity<NewlyWaiting> & Record<string, unknown>;
 
 /** Prices of the sandbox that walk, by symbol; each is in `due` by its next step. */
 export const priceWalks = {

@@ -111,6 +111,11 @@ export function positionTrade(id: string): string {
   return id.startsWith("pos_") ? `trd_${ulidOf(id)}` : "";
 }
 
+/** The position that is the open side of a trade. */
+export function tradePosition(id: string): string {
+  return `pos_${ulidOf(id)}`;
+}
+
 /** Which way a price moves to meet a level: to it from above, or to it from below. */
 export type Direction = Exposure["direction"];
 

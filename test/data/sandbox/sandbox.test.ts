@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { orders as orderEntity } from "../../../shared/table/entities.ts";
+import { orders as orderEntity, positions as positionEntity, tradePosition } from "../../../shared/table/entities.ts";
+import { changeItem } from "../../../shared/table/items.ts";
 import { atOnce } from "../../support/builders/brokerage.ts";
 import { someOrder } from "../../support/builders/trading.ts";
 import { putItem, putQuote } from "../../support/builders/trading-data.ts";
@@ -187,6 +188,22 @@ describe("a pending order", () => {
       order_id: order.id,
       stop_loss: "1.08000",
     });
+  });
+
+  it("is filled before any index shows it, and its stop acts before one shows the position", async () => {
+    await euroAt("1.10000");
+    const account = await trader();
+    const placed = await place(account, { price: "1.09", stop_loss: "1.08" });
+    await changeItem(orderEntity.key(tenant_id, placed.body.id), { remove: ["state_pk", "state_sk"] });
+    const { body } = await euroAt("1.08980");
+    expect(body.effects).toMatchObject({ orders_filled: [placed.body.id], complete: true });
+    const { trade_id } = await broker.get(`/orders/${placed.body.id}`);
+    const position = positionEntity.key(tenant_id, account.id, tradePosition(String(trade_id)));
+    await changeItem(position, { remove: ["client_pk", "client_sk"] });
+    expect((await euroAt("1.07900")).body.effects).toMatchObject({
+      trades_closed: expect.arrayContaining([trade_id]),
+    });
+    expect((await euroAt("1.07800")).body.effects).toMatchObject({ trades_closed: [], orders_filled: [] });
   });
 
   it("of every type and side is filled by the price that it waits for, in one call", async () => {
