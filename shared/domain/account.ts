@@ -2,7 +2,7 @@ import type { CurrencyCode } from "../currencies.ts";
 import type { AccountBody, LedgerEntryBody, LedgerKindName } from "../schema/account.ts";
 import type { Client } from "./client.ts";
 import type { Settlement } from "./debt.ts";
-import { type Decision, type DomainEvent, refuse, refuseFields } from "./decision.ts";
+import { type Decision, type DomainEvent, type FeedCause, refuse, refuseFields } from "./decision.ts";
 import { formatAmount, formatPercent, greatest, least } from "./money.ts";
 import type { LeverageChange } from "./trading/leverage-change.ts";
 
@@ -94,6 +94,9 @@ export interface Ledger {
   readonly settlement?: Settlement;
   /** Number of the entry that it takes back, where it gives a payout back. */
   readonly reverses_seq?: number;
+  /** The item of a feed that caused it; absent where the operation of a command has not been reported yet. */
+  readonly source_id?: FeedCause["source_id"];
+  readonly feed_seq?: FeedCause["feed_seq"];
   readonly created_at: string;
 }
 

@@ -11,6 +11,12 @@ export interface Actor {
   readonly id: string;
 }
 
+/** The item of a feed that causes an effect: its source and its number there. */
+export interface FeedCause {
+  readonly source_id: string;
+  readonly feed_seq: string;
+}
+
 /** What a decision may know of the world besides its state and the request. */
 export interface Context {
   readonly tenant_id: string;
@@ -27,6 +33,8 @@ export interface Context {
    * to others. It gets `in` of the same context. Absent where there is no such provider.
    */
   readonly providerMovesAt?: (transaction: Transaction, after: Context["in"]) => string | undefined;
+  /** The item of a feed that the decision applies; what it books and opens keeps it. Absent for every other cause. */
+  readonly cause?: FeedCause;
   /** A fresh identifier `<prefix>_<ULID>`. */
   readonly newId: (prefix: string) => string;
   /** A fresh number of `digits` decimal digits, the first one not zero. */
@@ -240,4 +248,9 @@ export function unchanged<R>(result: R): Decision<R> {
 /** The later of two moments: a clock that goes back never lets `updated_at` go back. */
 export function later(a: string, b: string): string {
   return a > b ? a : b;
+}
+
+/** What an effect keeps of the item of a feed that causes it, where its source is known: the number of the item. */
+export function numberOf({ cause }: Pick<Context, "cause">): Partial<Pick<FeedCause, "feed_seq">> {
+  return cause === undefined ? {} : { feed_seq: cause.feed_seq };
 }

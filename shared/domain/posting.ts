@@ -267,6 +267,7 @@ function ledgerEntry(
     transaction_id: transaction.id,
     ...(posting.debt === 0n ? {} : { debt_before_minor: posting.debt }),
     ...posting.more,
+    ...context.cause,
     created_at: context.now,
   };
 }

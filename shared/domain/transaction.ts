@@ -14,6 +14,7 @@ import {
   type Context,
   type Decision,
   type DomainEvent,
+  type FeedCause,
   later,
   type Refusal,
   refuse,
@@ -31,8 +32,12 @@ type MoneyField = "amount" | "fee" | "net_amount" | "balance_before" | "balance_
  * A deposit or withdrawal as it is stored: the wire's fields with money in minor units. A pending withdrawal is its own
  * hold.
  */
-export interface Transaction extends Omit<TransactionBody, MoneyField | "object" | "transfer" | "_links"> {
+export interface Transaction
+  extends Omit<TransactionBody, MoneyField | "object" | "platform_operations" | "transfer" | "_links"> {
   readonly tenant_id: string;
+  /** Its operations on trading platforms, each with the number of the item that reported it; absent while none did. */
+  readonly platform_operations: readonly (TransactionBody["platform_operations"][number] &
+    Partial<Pick<FeedCause, "feed_seq">>)[];
   readonly amount_minor: bigint;
   readonly fee_minor: bigint;
   readonly balance_before_minor: bigint | null;
@@ -119,7 +124,10 @@ export function transactionBody(transaction: Transaction): TransactionBody {
     balance_before: balance_before_minor === null ? null : money(balance_before_minor),
     balance_after: balance_after_minor === null ? null : money(balance_after_minor),
     related_to,
-    platform_operations: platform_operations.map((each) => ({ ...each, confirmed: each.confirmed ?? true })),
+    platform_operations: platform_operations.map(({ feed_seq: _number, ...each }) => ({
+      ...each,
+      confirmed: each.confirmed ?? true,
+    })),
     transfer,
     _links: {
       self: { href: `/v2/transactions/${transaction.id}` },

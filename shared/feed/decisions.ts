@@ -78,9 +78,10 @@ export function decideItem(
   reading: GoodReading,
   accountId: string | undefined,
   reads: Reads,
-  context: Context,
+  given: Context,
 ): Promise<TradingDecision<Verdict>> {
   const { item } = reading;
+  const context: Context = { ...given, cause: { source_id: run.source.id, feed_seq: item.seq } };
   if (item.type === "symbol") return decideSymbol(run, reading, item, reads, context);
   if (accountId === undefined) throw new Error(`The item ${item.seq} was given no account.`);
   const account = { id: accountId, reads, context };

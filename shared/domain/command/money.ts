@@ -143,6 +143,8 @@ export interface Evidence {
   readonly at: string;
   /** Whether the source has reported it as an item; otherwise it was acknowledged or entered by a person. */
   readonly confirmed: boolean;
+  /** Number of the item that reported it; absent unless one did. */
+  readonly feed_seq?: string;
 }
 
 /**
@@ -175,8 +177,9 @@ function inProcessing(before: Transaction, context: Context): Transaction {
 
 /** How an operation of a platform is booked, and what the transaction notes of it. */
 export function happened(before: Transaction, leg: LegName, evidence: Evidence): Happened {
-  const { source, operation_id, at, confirmed } = evidence;
-  const joined = operation_id === undefined ? [] : [{ source_id: source.id, operation_id, leg, at, confirmed }];
+  const { source, operation_id, at, confirmed, feed_seq } = evidence;
+  const operation = { source_id: source.id, leg, at, confirmed, ...(feed_seq !== undefined && { feed_seq }) };
+  const joined = operation_id === undefined ? [] : [{ ...operation, operation_id }];
   return {
     how: { happened: true, owed: source.authoritative === "platform" },
     noted: { platform_operations: [...(before.platform_operations ?? []), ...joined], outcome: null },

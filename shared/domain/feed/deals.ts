@@ -90,6 +90,7 @@ export function openDeal(
     order_id: links.order_id,
     source: source.name,
     source_trade_id: position_id,
+    source_position_id: position_id,
     platform: booked.money,
   };
   const decision = executeTrade(state, market, execution, context);

@@ -1,7 +1,7 @@
 import { announcing } from "../command/announce.ts";
 import { type Command, commandChanges, isOpen, movedCommand } from "../command/command.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
-import { type Change, type Context, type Decision, refuse } from "../decision.ts";
+import { type Change, type Context, type Decision, numberOf, refuse } from "../decision.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { type AccountContext, awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
@@ -138,7 +138,7 @@ function joinLeg(
   const { margin } = asHappened(state, { source });
   const { operation_id } = operation;
   const accountContext = { tenant, account, balance, margin, ...(since_debit === undefined ? {} : { since_debit }) };
-  const evidence: Evidence = { source, operation_id, at, confirmed: true };
+  const evidence: Evidence = { source, operation_id, at, confirmed: true, ...numberOf(context) };
   const decision = isToBook(before, leg)
     ? platformMoved(before, leg.name, accountContext, evidence, context)
     : noted(before, leg, evidence, context);
@@ -180,7 +180,14 @@ function commandEnded(
  */
 function noted(before: Transaction, leg: Leg, evidence: Evidence, context: Context): Decision<Transaction> {
   const { source, operation_id = "", at } = evidence;
-  const joined = { source_id: source.id, operation_id, leg: leg.name, at, confirmed: true };
+  const joined = {
+    source_id: source.id,
+    operation_id,
+    leg: leg.name,
+    at,
+    confirmed: true,
+    ...numberOf(context),
+  };
   const operations = before.platform_operations ?? [];
   const replaced = operations.filter((each) => each.leg === leg.name);
   const others = operations.filter((each) => each.leg !== leg.name);
@@ -237,7 +244,7 @@ function confirm(
 ): Applied {
   const entry = unconfirmed(claimant, origin.source, operation_id);
   const operations = (claimant.platform_operations ?? []).map((each) =>
-    each === entry ? { ...each, at: origin.at, confirmed: true } : each,
+    each === entry ? { ...each, at: origin.at, confirmed: true, ...numberOf(context) } : each,
   );
   const decision = withOperations(claimant, operations, context);
   const legs = legChanges(account, claimant, decision.result);

@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { FeedData } from "../../schema/feed.ts";
 import type { Account, Balance, Contra } from "../account.ts";
-import { type Context, type Decision, refuse, refuseField } from "../decision.ts";
+import { type Context, type Decision, numberOf, refuse, refuseField } from "../decision.ts";
 import { parseAmount } from "../money.ts";
 import { type Booking, completion, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
@@ -79,7 +79,7 @@ export function bookOperation(
   const draft = draftTransaction(kind, { account, tenant }, request, context);
   if (!draft.ok) return draft;
   const signed = kind === "deposit" || kind === "withdrawal" ? draft.result.amount_minor : minor;
-  const joined = { source_id: source.id, operation_id, leg: "forward", at } as const;
+  const joined = { source_id: source.id, operation_id, leg: "forward", at, ...numberOf(context) } as const;
   const pending = { ...draft.result, amount_minor: signed, related_to: related, platform_operations: [joined] };
   const moment = moved(pending, "completed", context, null);
   const { booking, margin } = asHappened(state, { source });

@@ -58,6 +58,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     balance_version: balance.seq + 1,
     ...(standing.debt_minor === 0n ? {} : { debt_before_minor: standing.debt_minor }),
     ...(entry.settlement === undefined ? {} : { settlement: entry.settlement }),
+    ...context.cause,
   };
   const contra: Contra = {
     ...shared,

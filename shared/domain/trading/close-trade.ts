@@ -1,5 +1,5 @@
 import type { CloseReasonName } from "../../schema/trade.ts";
-import { type Context, later, type Refusal } from "../decision.ts";
+import { type Context, later, numberOf, type Refusal } from "../decision.ts";
 import {
   type Book,
   bookEntries,
@@ -241,8 +241,10 @@ function remainder(
   context: Context,
 ): Position {
   const margin_requirement = requirementOf(symbol, position);
+  const { feed_seq: _before, ...rest } = position;
   return {
-    ...position,
+    ...rest,
+    ...numberOf(context),
     lots,
     swap_minor: sums.swapLeft,
     margin_requirement,

@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
-import { type Context, later, type Refusal } from "../decision.ts";
+import { type Context, later, numberOf, type Refusal } from "../decision.ts";
 import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, withPositions } from "./book.ts";
 import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
@@ -37,6 +37,8 @@ export interface Execution {
   /** `internal`, or where it was done: `mt5:live-1`. */
   readonly source: string;
   readonly source_trade_id?: string | null;
+  /** What its source calls the position. */
+  readonly source_position_id?: string;
   readonly at?: string;
   readonly platform?: PlatformMoney;
 }
@@ -174,6 +176,8 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
     margin_requirement,
     margin_minor: positionMargin(account, symbol, { ...shared, margin_requirement }),
     ...(account.leverage_change && { leverage_version: account.leverage_change.version }),
+    ...(deal.source_position_id !== undefined && { source_position_id: deal.source_position_id }),
+    ...numberOf(context),
     opened_at: at,
   };
   const trade: Trade = {
@@ -290,9 +294,11 @@ function raised(
     ? (requirements[0] ?? "0")
     : joinedRequirement(symbol, [position, added], requirements, changed);
   const updated_at = later(position.updated_at, context.now);
+  const { feed_seq: _before, ...rest } = position;
   const next: Position = {
-    ...position,
+    ...rest,
     ...changed,
+    ...numberOf(context),
     margin_requirement,
     margin_minor: positionMargin(book.account, symbol, { ...changed, margin_requirement }),
     updated_at,

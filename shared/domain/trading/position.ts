@@ -37,6 +37,10 @@ export interface Position {
   readonly margin_requirement?: string;
   /** The version of the account whose change of leverage its margin follows, where that was stored in steps. */
   readonly leverage_version?: number;
+  /** What its source calls it; absent in positions of this service and in those that were stored before it was kept. */
+  readonly source_position_id?: string;
+  /** Number of the item of its source that changed its lots last; absent where no item did. */
+  readonly feed_seq?: string;
   readonly stop_loss: string | null;
   readonly take_profit: string | null;
   readonly opened_at: string;
