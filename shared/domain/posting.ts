@@ -156,8 +156,8 @@ export function post(
 /** Why a booking cannot be made now. What has happened on a platform is asked for its size alone. */
 function refusePosting(balance: Balance, booking: Booking, margin: MarginView | undefined) {
   const { customer_minor: change, kind } = booking;
-  const paidIn = kind === "deposit" || kind === "transfer_in" || (kind === "adjustment" && booking.happened !== true);
-  const most = paidIn && balance.positions > 0 ? "max_traded_minor" : "max_minor";
+  const asked = booking.happened !== true && (kind === "deposit" || kind === "transfer_in" || kind === "adjustment");
+  const most = asked && balance.positions > 0 ? "max_traded_minor" : "max_minor";
   if (change > 0n && balance.balance_minor + change > limits.money[most]) {
     return refuse("amount_too_large", "The balance would be larger than the service can hold.");
   }

@@ -2,6 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextExpected, planBatch } from "../../shared/domain/feed/batch.ts";
 import { accrueDeal, closeDeal, openDeal } from "../../shared/domain/feed/deals.ts";
+import { metricsAt } from "../../shared/domain/trading/margin.ts";
+import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
+import { draftRisk, metricsBody } from "../../shared/domain/trading/risk.ts";
 import type { FeedResultBody } from "../../shared/schema/feed.ts";
 import { FeedSwap } from "../../shared/schema/feed.ts";
 import { someMarket, someSymbol, tradingAccount } from "../support/builders/trading.ts";
@@ -60,6 +63,35 @@ describe("a deal of a platform", () => {
   it.each([["disabled"], ["active"]] as const)("is booked on a %s account without asking its margin", (status) => {
     const poor = new TradingDesk(tradingAccount("1.00", { status }));
     expect(openDeal(poor.state, market, opening({ lots: "50.00" }), unknown, origin, context).ok).toBe(true);
+  });
+
+  it.each([
+    ["less than the least", "0.01", { lot_min: "0.10" }],
+    ["more than the most", "150.00", { lot_max: "100.00" }],
+    ["no multiple of the step", "0.03", { lot_step: "0.02", lot_min: "0.02" }],
+  ] as const)("of %s that may be traded is booked, and a request for it is refused", (_, lots, terms) => {
+    const strict = someMarket(undefined, [someSymbol("EURUSD", terms)]);
+    const account = new TradingDesk(tradingAccount("1000000.00"));
+    expect(openDeal(account.state, strict, opening({ lots }), unknown, origin, context).ok).toBe(true);
+    const own = { symbol: "EURUSD", side: "buy", lots, price: "1.10010", source: "internal" } as const;
+    const refused = executeTrade(account.state, strict, own, context);
+    expect(refused).toMatchObject({ ok: false, refusal: { errors: [{ pointer: "#/lots" }] } });
+  });
+
+  it("is booked while this service liquidates the account, when a request is refused", () => {
+    const account = desk();
+    const money = metricsBody(metricsAt(market, account.state, context.now), "USD", context.now);
+    const run = { started_at: context.now, before: money, closed_trade_ids: [], steps: 1 };
+    const state = { ...account.state, risk: { ...draftRisk(account.account, context), run } };
+    expect(openDeal(state, market, opening(), unknown, origin, context).ok).toBe(true);
+    const own = { symbol: "EURUSD", side: "buy", lots: "1.00", price: "1.10010", source: "internal" } as const;
+    const asked = executeTrade(state, market, own, context, true);
+    expect(asked).toMatchObject({ ok: false, refusal: { code: "liquidation_in_progress" } });
+  });
+
+  it("of no lots is refused", () => {
+    const none = openDeal(desk().state, market, opening({ lots: "0.00" }), unknown, origin, context);
+    expect(none).toMatchObject({ ok: false, refusal: { code: "validation_failed" } });
   });
 
   it("brings its own time, money and margin rate, and claims the name of its position", () => {

@@ -61,6 +61,12 @@ describe("money that a platform moved", () => {
     expect(refused(decide(owing, operation("withdrawal", "0.01"))).code).toBe("amount_too_large");
   });
 
+  it("comes to an account with positions beyond what a request may raise its balance to", () => {
+    const { max_traded_minor } = limits.money;
+    const full = platformAccount({}, { balance_minor: max_traded_minor, positions: 1 });
+    expect(applied(full, operation("deposit", "0.01")).balance.balance_minor).toBe(max_traded_minor + 1n);
+  });
+
   it.each([
     ["deposit", "100.00", 10_000n],
     ["withdrawal", "100.00", -10_000n],

@@ -112,9 +112,15 @@ function termsOf(market: Market, execution: Execution, now: string) {
     return refuseTrading("invalid_price", `must not be above ${most}`, "price");
   }
   const lots = lotsText(symbol, execution.lots);
-  const fault = lots === undefined ? `must be a multiple of ${symbol.lot_step}` : lotsFault(symbol, lots);
+  const fault = lots === undefined ? `must be a multiple of ${symbol.lot_step}` : faultOf(symbol, lots, execution);
   if (lots === undefined || fault !== undefined) return refuseTrading("validation_failed", fault ?? "", "lots");
   return { ok: true, symbol, deal: { ...execution, price, lots } } as const;
+}
+
+/** Why lots cannot be opened. The least and the most that may be traded are for requests, not for what has happened. */
+function faultOf(symbol: TradingSymbol, lots: string, { platform }: Execution): string | undefined {
+  if (platform === undefined) return lotsFault(symbol, lots);
+  return rational(lots).gt(0n) ? undefined : "must be above 0";
 }
 
 /** A trade of its own. */

@@ -14,7 +14,7 @@ export interface Mutation {
 
 const deliver = "test/data/webhooks/deliver.test.ts";
 
-/** Bugs that would lose, repeat, misdirect or mistime events, each with the test that finds it. */
+/** Bugs that would lose, repeat, misdirect or mistime events or money, each with the test that finds it. */
 export const mutations: readonly Mutation[] = [
   {
     name: "no lease",
@@ -99,6 +99,18 @@ export const mutations: readonly Mutation[] = [
       ["import { deleteMember,", "import { changeMember, deleteMember,"],
     ],
     test: { file: "test/data/webhooks/events.test.ts", name: "a batch that comes to five publishers at once" },
+  },
+  {
+    name: "an unsigned withdrawal booked as positive",
+    file: "shared/domain/feed/platform-money.ts",
+    edits: [['kind === "withdrawal" || negative ? -size : size', "negative ? -size : size"]],
+    test: { file: "test/domain/platform-money.test.ts", name: "of kind withdrawal and amount 100.00 has its sign" },
+  },
+  {
+    name: "a run deferring an item of a feed",
+    file: "shared/domain/trading/open-trade.ts",
+    edits: [["if (gated && state.risk?.run)", "if (state.risk?.run)"]],
+    test: { file: "test/domain/feed.test.ts", name: "is booked while this service liquidates the account" },
   },
 ];
 
