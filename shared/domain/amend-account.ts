@@ -41,6 +41,15 @@ export function amendAccount(
   return amend({ ...owned, source }, patch, isRetailLive(owned.account.type, client), context);
 }
 
+/** Decides a change that has happened on a platform, whatever this service allows a client of its own. */
+export function amendHappened(
+  owned: AccountWithBalance,
+  patch: UpdateAccount,
+  context: Context,
+): Decision<AccountWithBalance> {
+  return amend(owned, patch, false, context);
+}
+
 /**
  * Decides `DELETE /accounts/{id}`: the account is disabled, never deleted; a second time changes nothing. Whose account
  * it is does not matter, because neither leverage nor levels move.

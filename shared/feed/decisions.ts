@@ -1,23 +1,26 @@
 import type { Context, Refusal } from "../domain/decision.ts";
+import { updateAccount } from "../domain/feed/account-update.ts";
 import { type AccountItem, applyItem, failed, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin, orderMarker } from "../domain/feed/mirror-order.ts";
 import { operationMarker } from "../domain/feed/operation-marker.ts";
-import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import type { FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
 import { countMetric, log } from "../runtime/log.ts";
+import { Unavailable } from "../runtime/unavailable.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { type Ref, ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
+import { markOf, type Records, resolved } from "./marks.ts";
 import { type Linked, linksOf } from "./operation-links.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
@@ -27,12 +30,6 @@ export interface FeedRun extends Attempted {
   readonly retried: boolean;
   /** What a person says of money that could be that of a transaction. */
   readonly said?: RetryFeedReject;
-}
-
-/** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
-interface Records {
-  readonly mark: Dedup | undefined;
-  readonly reject?: FeedReject | undefined;
 }
 
 /** What is noted of an item, and the reject that it is where it is tried again. */
@@ -86,6 +83,7 @@ export function decideItem(
   if (accountId === undefined) throw new Error(`The item ${item.seq} was given no account.`);
   const account = { id: accountId, reads, context };
   if (item.type === "order") return decideOrder(run, reading, item, account);
+  if (item.type === "account_update") return decideUpdate(run, reading, item, account);
   return item.type === "balance_operation"
     ? decideOperation(run, reading, item, account)
     : decideAccountItem(run, reading, item, account);
@@ -106,6 +104,7 @@ export function refsOf(run: FeedRun, reading: GoodReading): Readonly<Record<stri
       return operationRefs(run, reading, item);
     case "order":
       return orderRefs(run, reading, item);
+    case "account_update":
     case "symbol":
       return recordRefs(run, reading);
     default:
@@ -233,6 +232,26 @@ function decideAccountItem(
   });
 }
 
+/** A change of an account. One that meets a change of leverage which is still being stored waits for its end. */
+function decideUpdate(
+  run: FeedRun,
+  reading: GoodReading,
+  { data }: ItemOf<"account_update">,
+  { id, reads, context: given }: Account,
+) {
+  return decisionAbout<Verdict, ReturnType<typeof recordRefs>>(reads, given, {
+    account_id: id,
+    refs: recordRefs(run, reading),
+    needs: ({ account }) => {
+      const moves = data.leverage !== undefined && data.leverage !== account.leverage;
+      if (moves && account.leverage_change !== undefined) throw new Unavailable(`The leverage of ${id} changes.`);
+      return {};
+    },
+    decide: (state, market, found, context) =>
+      once(run, reading, found, context.now, () => updateAccount(state, market, data, context)),
+  });
+}
+
 async function decideOrder(
   run: FeedRun,
   reading: GoodReading,
@@ -319,43 +338,6 @@ function once(
 /** Nothing is left to do; a reject whose item was applied under another number is resolved by that. */
 function settled(records: Records, result: Verdict, now: string): TradingDecision<Verdict> {
   return { ok: true, result, changes: result.status === "duplicate" ? resolved(records, now) : [], events: [] };
-}
-
-function resolved({ reject: before }: Records, now: string): readonly TradingChange[] {
-  if (before === undefined || before.status === "resolved") return [];
-  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
-  const { tries, version } = before;
-  const after: FeedReject = {
-    ...before,
-    status: "resolved",
-    tries: tries + 1,
-    updated_at: now,
-    version: version + 1,
-    expires_at,
-  };
-  return [{ op: "update", entity: "feed_reject", before, after }];
-}
-
-function markOf(
-  { source, tenant_id }: FeedRun,
-  seq: string,
-  [kind, name]: ItemReading["dedup"],
-  created_at: string,
-  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "code" | "detail" | "candidates">>,
-): Dedup {
-  return {
-    tenant_id,
-    source_id: source.id,
-    kind,
-    name,
-    seq,
-    made: {},
-    code: null,
-    detail: null,
-    created_at,
-    expires_at: Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds,
-    ...outcome,
-  };
 }
 
 /** Notes an item as rejected with the reason, unless it was applied or put aside meanwhile. */

@@ -26,7 +26,9 @@ interface Names {
 
 function namesOf(item: ReadItem): Names {
   if (item.type === "symbol") return { login: undefined, position: undefined, order: undefined };
-  if (item.type === "swap") return { login: undefined, position: item.data.position_id, order: undefined };
+  if (item.type === "swap" || item.type === "position_update") {
+    return { login: undefined, position: item.data.position_id, order: undefined };
+  }
   const login = item.data.platform_login;
   if (item.type === "order") return { login, position: undefined, order: item.data.order_id };
   return { login, position: item.type === "execution" ? item.data.position_id : undefined, order: undefined };

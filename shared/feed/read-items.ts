@@ -3,6 +3,7 @@ import { type Refusal, refuseFields } from "../domain/decision.ts";
 import type { DedupName, FeedItem, ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { checkedValue } from "../http/validate.ts";
 import { limits } from "../limits.ts";
+import { FeedAccountUpdate, FeedPositionUpdate } from "../schema/feed/items.ts";
 import { FeedBalanceOperation, type FeedData, FeedExecution, FeedOrder, FeedSwap, FeedSymbol } from "../schema/feed.ts";
 import { TimestampInput } from "../schema/fields.ts";
 
@@ -12,6 +13,8 @@ const schemas = {
   execution: FeedExecution,
   order: FeedOrder,
   swap: FeedSwap,
+  position_update: FeedPositionUpdate,
+  account_update: FeedAccountUpdate,
   balance_operation: FeedBalanceOperation,
   symbol: FeedSymbol,
 } as const;
@@ -55,6 +58,10 @@ function dedupOf(item: ReadItem): DedupName {
       return ["order", JSON.stringify([item.data.order_id, item.data.status, item.at ?? item.seq])];
     case "swap":
       return ["swap", JSON.stringify([item.data.position_id, item.data.for_date])];
+    case "position_update":
+      return ["position", JSON.stringify([item.data.position_id, item.at ?? item.seq, item.data])];
+    case "account_update":
+      return ["account", JSON.stringify([item.data.platform_login, item.at ?? item.seq, item.data])];
     case "balance_operation":
       return ["operation", item.data.operation_id];
     case "symbol":

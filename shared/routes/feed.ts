@@ -28,6 +28,7 @@ const itemEvents = [
   "transaction.completed",
   "transaction.updated",
   "command.settled",
+  "account.updated",
 ] as const;
 
 /** `POST /feed/sources` */
@@ -146,6 +147,10 @@ Types of items and their \`data\`:
 - \`order\`: a pending order placed or changed (\`status: pending\`, \`order_id\`, \`platform_login\`, \`type\`,
   \`symbol\`, \`side\`, \`lots\` and its prices) or ended (\`filled\`, \`cancelled\`, \`expired\`, \`rejected\`).
 - \`swap\`: \`position_id\`, \`amount\`, \`for_date\`.
+- \`position_update\`: \`position_id\` and what changed: \`stop_loss\`, \`take_profit\` (null removes one), \`swap\`
+  (the swap so far, of a source with \`swap_reporting: accrued\`).
+- \`account_update\`: \`platform_login\` and what changed: \`group\`, \`leverage\`, \`access\` (\`full\`,
+  \`close_only\`, \`none\`).
 - \`balance_operation\`: \`operation_id\`, \`platform_login\`, \`amount\`, \`kind\` and optional \`reference\`.
   The kind determines the sign of a \`deposit\` and a \`withdrawal\`; the amount of an \`adjustment\`, \`fee\`,
   \`commission\`, \`dividend\`, \`swap\` or \`correction\` is signed. It is booked as reported: neither approval rules

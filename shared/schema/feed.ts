@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { described } from "./described.ts";
+import type { FeedAccountUpdate, FeedPositionUpdate } from "./feed/items.ts";
 import { CalendarDate, id, Links, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
@@ -36,7 +37,7 @@ const Description = z.string().check(
   ),
 );
 /** Amount that a platform booked, signed as on the account. */
-const SignedMoney = z
+export const SignedMoney = z
   .string()
   .check(
     z.regex(
@@ -62,7 +63,8 @@ const FeedItem = z.strictObject({
   seq: described(Sequence, "Sequence number assigned by the source."),
   type: described(
     z.string().check(z.minLength(1), z.maxLength(40)),
-    "Item type: `execution`, `order`, `swap`, `balance_operation` or `symbol`.",
+    "Item type: `execution`, `order`, `swap`, `position_update`, `account_update`, `balance_operation` or `symbol`. " +
+      "An unknown type is put aside and can be retried.",
   ),
   at: described(z.optional(z.unknown()), "Time of the item on the platform, RFC 3339."),
   data: described(z.optional(z.unknown()), "Content of the item; its members depend on `type`."),
@@ -335,6 +337,8 @@ export interface FeedData {
   readonly execution: z.infer<typeof FeedExecution>;
   readonly order: z.infer<typeof FeedOrder>;
   readonly swap: z.infer<typeof FeedSwap>;
+  readonly position_update: z.infer<typeof FeedPositionUpdate>;
+  readonly account_update: z.infer<typeof FeedAccountUpdate>;
   readonly balance_operation: z.infer<typeof FeedBalanceOperation>;
   readonly symbol: z.infer<typeof FeedSymbol>;
 }

@@ -66,7 +66,7 @@ export class PlatformPosition {
 
   accrue(amount: string): this {
     const data = { position_id: "P-1", amount, for_date: "2026-11-20" };
-    this.desk.apply(accrueDeal(this.desk.state, data, this.links, context));
+    this.desk.apply(accrueDeal(this.desk.state, data, this.links, origin, context));
     return this;
   }
 

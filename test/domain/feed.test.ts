@@ -146,7 +146,7 @@ describe("a deal of a platform", () => {
     const decision =
       what === "closes"
         ? closeDeal(state, market, closing, unknown, origin, context)
-        : accrueDeal(state, swap, unknown, context);
+        : accrueDeal(state, swap, unknown, origin, context);
     expect(decision).toMatchObject({ ok: false, refusal: { code: "unknown_position" } });
   });
 });

@@ -7,9 +7,10 @@ import type { Trade } from "../trading/trade.ts";
 import type { ReadItem } from "./batch.ts";
 import { accrueDeal, closeDeal, openDeal } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
+import { updatePosition } from "./position-update.ts";
 
 /** An item that moves the positions of an account. */
-export type AccountItem = Extract<ReadItem, { type: "execution" | "swap" }>;
+export type AccountItem = Extract<ReadItem, { type: "execution" | "swap" | "position_update" }>;
 
 /** What is known of the things that an item names. */
 export interface ItemLinks {
@@ -46,7 +47,8 @@ function tradeDecision(
   origin: Origin,
   context: Context,
 ): TradingDecision<Trade | undefined> {
-  if (item.type === "swap") return accrueDeal(state, item.data, known, context);
+  if (item.type === "swap") return accrueDeal(state, item.data, known, origin, context);
+  if (item.type === "position_update") return updatePosition(state, market, item.data, known, origin, context);
   return item.data.action === "open"
     ? openDeal(state, market, item.data, known, origin, context)
     : closeDeal(state, market, item.data, known, origin, context);

@@ -41,7 +41,10 @@ export function nextExpected(expected: string, results: readonly FeedResultBody[
 }
 
 /** What a source calls the things that its items are about, so that each is applied once whatever its number is. */
-export type DedupName = readonly [kind: "deal" | "order" | "operation" | "swap" | "item", name: string];
+export type DedupName = readonly [
+  kind: "deal" | "order" | "operation" | "swap" | "position" | "account" | "item",
+  name: string,
+];
 
 /** An item whose data are what its type asks for. */
 export type ReadItem = {

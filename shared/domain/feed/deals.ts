@@ -30,7 +30,7 @@ export interface DealLinks {
 }
 
 /** Minor units of money with a sign; undefined when it has more digits than its currency. */
-function signedMinor(text: string, currency: CurrencyCode): bigint | undefined {
+export function signedMinor(text: string, currency: CurrencyCode): bigint | undefined {
   const minor = parseAmount(text.replace("-", ""), currency);
   if (typeof minor === "string") return undefined;
   return text.startsWith("-") ? -minor : minor;
@@ -58,7 +58,8 @@ function platformMoney(
   return { ok: true, money: { ...money, margin_ratio: ratioText(rational(rate)) } };
 }
 
-function refuseMoney(member: string, { currency }: Account) {
+/** The refusal of a member that is no money of the account, or no rate. */
+export function refuseMoney(member: string, { currency }: Account) {
   return member === "margin_rate"
     ? refuseTrading("validation_failed", "must be above 0", member)
     : refuseTrading("amount_precision", `has more digits than ${currency}, or too many before the point`, member);
@@ -129,12 +130,13 @@ function claimPosition(source: Origin["source"], positionId: string, trade: Trad
 }
 
 /** The open side of the trade that a position of a source stands for. */
-function openSide(state: TradingState, trade: Trade | undefined): OpenTrade | undefined {
+export function openSide(state: TradingState, trade: Trade | undefined): OpenTrade | undefined {
   const position = state.positions.find(({ trade_id }) => trade_id === trade?.id);
   return trade === undefined || position === undefined ? undefined : { trade, position };
 }
 
-function refusePosition(trade: Trade | undefined) {
+/** The refusal of an item about a position that is not open. */
+export function refusePosition(trade: Trade | undefined) {
   const detail = trade === undefined ? "No position of this source has this id." : "The position is closed already.";
   return refuseTrading("unknown_position", detail, "position_id");
 }
@@ -166,8 +168,12 @@ export function accrueDeal(
   state: TradingState,
   data: FeedData["swap"],
   links: DealLinks,
+  { source }: Origin,
   context: Context,
 ): TradingDecision<Trade | undefined> {
+  if (source.swap_reporting === "accrued") {
+    return refuseTrading("validation_failed", "The source reports the swap so far of its positions.", "amount");
+  }
   const open = openSide(state, links.trade);
   if (open === undefined) return refusePosition(links.trade);
   const minor = signedMinor(data.amount, state.account.currency);

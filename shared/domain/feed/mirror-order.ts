@@ -12,7 +12,7 @@ type Ended = Exclude<FeedData["order"], { status: "pending" }>;
 
 /** Where an order comes from and when it happened there. */
 export interface Origin {
-  readonly source: Pick<FeedSource, "id" | "name" | "authoritative">;
+  readonly source: Pick<FeedSource, "id" | "name" | "authoritative" | "swap_reporting">;
   readonly at: string;
 }
 

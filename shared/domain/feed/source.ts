@@ -13,6 +13,8 @@ export interface FeedSource {
   readonly platform: FeedSourceBody["platform"];
   /** Who closes positions at the stop-out level of its accounts. */
   readonly authoritative: FeedSourceBody["authoritative"];
+  /** How it reports swap: an item for each night, or the swap so far of a position. Absent: for each night. */
+  readonly swap_reporting?: FeedSourceBody["swap_reporting"];
   /** A bridge takes no commands of it; absent where it never was. */
   readonly paused?: boolean;
   /** When it ended for good, RFC 3339: it sends nothing more, and its accounts take no money; absent before. */
@@ -44,6 +46,7 @@ export function registerSource(
     name: request.name,
     platform: request.platform,
     authoritative: request.authoritative ?? "platform",
+    ...(request.swap_reporting === undefined ? {} : { swap_reporting: request.swap_reporting }),
     first_seq: first,
     next_seq: first,
     quote_epoch: firstEpoch,
@@ -141,12 +144,14 @@ export function epochFault(source: FeedSource, epoch: number): "old_epoch" | "un
 
 /** The source as the API shows it, with its last sign of life. */
 export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
-  const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...fields } = source;
+  const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...stored } = source;
+  const { swap_reporting = "nightly", ...fields } = stored;
   const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
   return {
     ...fields,
     object: "feed_source",
     status: ended_at === null ? "active" : "ended",
+    swap_reporting,
     paused,
     ended_at,
     expected_next_seq: next_seq,

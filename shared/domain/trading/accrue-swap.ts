@@ -45,8 +45,8 @@ export function accrueSwap(
   };
 }
 
-/** No money moves, so the time of the balance stays. */
-function withNewPositions(before: Balance): BalanceAdjustment {
+/** The balance with another number of its positions, where no money moves: its time stays. */
+export function withNewPositions(before: Balance): BalanceAdjustment {
   const after = { ...before, pos_version: before.pos_version + 1 };
   return {
     op: "adjust",

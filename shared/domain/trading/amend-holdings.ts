@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { UpdateAccount } from "../../schema/account.ts";
 import { type Account, accountBody, type Balance } from "../account.ts";
-import { amendAccount, type OwnedAccount } from "../amend-account.ts";
+import { amendAccount, amendHappened, type OwnedAccount } from "../amend-account.ts";
 import { type Context, refuseUnvalued } from "../decision.ts";
 import type { AccountWithBalance } from "../open-account.ts";
 import { adjustBalance, adjustMore, equal, isAdjustment } from "../posting.ts";
@@ -27,7 +27,7 @@ export function liveBody({ account, balance, metrics }: LiveAccount) {
  * Decides `PATCH /accounts/{id}` of an account with open positions. Another leverage computes their margin again from
  * their frozen rates; one that takes more margin and would leave the account at its margin-call level is refused unless
  * the caller forces it. Of more positions than a transaction holds the terms are stored with the account, and the
- * evaluator rewrites them: see {@link LeverageChange}.
+ * evaluator rewrites them: see {@link LeverageChange}. What has `happened` on a platform is not asked whether it may.
  */
 export function amendHoldings(
   owned: OwnedAccount,
@@ -35,15 +35,17 @@ export function amendHoldings(
   patch: UpdateAccount,
   market: Market,
   context: Context,
+  happened = false,
 ): TradingDecision<LiveAccount> {
-  const amended = amendAccount(owned, patch, context);
+  const amended = (happened ? amendHappened : amendAccount)(owned, patch, context);
   if (!amended.ok) return amended;
   const { account, balance } = amended.result;
   const holdings = { account, balance, positions: state.positions };
   if (account.leverage === owned.account.leverage) {
     return { ...amended, result: { ...amended.result, metrics: metricsAt(market, holdings, context.now) } };
   }
-  if (state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated; try again.");
+  if (state.risk?.run && !happened)
+    return refuseTrading("liquidation_in_progress", "The account is being liquidated; try again.");
   if (account.leverage_change !== undefined) {
     const detail = "Positions still take over the leverage that was changed before; try again.";
     return refuseTrading("leverage_change_in_progress", detail);
@@ -52,7 +54,7 @@ export function amendHoldings(
   if (after === undefined) return refuseTrading("metrics_stale", "The symbol of a position is not known.");
   const metrics = metricsAt(market, after, context.now);
   const more = after.balance.used_margin_minor > balance.used_margin_minor;
-  if (more && patch.force !== true) {
+  if (more && patch.force !== true && !happened) {
     const unvalued = refuseUnvalued(metrics, "A price that the account depends on is too old.");
     if (unvalued !== undefined) return unvalued;
     if (metrics.margin_status !== "normal") return refuseBreach(metrics, after);

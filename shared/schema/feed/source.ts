@@ -5,6 +5,10 @@ import { Links, pageParameters, Timestamp } from "../fields.ts";
 
 const Platform = z.enum(["mt4", "mt5", "ctrader", "other"]);
 const Authority = z.enum(["platform", "service"]);
+const SwapReporting = z.enum(["nightly", "accrued"]);
+const swapReporting =
+  "How the source reports swap: `nightly` by an item for each night, or `accrued` by the swap so far of a position. " +
+  "The other form is put aside.";
 
 /** `POST /feed/sources` */
 export const CreateFeedSourceRequest = z.strictObject({
@@ -19,6 +23,7 @@ export const CreateFeedSourceRequest = z.strictObject({
     z.optional(Authority),
     "Which side closes positions at the stop-out level: the platform or this service.",
   ),
+  swap_reporting: described(z.optional(SwapReporting), `${swapReporting} Default: \`nightly\`.`),
   first_seq: described(z.optional(Sequence), "Sequence number of the first item; 1 by default."),
 });
 
@@ -41,6 +46,7 @@ export const FeedSource = z.object({
     Authority,
     "Which side closes positions at the stop-out level: the platform or this service.",
   ),
+  swap_reporting: described(SwapReporting, swapReporting),
   status: described(
     z.enum(["active", "ended"]),
     "Whether the source is `active` or has `ended`; accounts of an ended source take no money until they are linked " +

@@ -1,0 +1,50 @@
+import type { ItemReading } from "../domain/feed/batch.ts";
+import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
+import type { TradingChange } from "../domain/trading/changes.ts";
+import { limits } from "../limits.ts";
+
+/** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
+export interface Records {
+  readonly mark: Dedup | undefined;
+  readonly reject?: FeedReject | undefined;
+}
+
+/** The change that resolves a reject whose item was applied. */
+export function resolved({ reject: before }: Records, now: string): readonly TradingChange[] {
+  if (before === undefined || before.status === "resolved") return [];
+  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
+  const { tries, version } = before;
+  const after: FeedReject = {
+    ...before,
+    status: "resolved",
+    tries: tries + 1,
+    updated_at: now,
+    version: version + 1,
+    expires_at,
+  };
+  return [{ op: "update", entity: "feed_reject", before, after }];
+}
+
+/** The note of what became of an item. */
+export function markOf(
+  { source, tenant_id }: { readonly source: Pick<FeedSource, "id">; readonly tenant_id: string },
+  seq: string,
+  [kind, name]: ItemReading["dedup"],
+  created_at: string,
+  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "code" | "detail" | "candidates">>,
+): Dedup {
+  return {
+    tenant_id,
+    source_id: source.id,
+    kind,
+    name,
+    seq,
+    made: {},
+    code: null,
+    detail: null,
+    created_at,
+    expires_at: Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds,
+    ...outcome,
+  };
+}

@@ -1,0 +1,38 @@
+import * as z from "zod/mini";
+import { PlatformId, SignedMoney } from "../feed.ts";
+import { Decimal } from "../symbol.ts";
+
+const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(schema));
+
+/**
+ * What a platform changed of an open position: its stops, where null removes one, and the swap so far where the source
+ * reports that (`swap_reporting: accrued`).
+ */
+export const FeedPositionUpdate = z
+  .strictObject({
+    position_id: PlatformId,
+    stop_loss: nullable(Decimal),
+    take_profit: nullable(Decimal),
+    swap: z.optional(SignedMoney),
+  })
+  .check(
+    z.refine(
+      ({ stop_loss, take_profit, swap }) => [stop_loss, take_profit, swap].some((each) => each !== undefined),
+      "must hold stop_loss, take_profit or swap",
+    ),
+  );
+
+/** What a platform changed of an account: its group, its leverage, and what it may trade. */
+export const FeedAccountUpdate = z
+  .strictObject({
+    platform_login: PlatformId,
+    group: z.optional(PlatformId),
+    leverage: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+    access: z.optional(z.enum(["full", "close_only", "none"])),
+  })
+  .check(
+    z.refine(
+      ({ group, leverage, access }) => [group, leverage, access].some((each) => each !== undefined),
+      "must hold group, leverage or access",
+    ),
+  );
