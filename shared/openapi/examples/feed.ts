@@ -57,6 +57,7 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     name: "mt5:live-1",
     platform: "mt5",
     authoritative: "platform",
+    swap_reporting: "nightly",
     status: "active",
     paused: false,
     ended_at: null,
