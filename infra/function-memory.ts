@@ -35,7 +35,7 @@ const sizes: readonly Size[] = [
       ...{ create_webhook_endpoint: 2.1, update_webhook_endpoint: 1.8, delete_webhook_endpoint: 1.8 },
       ...{ rotate_webhook_secret: 1.9, test_webhook_endpoint: 2.1, replay_events: 1.7, create_feed_source: 1.7 },
       ...{ retry_delivery: 3.9, update_application: 1.8, revoke_application: 1.7, rotate_application_secret: 3.2 },
-      ...{ create_adjustment: 2.5, create_transfer: 4.4, create_transfer_quote: undefined },
+      ...{ create_adjustment: 2.5, create_credit: undefined, create_transfer: 4.4, create_transfer_quote: undefined },
       ...{ take_commands: undefined, ack_command: undefined, requeue_command: undefined },
       ...{ update_feed_source: undefined, delete_feed_source: undefined },
       ...{ create_application: 1.9, update_settings: 2, begin_feed_epoch: 4.2 },

@@ -126,6 +126,8 @@ export const limits = {
      * still gain.
      */
     max_traded_minor: 5n * 10n ** 17n,
+    /** Lots of credit of an account: they are part of the item of its money, which every posting writes. */
+    max_credit_lots: 10,
   },
   summary: {
     /** Days of one summary. */

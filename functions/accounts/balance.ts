@@ -1,4 +1,4 @@
-import { balanceNow } from "../../shared/domain/trading/live.ts";
+import { balanceDetailsNow } from "../../shared/domain/trading/live.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getBalance } from "../../shared/routes/accounts.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
@@ -10,5 +10,5 @@ export const handler = await read(getBalance, async ({ path, caller: { tenant_id
   const holdings = await readHoldings(tenant, path.id);
   if (holdings === undefined) return undefined;
   const market = await readMarket(tenant, holdings.positions);
-  return balanceNow(holdings, { market, now: nowIso() });
+  return balanceDetailsNow(holdings, { market, now: nowIso() });
 });

@@ -172,12 +172,14 @@ export const backgroundRows: readonly BackgroundRow[] = [
     timeoutSeconds: 60,
     queues: ["deliver", "retry_long"],
     sendsEvents: ["publishing"],
-    statements: ({ table }) => [
+    statements: ({ table, volatile }) => [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
-      ...tableStatements(["read", "query:state", "put", "update", "delete"], {
+      ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
         tableArn: table,
         keys: tenantKeys,
       }),
+      // Credit that ends moves the margin of an account with positions.
+      ...quoteStatements(["read:quotes"], volatile),
     ],
   },
   /**

@@ -3,6 +3,7 @@ import type { AccountBody, LedgerEntryBody, LedgerKindName } from "../schema/acc
 import type { Client } from "./client.ts";
 import type { Settlement } from "./debt.ts";
 import { type Decision, type DomainEvent, type FeedCause, refuse, refuseFields } from "./decision.ts";
+import type { CreditPolicy } from "./internal-money/credit-lots.ts";
 import { formatAmount, formatPercent, greatest, least } from "./money.ts";
 import type { LeverageChange } from "./trading/leverage-change.ts";
 
@@ -49,6 +50,8 @@ export interface Balance {
   readonly available_minor: bigint;
   readonly held_minor: bigint;
   readonly credit_minor: bigint;
+  /** The lots of the credit that transactions granted; absent until there is one. */
+  readonly credit_lots?: readonly LotAmount[];
   /**
    * What debits other than trading took below zero, which no correction forgives (ADR 0025). Absent in items that were
    * stored before it was kept: see {@link standingOf}.
@@ -60,7 +63,7 @@ export interface Balance {
   readonly posted_at?: string;
   /** Net result of trading booked since the account last had no position; absent when it is none. */
   readonly realised_minor?: bigint;
-  /** Number of the last posting that raised the debt or was corrected: a later debit has caused neither. */
+  /** Number of the last posting that raised the debt, was corrected or may have removed credit: no later debit did. */
   readonly below_zero_seq?: number;
   /** Rises with every change of positions: a hold decided on old positions fails. */
   readonly pos_version: number;
@@ -70,6 +73,16 @@ export interface Balance {
   /** The account was linked to a platform after it was opened: what was decided before fails. Absent otherwise. */
   readonly linked?: 1;
   readonly updated_at: string;
+}
+
+/** A lot of credit, or a change of one with its sign, as it is stored and shown. */
+export interface LotAmount {
+  /** The transaction that granted it; null of credit that no transaction of this service has granted. */
+  readonly transaction_id: string | null;
+  /** Decimal with the digits of the currency. */
+  readonly amount: string;
+  /** When it ends, RFC 3339; null where it does not. */
+  readonly expires_at: string | null;
 }
 
 /** One posting as it is stored, in a partition that no role may update or delete. */
@@ -90,6 +103,12 @@ export interface Ledger {
   readonly debt_before_minor?: bigint;
   /** Where it left a debt: the part of the balance before it that open positions had lost again. */
   readonly offset_minor?: bigint;
+  /** It moves the credit of the account and not its balance. */
+  readonly moves?: "credit";
+  /** What it changes of each lot; only of an entry that moves credit. */
+  readonly lots?: readonly LotAmount[];
+  /** What a debit did to credit, where the policy of the brokerage does not keep all of it. */
+  readonly credit_policy?: CreditPolicy;
   /** What it leaves to be settled, or what it settles; absent for almost every entry. */
   readonly settlement?: Settlement;
   /** Number of the entry that it takes back, where it gives a payout back. */
@@ -221,6 +240,7 @@ export function ledgerBody(entry: Ledger): LedgerEntryBody {
     currency: entry.currency,
     balance_before: money(entry.balance_before_minor),
     balance_after: money(entry.balance_after_minor),
+    moves: entry.moves ?? "balance",
     balance_version: entry.balance_version,
     transaction_id: entry.transaction_id,
     trade_id: entry.trade_id ?? null,

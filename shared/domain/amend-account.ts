@@ -16,6 +16,7 @@ import type { FeedSource } from "./feed/source.ts";
 import { mergeMetadata } from "./metadata.ts";
 import { type AccountWithBalance, claimLogin, type Link, linkTo, loginMarker } from "./open-account.ts";
 import { adjustBalance, isAdjustment } from "./posting.ts";
+import { isLinked } from "./transaction-legs.ts";
 
 /** An account with its money and the client that it belongs to. */
 export interface OwnedAccount extends AccountWithBalance {
@@ -82,6 +83,10 @@ function amend(
   if (isRelinked(account, merged) && balance.pending > 0) {
     const detail = "Source and login cannot change while transactions are pending: their money could be booked twice.";
     return refuse("account_not_empty", detail, { extra: { left: ["pending transactions"] } });
+  }
+  if (isLinked(merged) && !isLinked(account) && balance.credit_minor !== 0n) {
+    const detail = "The account has credit, which the trading platform does not know.";
+    return refuse("account_not_empty", detail, { extra: { left: ["credit"] } });
   }
   const moment = later(account.updated_at, context.now);
   const after: Account = { ...merged, updated_at: moment, version: account.version + 1 };
@@ -258,6 +263,9 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
             ? [{ attribute: "seq", is: "equal", value: balance.seq } as const]
             : []),
           ...(relinks ? [{ attribute: "pending", is: "equal", value: 0 } as const] : []),
+          ...(isLinked(after) && !isLinked(before)
+            ? [{ attribute: "credit_minor", is: "equal", value: 0n } as const]
+            : []),
           ...(terms ? [{ attribute: "pos_version", is: "equal", value: balance.pos_version } as const] : []),
         ],
       },

@@ -1,4 +1,12 @@
 import type { Balance, Ledger } from "./account.ts";
+import {
+  afterWithdrawal,
+  type CreditLot,
+  consumed,
+  creditOf,
+  withChanges,
+  withoutChanges,
+} from "./internal-money/credit-lots.ts";
 import { greatest, least } from "./money.ts";
 
 /**
@@ -72,9 +80,10 @@ export function afterPosting(
  * What an entry leaves to be settled. `due`: it left no position open, and what trading took below zero is corrected.
  * `owed`: what is below zero is not for this service to forgive. `paid`: no position was open, so what is not below
  * zero leaves no debt. `credit`, `correction` and `repayment` are the entries that settle: credit that paid, the
- * correction, and what a late credit gave back of both.
+ * correction, and what a late credit gave back of both. Of entries that move credit, `policy` is what a withdrawal
+ * removed, and `expiry` what was left of a lot at its end.
  */
-export type Settlement = "due" | "owed" | "paid" | "credit" | "correction" | "repayment";
+export type Settlement = "due" | "owed" | "paid" | "credit" | "correction" | "repayment" | "policy" | "expiry";
 
 const leaves: ReadonlySet<Settlement> = new Set(["due", "owed", "paid"]);
 
@@ -108,6 +117,8 @@ interface Reversal {
 export interface Span {
   readonly entries: readonly Ledger[];
   readonly reversal: Reversal;
+  /** The credit after the last of the entries. */
+  readonly lots: readonly CreditLot[];
 }
 
 /** Where a replay must begin so that no reversal among the entries reaches back behind it. */
@@ -115,17 +126,19 @@ export function replayFrom(entries: readonly Ledger[], from: number): number {
   return entries.reduce((first, { reverses_seq: seq }) => Math.min(first, seq ?? first), from);
 }
 
-/** What a replay comes to, and how much of the credit that was spent is to be there again. */
+/** What a replay comes to. */
 export interface Replayed extends Standing {
-  readonly credit_restored_minor: bigint;
+  readonly lots: readonly CreditLot[];
+  /** How much of the credit that was spent need not have been. */
+  readonly unspent_minor: bigint;
 }
 
 /**
  * The standing as it would be had the reversed debits never been made: the same entries once more, each reversal at the
- * place of its debit, and every loss settled again where it was settled. That is what a late credit must lead to: it
- * first repays the corrections, and the credit, that its own debit has caused.
+ * place of its debit, and every loss settled again where it was settled, by the credit that is there then. That is what
+ * a late credit must lead to: it first repays the corrections, and the credit, that its own debit has caused.
  */
-export function replay({ entries, reversal }: Span): Replayed {
+export function replay({ entries, reversal, lots: now }: Span): Replayed {
   const [first] = entries;
   const reversed = new Map<number, bigint>();
   for (const { reverses_seq: seq, amount_minor } of [...entries, reversal]) {
@@ -135,34 +148,40 @@ export function replay({ entries, reversal }: Span): Replayed {
     balance_minor: first?.balance_before_minor ?? 0n,
     debt_minor: first?.debt_before_minor ?? 0n,
   };
-  let saved = 0n;
-  for (const [place, entry] of entries.entries()) {
-    const { settlement, reverses_seq, kind, balance_version } = entry;
+  let lots = entries.reduce<readonly CreditLot[]>((each, entry) => withoutChanges(each, entry.lots ?? []), now);
+  let unspent_minor = 0n;
+  for (const entry of entries) {
+    const { settlement, reverses_seq, kind, balance_version, credit_policy } = entry;
+    if (entry.moves === "credit") {
+      lots = movedAgain(lots, entry);
+      continue;
+    }
     // A payout that was given back before has restored its part of the credit already.
-    if (settlement === "repayment" && kind === "credit_in") saved += entry.amount_minor;
+    if (settlement === "credit" || (settlement === "repayment" && kind === "credit_in")) {
+      unspent_minor += entry.amount_minor;
+    }
     if ((settlement !== undefined && !leaves.has(settlement)) || reverses_seq !== undefined) continue;
-    const amount_minor = entry.amount_minor + (reversed.get(balance_version) ?? 0n);
+    const back = reversed.get(balance_version);
+    const amount_minor = entry.amount_minor + (back ?? 0n);
+    // What is kept of a debit that was taken back is a fee, which removes no credit.
+    if (credit_policy !== undefined && back === undefined) {
+      lots = afterWithdrawal(lots, credit_policy, -amount_minor, standing.balance_minor);
+    }
     if (amount_minor !== 0n) standing = afterPosting(standing, { ...entry, amount_minor });
     if (settlement === "owed") standing = settledOwed(standing);
     if (settlement === "paid") standing = settledPaid(standing);
     if (settlement !== "due") continue;
-    const { credit, correction } = settledBy(entries, place);
-    const loss = uncovered(standing);
-    // Credit pays first: all that was left of it was spent when a correction had to follow.
-    const spent = correction === 0n ? least(loss, credit) : least(loss, credit + saved);
-    saved += credit - spent;
+    const spent = least(uncovered(standing), creditOf(lots));
+    lots = consumed(lots, spent);
+    unspent_minor -= spent;
     standing = settledDue(standing);
   }
-  return { ...standing, credit_restored_minor: saved };
+  return { ...standing, lots, unspent_minor };
 }
 
-/** What settled the entry at a place: the entries that follow it in the same decision. */
-function settledBy(entries: readonly Ledger[], place: number): { credit: bigint; correction: bigint } {
-  let [credit, correction] = [0n, 0n];
-  for (const { settlement, amount_minor } of entries.slice(place + 1, place + 3)) {
-    if (settlement === "credit") credit += amount_minor;
-    else if (settlement === "correction") correction += amount_minor;
-    else break;
-  }
-  return { credit, correction };
+/** The lots after an entry that moved credit; what a replay settles itself moves nothing again. */
+function movedAgain(lots: readonly CreditLot[], { settlement, amount_minor, lots: changes = [], ...entry }: Ledger) {
+  if (settlement === "expiry") return lots.filter(({ transaction_id: id }) => id !== entry.transaction_id);
+  if (settlement !== undefined) return lots;
+  return amount_minor < 0n ? consumed(lots, -amount_minor) : withChanges(lots, changes);
 }

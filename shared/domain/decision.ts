@@ -142,7 +142,7 @@ interface Adjustment<E extends string> {
   readonly op: "adjust";
   readonly entity: E;
   readonly id: string;
-  readonly set?: Readonly<Record<string, string | number | bigint | null>>;
+  readonly set?: Readonly<Record<string, string | number | bigint | null | readonly object[]>>;
   readonly add?: Readonly<Record<string, number | bigint>>;
   readonly require: readonly Requirement[];
 }

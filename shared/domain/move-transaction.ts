@@ -5,6 +5,7 @@ import { isCommanded } from "./command/money.ts";
 import { moveByCommand } from "./command/move.ts";
 import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
+import { completeCredit, creditMoves, expireCredit, isCredit } from "./internal-money/credit.ts";
 import { type AccountContext, moved, type Transaction } from "./transaction.ts";
 import { book, complete, end, reverseTransaction, settled, withdrawalIntoTransit } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
@@ -46,6 +47,7 @@ function movesOf(from: TransactionState, fourEyes: boolean): Partial<Record<Tran
 /** The moves of a transaction by its kind. What follows from a loss, or was booked by a platform, has none. */
 function movesOfKind({ kind, status }: Transaction, fourEyes: boolean): Partial<Record<TransactionState, Scope>> {
   if (kind === "deposit" || kind === "withdrawal") return movesOf(status, fourEyes);
+  if (isCredit({ kind })) return creditMoves(status, fourEyes);
   return kind === "adjustment" ? (adjustmentMoves[status] ?? {}) : {};
 }
 
@@ -83,7 +85,8 @@ function decideMove(
     return refuseField("validation_failed", "reason", `is required for the status ${to}`, "required");
   }
   const after = moved(transaction, to, context, reason);
-  if (isCommanded(accountContext.account) && transaction.kind !== "adjustment") {
+  const internal = transaction.kind === "adjustment" || isCredit(transaction);
+  if (isCommanded(accountContext.account) && !internal) {
     const decision = moveByCommand({ before: transaction, after, request }, accountContext, context);
     if (decision !== undefined) return decision;
   } else if (request.operation_id !== undefined || request.not_found !== undefined) {
@@ -97,14 +100,18 @@ function decideMove(
         ? settled(transaction, after, [], [])
         : book(transaction, after, accountContext, context, withdrawalIntoTransit(transaction));
     case "completed":
-      return transaction.kind === "adjustment"
-        ? completeAdjustment(transaction, after, accountContext, context)
-        : complete(transaction, after, accountContext, context);
+      return decideCompletion(transaction, after, accountContext, context);
     case "returned":
       return reverseTransaction(transaction, after, accountContext, context, request);
     default:
       return end(transaction, after, accountContext, context);
   }
+}
+
+function decideCompletion(...decided: Parameters<typeof complete>): Decision<Transaction> {
+  const [before] = decided;
+  if (isCredit(before)) return completeCredit(...decided);
+  return before.kind === "adjustment" ? completeAdjustment(...decided) : complete(...decided);
 }
 
 function refuseMove(from: TransactionState, to: TransactionState, allowed: object) {
@@ -113,13 +120,17 @@ function refuseMove(from: TransactionState, to: TransactionState, allowed: objec
   });
 }
 
-/** Decides what happens to a transaction that was not decided in time; undefined when its time has not come. */
+/**
+ * Decides what happens to a transaction that was not decided in time, and to credit at its end; undefined when its time
+ * has not come.
+ */
 export function expireTransaction(
   transaction: Transaction,
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> | undefined {
   const { status, expires_at } = transaction;
+  if (status === "completed") return expireCredit(transaction, accountContext, context);
   if ((status !== "pending" && status !== "approved") || expires_at === null || expires_at > context.now)
     return undefined;
   const after = moved(transaction, "failed", context, { code: "expired", message: null });

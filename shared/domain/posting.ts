@@ -23,11 +23,17 @@ import {
   refuseUnvalued,
   type Valued,
 } from "./decision.ts";
+import {
+  afterWithdrawal,
+  type CreditLot,
+  type CreditPolicy,
+  creditFields,
+  hadCredit,
+  lotsOf,
+} from "./internal-money/credit-lots.ts";
+import { contraEntries, creditEntry, entryChanges, type Leg, ledgerEntry } from "./internal-money/entries.ts";
 import { formatAmount, greatest } from "./money.ts";
 import type { Transaction } from "./transaction.ts";
-
-/** A leg on a control account, in minor units. */
-export type Leg = readonly [control: Contra["control_account"], minor: bigint];
 
 /** What a booking does: the customer's side and its legs on control accounts, together zero. */
 export interface Booking {
@@ -65,6 +71,8 @@ export function completion({ kind, amount_minor: amount, fee_minor: fee }: Trans
 export interface MarginView extends Valued {
   /** What may be paid out, what is held for others included: neither credit nor floating profit (I5). */
   readonly payable_minor: bigint;
+  /** Equity that is neither used as margin nor held; credit is part of it. */
+  readonly free_minor?: bigint;
   /** What the open positions have gained or lost. */
   readonly floating_minor: bigint;
   /** The account is being liquidated. */
@@ -75,6 +83,14 @@ export interface MarginView extends Valued {
 export function refuseUnsettled(margin: MarginView | undefined) {
   if (margin?.liquidating) return refuse("liquidation_in_progress", "The account is being liquidated; try again.");
   return margin && refuseUnvalued(margin, "A price that the account depends on is too old; try again.");
+}
+
+/** What a booking is decided with, in addition to the money of its account. */
+export interface PostingTerms {
+  readonly require?: readonly Requirement[];
+  readonly margin?: MarginView | undefined;
+  /** What a withdrawal does to credit. */
+  readonly credit_policy?: CreditPolicy | undefined;
 }
 
 /** What a posting comes to. */
@@ -98,10 +114,7 @@ export function post(
   balance: Balance,
   context: Context,
   booking: Booking,
-  {
-    require = [],
-    margin,
-  }: { readonly require?: readonly Requirement[]; readonly margin?: MarginView | undefined } = {},
+  { require = [], margin, credit_policy }: PostingTerms = {},
 ): Decision<Posting> {
   const { customer_minor: change, captured_minor: captured } = booking;
   const before = balance.balance_minor;
@@ -112,22 +125,31 @@ export function post(
   const booked = { ...context, now: posted_at };
   const standing = standingOf(balance);
   const posted = postedOn(balance, booking, margin);
+  const policy = hadCredit(balance) && withdraws(booking) ? credit_policy : undefined;
   const entry = ledgerEntry(transaction, booked, {
     ...{ kind: booking.kind, change, before, seq, debt: standing.debt_minor },
     more: {
       ...posted.noted,
+      ...(policy === undefined ? {} : { credit_policy: policy }),
       ...(booking.reverses === undefined ? {} : { reverses_seq: booking.reverses.seq }),
     },
   });
-  const repaid = repayments(transaction, booking, posted.standing, seq, booked);
+  const follows = { standing: posted.standing, lots: lotsOf(balance), seq };
+  const repaid =
+    policy === undefined
+      ? repayments(transaction, booking, follows, booked)
+      : removal(transaction, booking, { ...follows, before }, policy, booked);
   const end = repaid.standing;
+  // Whether it removes credit also depends on the withdrawals before it, which may still be given back.
+  const caused = end.debt_minor > standing.debt_minor || policy !== undefined;
   const set = {
     balance_minor: end.balance_minor,
     seq: seq + repaid.entries.length,
     posted_at,
     ...(end.debt_minor === balance.debt_minor ? {} : { debt_minor: end.debt_minor }),
     ...realisedChange(balance, realisedAfter(balance, { kind: booking.kind, amount_minor: change })),
-    ...(end.debt_minor > standing.debt_minor ? { below_zero_seq: seq } : {}),
+    ...(caused ? { below_zero_seq: seq + (policy === undefined ? 0 : 1) } : {}),
+    ...(repaid.lots === follows.lots ? {} : creditFields(repaid.lots, balance.currency)),
   };
   const moved = end.balance_minor - before + captured;
   const adjustment = adjustBalance(balance, context, {
@@ -135,7 +157,6 @@ export function post(
     add: {
       available_minor: moved,
       ...(captured === 0n ? {} : { held_minor: -captured }),
-      ...(repaid.credit_minor === 0n ? {} : { credit_minor: repaid.credit_minor }),
       ...(booking.final ? { pending: -1 } : {}),
     },
     require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version), ...require],
@@ -144,10 +165,7 @@ export function post(
     adjustment,
     { op: "create", entity: "ledger", item: entry },
     ...contraEntries(transaction, booking.legs, booked, entry.id),
-    ...repaid.entries.flatMap(({ item, control }): Change[] => [
-      { op: "create", entity: "ledger", item },
-      ...contraEntries(transaction, [[control, -item.amount_minor]], booked, item.id),
-    ]),
+    ...repaid.entries.flatMap(({ item, control }) => entryChanges(transaction, item, control, booked)),
   ];
   const after = { balance_before_minor: before, balance_after_minor: before + change, balance: adjustment.after };
   return { ok: true, result: { seq, ...after, changes }, changes: [], events: [] };
@@ -189,9 +207,10 @@ function postedOn(balance: Balance, booking: Booking, margin: MarginView | undef
   return { standing: posted, noted: raised };
 }
 
+/** What a booking is followed by at once: entries of their own, and what the account has after them. */
 interface Repaid {
   readonly standing: Standing;
-  readonly credit_minor: bigint;
+  readonly lots: readonly CreditLot[];
   readonly entries: readonly { readonly item: Ledger; readonly control: Contra["control_account"] }[];
 }
 
@@ -199,14 +218,13 @@ interface Repaid {
 function repayments(
   transaction: Transaction,
   { reverses, customer_minor }: Booking,
-  posted: Standing,
-  seq: number,
+  { standing: posted, lots, seq }: Follows,
   context: Context,
 ): Repaid {
-  if (reverses?.entries === undefined) return { standing: posted, credit_minor: 0n, entries: [] };
+  if (reverses?.entries === undefined) return { standing: posted, lots, entries: [] };
   const reversal = { amount_minor: customer_minor, reverses_seq: reverses.seq };
-  const end = replay({ entries: reverses.entries, reversal });
-  const credit = end.credit_restored_minor;
+  const end = replay({ entries: reverses.entries, reversal, lots });
+  const credit = end.unspent_minor;
   const correction = posted.balance_minor - credit - end.balance_minor;
   const parts = [
     { kind: "credit_in", control: "credit", amount: credit },
@@ -223,7 +241,42 @@ function repayments(
       before -= amount;
       return { item, control };
     });
-  return { standing: end, credit_minor: credit, entries };
+  const credited = creditEntry(
+    transaction,
+    { lots, after: end.lots, balance_minor: before, seq: seq + 1 + entries.length, debt_minor: end.debt_minor },
+    { settlement: "repayment" },
+    context,
+  );
+  if (credited === undefined) return { standing: end, lots, entries };
+  return { standing: end, lots: end.lots, entries: [...entries, { item: credited, control: "credit" }] };
+}
+
+/** What comes before the entries that a booking is followed by. */
+interface Follows {
+  readonly standing: Standing;
+  readonly lots: readonly CreditLot[];
+  readonly seq: number;
+}
+
+/** Whether a booking takes money out on request of the client: what a platform reports is not asked for here. */
+function withdraws({ kind, customer_minor, happened }: Booking): boolean {
+  return (kind === "withdrawal" || kind === "transfer_out") && customer_minor < 0n && happened !== true;
+}
+
+/** The credit that a withdrawal removes, in an entry of its own. */
+function removal(
+  transaction: Transaction,
+  { customer_minor }: Booking,
+  { standing, lots, seq, before }: Follows & { readonly before: bigint },
+  policy: CreditPolicy,
+  context: Context,
+): Repaid {
+  const after = afterWithdrawal(lots, policy, -customer_minor, before);
+  const { balance_minor, debt_minor } = standing;
+  const moved = { lots, after, balance_minor, seq: seq + 1, debt_minor };
+  const item = creditEntry(transaction, moved, { settlement: "policy" }, context);
+  if (item === undefined) return { standing, lots, entries: [] };
+  return { standing, lots: after, entries: [{ item, control: "credit" }] };
 }
 
 /** The refusal of a payment that the open positions need; it says what may be paid. */
@@ -242,64 +295,8 @@ export function postingTime({ posted_at, updated_at }: Balance, { now, in: after
   return latest > after(limits.money.clock_skew_seconds) ? now : later(latest, now);
 }
 
-function ledgerEntry(
-  transaction: Transaction,
-  context: Context,
-  posting: {
-    kind: Ledger["kind"];
-    change: bigint;
-    before: bigint;
-    seq: number;
-    debt: bigint;
-    more?: Pick<Ledger, "settlement" | "reverses_seq" | "offset_minor">;
-  },
-): Ledger {
-  return {
-    id: context.newId("led"),
-    tenant_id: transaction.tenant_id,
-    account_id: transaction.account_id,
-    kind: posting.kind,
-    amount_minor: posting.change,
-    currency: transaction.currency,
-    balance_before_minor: posting.before,
-    balance_after_minor: posting.before + posting.change,
-    balance_version: posting.seq,
-    transaction_id: transaction.id,
-    ...(posting.debt === 0n ? {} : { debt_before_minor: posting.debt }),
-    ...posting.more,
-    ...context.cause,
-    created_at: context.now,
-  };
-}
-
-/** The legs of a booking on control accounts; a leg of nothing is left out. */
-export function contraEntries(
-  transaction: Transaction,
-  legs: readonly Leg[],
-  context: Context,
-  ledgerId: string | null,
-): Change[] {
-  return legs
-    .filter(([, minor]) => minor !== 0n)
-    .map(([control_account, amount_minor]) => ({
-      op: "create",
-      entity: "contra",
-      item: {
-        id: context.newId("ctl"),
-        tenant_id: transaction.tenant_id,
-        control_account,
-        amount_minor,
-        currency: transaction.currency,
-        account_id: transaction.account_id,
-        ledger_id: ledgerId,
-        transaction_id: transaction.id,
-        created_at: context.now,
-      } satisfies Contra,
-    }));
-}
-
 /** Members of a balance that a change may add to, whatever they are by then (ADR 0004). */
-type Added = Partial<Pick<Balance, "available_minor" | "held_minor" | "credit_minor" | "pos_version" | "pending">>;
+type Added = Partial<Pick<Balance, "available_minor" | "held_minor" | "pos_version" | "pending">>;
 
 /** An adjustment of the balance, which never turns its clock back. `set` and `add` name different members. */
 export function adjustBalance(
@@ -333,7 +330,6 @@ function plus(balance: Balance, add: Added): Balance {
     ...balance,
     available_minor: balance.available_minor + (add.available_minor ?? 0n),
     held_minor: balance.held_minor + (add.held_minor ?? 0n),
-    credit_minor: balance.credit_minor + (add.credit_minor ?? 0n),
     pos_version: balance.pos_version + (add.pos_version ?? 0),
     pending: balance.pending + (add.pending ?? 0),
   };

@@ -4,6 +4,7 @@ import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
 import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
+import { creditPolicyOf } from "./tenant.ts";
 import {
   type AccountContext,
   draftTransaction,
@@ -118,6 +119,7 @@ function createCompleted(
   const withdrawal = pending.kind === "withdrawal";
   const posting = post(moment, balance, context, booking, {
     margin: accountContext.margin,
+    credit_policy: creditPolicyOf(accountContext.tenant),
     require: [
       withdrawal ? equal("accepts", "all") : notClosed,
       ...(withdrawal ? [{ attribute: "available_minor", is: "at_least", value: pending.amount_minor } as const] : []),

@@ -2,19 +2,30 @@ import { defaultCurrencies } from "../currencies.ts";
 import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
 import { type Context, type Decision, later, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
+import type { CreditPolicy } from "./internal-money/credit-lots.ts";
+
+/** Policies that are absent until they are set. */
+type Later = "transfer_mark_up_percent" | "credit_on_withdrawal";
 
 /** A brokerage with the policies that its decisions follow. */
-export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | "transfer_mark_up_percent" | "_links"> {
+export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Later | "_links"> {
   readonly id: string;
   /** Applications that are not revoked; counted outside of the version. */
   readonly applications: number;
   /** Absent until it is set; see {@link markUpOf}. */
   readonly transfer_mark_up_percent?: string;
+  /** Absent until it is set: `keep`. */
+  readonly credit_on_withdrawal?: SettingsBody["credit_on_withdrawal"];
 }
 
 /** The mark-up of transfers between currencies, in percent. */
 export function markUpOf({ transfer_mark_up_percent = "0.00" }: Tenant): string {
   return transfer_mark_up_percent;
+}
+
+/** What a withdrawal does to credit; undefined where it keeps all of it. */
+export function creditPolicyOf({ credit_on_withdrawal: policy }: Tenant): CreditPolicy | undefined {
+  return policy === "keep" ? undefined : policy;
 }
 
 /** The policies of a tenant that has set none. */
@@ -39,6 +50,7 @@ export function settingsBody(tenant: Tenant): SettingsBody {
     tenant_id: id,
     ...policies,
     transfer_mark_up_percent: markUpOf(tenant),
+    credit_on_withdrawal: tenant.credit_on_withdrawal ?? "keep",
     _links: { self: { href: "/v2/settings" } },
   };
 }
@@ -51,9 +63,13 @@ function markUpIn(tenant: Tenant, given: string | undefined) {
 
 /** Decides `PATCH /settings`. A patch that says what is already so changes nothing. */
 export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Context): Decision<Tenant> {
-  const { transfer_mark_up_percent: markUp, ...others } = patch;
+  const { transfer_mark_up_percent: markUp, credit_on_withdrawal: credit, ...others } = patch;
+  const policy =
+    credit === undefined || (credit === "keep" && tenant.credit_on_withdrawal === undefined)
+      ? {}
+      : { credit_on_withdrawal: credit };
   const currencies = patch.currencies === undefined ? tenant.currencies : [...new Set(patch.currencies)];
-  const merged = { ...tenant, ...others, ...markUpIn(tenant, markUp), currencies } as Tenant;
+  const merged = { ...tenant, ...others, ...markUpIn(tenant, markUp), ...policy, currencies } as Tenant;
   if (sameValue(merged, tenant)) return unchanged(tenant);
   const after = { ...merged, updated_at: later(tenant.updated_at, context.now), version: tenant.version + 1 };
   return { ok: true, result: after, changes: [{ op: "update", entity: "tenant", before: tenant, after }], events: [] };

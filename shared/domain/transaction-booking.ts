@@ -1,19 +1,19 @@
 import { type Account, accountUpdated, type Balance } from "./account.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuseScope } from "./decision.ts";
+import { contraEntries, type Leg } from "./internal-money/entries.ts";
 import { least } from "./money.ts";
 import {
   adjustBalance,
   adjustMore,
   type Booking,
   completion,
-  contraEntries,
   equal,
   isAdjustment,
-  type Leg,
   post,
   refuseMargin,
   refuseUnsettled,
 } from "./posting.ts";
+import { creditPolicyOf } from "./tenant.ts";
 import { type AccountContext, awaitsPlatform, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
 
 /** Completes: what has arrived is credited, what is paid out leaves the account or the money in transit. */
@@ -102,8 +102,9 @@ export function book(
   booking: Booking,
   require: readonly Requirement[] = [],
 ): Decision<Transaction> {
-  const { balance, margin } = accountContext;
-  const posting = post(after, balance, context, booking, { margin, require });
+  const { balance, margin, tenant } = accountContext;
+  const credit_policy = creditPolicyOf(tenant);
+  const posting = post(after, balance, context, booking, { margin, require, credit_policy });
   if (!posting.ok) return posting;
   const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
   const payout = before.kind === "withdrawal" && booking.customer_minor < 0n;

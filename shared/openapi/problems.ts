@@ -64,7 +64,12 @@ const furtherMembers: JsonObject = {
   scope: { ...text, description: "With `insufficient_scope`: the missing scope." },
   available_balance: { ...text, description: "With `insufficient_funds`: the available balance." },
   withdrawable: { ...text, description: "With `insufficient_free_margin`: the amount that can be withdrawn now." },
-  free_margin: { ...text, description: "With `insufficient_margin`: the free margin at that time." },
+  free_margin: {
+    ...text,
+    description:
+      "With `insufficient_margin`, and with `insufficient_free_margin` of credit: the free margin at that time.",
+  },
+  credit: { ...text, description: "With `insufficient_credit`: the credit at that time." },
   required_margin: { ...text, description: "With `insufficient_margin`: the margin that the trade requires." },
   margin_level: {
     ...text,

@@ -11,6 +11,7 @@ import * as command from "../schema/feed/command.ts";
 import * as source from "../schema/feed/source.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
+import * as brokerageMoney from "../schema/internal-money/brokerage-money.ts";
 import * as summary from "../schema/internal-money/summary.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
@@ -32,6 +33,7 @@ import type { JsonObject } from "./document.ts";
 const modules: readonly object[] = [
   account,
   application,
+  brokerageMoney,
   client,
   command,
   event,

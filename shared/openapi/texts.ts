@@ -43,6 +43,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
 /** Descriptions of components; members are described in `shared/schema/`. */
 const componentTexts: Readonly<Record<string, string>> = {
   AccountBalance: "Balance and margin figures of an account.",
+  AccountBalanceDetails: "Balance and margin figures of an account, with the parts of its credit.",
   Actor: "The application or system that caused a change.",
   ApiApplication: "An application that may call this API.",
   BrokerageClient: "A person or company that owns trading accounts.",
@@ -103,6 +104,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   CreateApplicationRequest: "An application to create.",
   CreateClientRequest: "A client to create.",
   CreateAdjustmentRequest: "An adjustment to create.",
+  CreateCreditRequest: "A credit to grant or to take back.",
   CreateDepositRequest: "A deposit to create.",
   CreateFeedSourceRequest: "A feed source to register.",
   CreateWebhookEndpointRequest: "A webhook endpoint to create.",

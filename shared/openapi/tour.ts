@@ -124,6 +124,7 @@ export const tour: readonly Chapter[] = [
       { row: "create_deposit", name: "Create a deposit that fails" },
       { row: "sandbox_fail_transaction" },
       { row: "create_adjustment", keeps: { paying_account_id: "account_id" } },
+      { row: "create_credit", keeps: { paying_account_id: "account_id" } },
       { row: "create_account", name: "Create an account in another currency", body: { currency: "EUR" } },
       { row: "create_transfer_quote", body: betweenAccounts },
       { row: "create_transfer", body: betweenAccounts, keeps: { account_id: "account_id" } },

@@ -1,5 +1,5 @@
 import {
-  AccountBalance,
+  AccountBalanceDetails,
   AccountMetrics,
   AccountMetricsQuery,
   CreateAccountRequest,
@@ -143,7 +143,7 @@ export const getBalance = route({
   file: "accounts/balance",
   scope: "accounts:read",
   grants: ["read", "query", "read:quotes"],
-  reply: AccountBalance,
+  reply: AccountBalanceDetails,
 });
 
 /** `GET /accounts/{id}/ledger` */

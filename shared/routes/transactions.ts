@@ -1,7 +1,7 @@
 import { page } from "../schema/fields.ts";
+import { CreateAdjustmentRequest, CreateCreditRequest } from "../schema/internal-money/brokerage-money.ts";
 import { SummarizeTransactionsQuery, TransactionSummary } from "../schema/internal-money/summary.ts";
 import {
-  CreateAdjustmentRequest,
   CreateDepositRequest,
   CreateTransferQuoteRequest,
   CreateTransferRequest,
@@ -125,6 +125,43 @@ export const createAdjustment = route({
   reply: Transaction,
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "-25.00", reason: { code: "fee_correction" } },
+  refusals: [
+    "account_not_found",
+    "account_disabled",
+    "account_closed",
+    "platform_account",
+    "currency_mismatch",
+    "amount_precision",
+    "amount_too_large",
+    "external_id_taken",
+  ],
+  emits: ["transaction.created"],
+});
+
+/** `POST /transactions/credit` */
+export const createCredit = route({
+  id: "create_credit",
+  method: "POST",
+  path: "/transactions/credit",
+  tag: "Transactions",
+  summary: "Create a credit",
+  description:
+    "Grants credit to an account, or takes it back. Credit supports trades and cannot be withdrawn. If the balance " +
+    "is below zero once the last position is closed, credit pays what trading lost. `PATCH` the transaction to " +
+    "`completed` to book it; with `four_eyes` a different application must approve it first. Credit that expires " +
+    "first is used first. `credit_on_withdrawal` of the settings says what a withdrawal does to credit.",
+  file: "transactions/credit",
+  scope: "transactions:write",
+  grants: ["read", "put", "update"],
+  body: CreateCreditRequest,
+  reply: Transaction,
+  status: 201,
+  example: {
+    account_id: "acc_01JD0000000000000000000002",
+    direction: "in",
+    amount: "50.00",
+    reason: { code: "welcome_bonus" },
+  },
   refusals: [
     "account_not_found",
     "account_disabled",
@@ -271,6 +308,8 @@ export const updateTransaction = route({
     "insufficient_scope",
     "four_eyes_required",
     "insufficient_free_margin",
+    "insufficient_credit",
+    "too_many_credit_lots",
     "liquidation_in_progress",
     "metrics_stale",
     "no_conversion_path",
@@ -305,6 +344,7 @@ export const transactionRoutes = [
   createDeposit,
   createWithdrawal,
   createAdjustment,
+  createCredit,
   createTransfer,
   createTransferQuote,
   summarizeTransactions,

@@ -136,7 +136,7 @@ export const UpdateAccountRequest = z.strictObject({
 
 /** Amounts of an account, each computed from its balance item. */
 const money = {
-  balance: described(Money, "Sum of all ledger entries."),
+  balance: described(Money, "Sum of all ledger entries that move the balance."),
   credit: described(Money, "Credit granted by the brokerage; it supports trades and cannot be withdrawn."),
   held: described(Money, "Amount reserved for undecided withdrawals."),
   available_balance: described(
@@ -154,7 +154,7 @@ const money = {
   withdrawable: described(Money, "Maximum amount that can be withdrawn now."),
 };
 
-/** `GET /accounts/{id}/balance`: balance and margin figures of an account. */
+/** Balance and margin figures of an account. */
 export const AccountBalance = z.object({
   object: described(z.literal("account_balance"), "Resource type; always this value."),
   account_id: described(z.string(), "Account identifier."),
@@ -165,6 +165,19 @@ export const AccountBalance = z.object({
   metrics_stale: described(z.boolean(), "Whether a price that the amounts are based on is too old."),
   balance_version: described(z.int(), "Number of the account's last ledger entry, counted from 1 without gaps."),
   _links: resourceFields._links,
+});
+
+/** A part of the credit of an account, as one transaction granted it. */
+const CreditLot = z.object({
+  transaction_id: described(z.nullable(z.string()), "The transaction that granted the credit; null if there is none."),
+  amount: described(Money, "What is left of it."),
+  expires_at: described(z.nullable(Timestamp), "Time at which what is left ends; null if it does not."),
+});
+
+/** `GET /accounts/{id}/balance`: the figures with the parts that the credit consists of. */
+export const AccountBalanceDetails = z.object({
+  ...AccountBalance.shape,
+  credit_lots: described(z.array(CreditLot), "Parts of the credit, in the order in which they are used."),
 });
 
 /** Query of `GET /accounts/metrics`. */
@@ -339,8 +352,12 @@ export const LedgerEntry = z.object({
   object: described(z.literal("ledger_entry"), "Resource type; always this value."),
   account_id: described(z.string(), "Account identifier."),
   kind: described(LedgerKind, "Type of the entry."),
-  amount: described(Money, "Amount of the entry; negative if it reduced the balance."),
+  amount: described(Money, "Amount of the entry; negative if it reduced the balance or the credit."),
   currency: described(Currency, "Currency code (ISO 4217)."),
+  moves: described(
+    z.enum(["balance", "credit"]),
+    "What the entry changes. One that moves credit leaves the balance as it is.",
+  ),
   balance_before: described(Money, "Balance before the entry."),
   balance_after: described(Money, "Balance after the entry."),
   balance_version: described(z.int(), "Number of the entry on the account, counted from 1 without gaps."),
@@ -367,5 +384,7 @@ export type UpdateAccount = z.infer<typeof UpdateAccountRequest>;
 export type AccountMetricsBody = z.infer<typeof AccountMetrics>;
 /** An account on the list of margin levels on the wire. */
 export type WatchedAccountBody = z.infer<typeof WatchedAccount>;
+/** Balance and margin figures of an account with its credit on the wire. */
+export type AccountBalanceDetailsBody = z.infer<typeof AccountBalanceDetails>;
 /** Balance and margin figures of an account on the wire. */
 export type AccountBalanceBody = z.infer<typeof AccountBalance>;

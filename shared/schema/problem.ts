@@ -67,6 +67,8 @@ const titles = {
     source_ended: "The feed source of the account has ended.",
     operation_known: "The operation belongs to another transaction.",
     transfer_quote_invalid: "The quote cannot be used for this transfer.",
+    insufficient_credit: "The credit does not cover the amount.",
+    too_many_credit_lots: "The account has reached the maximum number of credits.",
     too_many_positions: "The account has reached the maximum number of open positions.",
     exposure_too_large: "The positions or the balance of the account would exceed the limits of the service.",
   },

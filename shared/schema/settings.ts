@@ -30,6 +30,11 @@ const policies = {
       .check(z.regex(/^(?:\d(?:\.\d{1,2})?|10(?:\.0{1,2})?)$/, "must be a percentage from 0 to 10 such as 0.50")),
     "Part of the converted amount that the brokerage keeps of a transfer between currencies, in percent.",
   ),
+  credit_on_withdrawal: described(
+    z.enum(["keep", "remove", "prorate"]),
+    "What happens to the credit of an account when a withdrawal or a transfer out is debited: it stays, all of it is " +
+      "removed, or the same part of it as of the balance.",
+  ),
 };
 
 /** `PATCH /settings`, a merge patch. */
@@ -40,6 +45,7 @@ export const UpdateSettingsRequest = z.strictObject({
   default_leverage: z.optional(policies.default_leverage),
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
   transfer_mark_up_percent: z.optional(policies.transfer_mark_up_percent),
+  credit_on_withdrawal: z.optional(policies.credit_on_withdrawal),
 });
 
 /** The policies of a tenant in responses. */

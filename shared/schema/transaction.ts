@@ -17,7 +17,7 @@ import {
   TimestampInput,
   text,
 } from "./fields.ts";
-import { MoneyInput, SignedMoneyInput } from "./money.ts";
+import { MoneyInput } from "./money.ts";
 import { Conversion } from "./trade.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
@@ -26,7 +26,8 @@ const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "i
 export const platformKinds = ["adjustment", "fee", "commission", "dividend", "swap", "correction"] as const;
 
 /**
- * Transaction types. A negative balance correction covers the debt that trading left on a protected account; an
+ * Transaction types. Credit supports trades and cannot be withdrawn: `credit_in` grants it, `credit_out` takes it
+ * back. A negative balance correction covers the debt that trading left on a protected account; an
  * adjustment is a correction by the brokerage or its platform; the types after it are booked by trading platforms only.
  */
 export const TransactionKind = z.enum([
@@ -34,6 +35,8 @@ export const TransactionKind = z.enum([
   "withdrawal",
   "transfer_out",
   "transfer_in",
+  "credit_in",
+  "credit_out",
   "negative_balance_correction",
   ...platformKinds,
 ]);
@@ -76,7 +79,8 @@ const Endpoint = z.strictObject({
   holder: described(z.optional(name(200)), "Name of the account holder."),
 });
 
-const request = {
+/** Members of a request for a transaction. */
+export const request = {
   account_id: described(id("acc"), "Account identifier."),
   amount: described(
     MoneyInput,
@@ -118,21 +122,6 @@ export const CreateDepositRequest = z.strictObject({
 export const CreateWithdrawalRequest = z.strictObject({
   ...request,
   destination: described(z.optional(z.nullable(Endpoint)), "Destination of the money."),
-});
-
-/** `POST /transactions/adjustment`: a correction of the balance by the brokerage. */
-export const CreateAdjustmentRequest = z.strictObject({
-  account_id: request.account_id,
-  amount: described(
-    SignedMoneyInput,
-    "Amount that is added to the balance; negative to reduce it. Send a decimal string such as `-25.00`.",
-  ),
-  reason: described(StatusReason, "Reason for the adjustment; the first entry of `status_history` shows it."),
-  currency: request.currency,
-  external_id: request.external_id,
-  description: request.description,
-  expires_at: request.expires_at,
-  metadata: request.metadata,
 });
 
 const transferRequest = {
@@ -260,6 +249,12 @@ const TransferLeg = z.object({
   quote_id: described(z.nullable(z.string()), "Firm quote that fixed the rate; null if there was none."),
 });
 
+/** Terms of credit that was granted. */
+const CreditTerms = z.object({
+  expires_at: described(z.nullable(Timestamp), "Time at which what is left of this credit ends; null if it does not."),
+  expired_at: described(z.nullable(Timestamp), "Time at which it ended; null before."),
+});
+
 /** A firm quote of a transfer in responses. */
 export const TransferQuote = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
@@ -359,6 +354,10 @@ export const Transaction = z.object({
     z.nullable(TransferLeg),
     "The transfer that this transaction is a leg of, with the other leg; null for every other kind.",
   ),
+  credit: described(
+    z.optional(CreditTerms),
+    "Terms of the credit that this transaction grants; absent if it grants none.",
+  ),
   created_by: described(Actor, "The application or system that created the transaction."),
   approved_by: described(z.nullable(Actor), "The application that approved the transaction; null while there is none."),
   approved_at: described(z.nullable(Timestamp), "Time of approval; null while there is none."),
@@ -382,8 +381,6 @@ export const TransactionHistory = z.object({
 export type CreateDeposit = z.infer<typeof CreateDepositRequest>;
 /** Body of `POST /transactions/withdrawal` after validation. */
 export type CreateWithdrawal = z.infer<typeof CreateWithdrawalRequest>;
-/** Body of `POST /transactions/adjustment` after validation. */
-export type CreateAdjustment = z.infer<typeof CreateAdjustmentRequest>;
 /** Body of `POST /transactions/transfer` after validation. */
 export type CreateTransfer = z.infer<typeof CreateTransferRequest>;
 /** Body of `POST /transfer_quotes` after validation. */

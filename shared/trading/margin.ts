@@ -49,6 +49,7 @@ export async function decideMoney<R>(
   const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;
   const margin = {
     payable_minor: least(balance.balance_minor, backed),
+    free_minor: metrics.free_margin_minor,
     floating_minor: metrics.floating_minor,
     stale: metrics.stale,
     unconverted: metrics.unconverted,

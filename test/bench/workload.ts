@@ -207,6 +207,10 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         address: "/transactions/adjustment",
         parts: { body: { account_id: account.id, amount: "1.00", reason: { code: "bench" } } },
       }),
+      create_credit: async () => ({
+        address: "/transactions/credit",
+        parts: { body: { account_id: account.id, direction: "in", amount: "1.00", reason: { code: "bench" } } },
+      }),
       create_transfer: async () => ({
         address: "/transactions/transfer",
         parts: { body: { from_account_id: account.id, to_account_id: second.id, amount: "1.00" } },

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { atOnce, brokerage } from "../support/builders/brokerage.ts";
+import { putMarket } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { lambdaContext, newCaller } from "../support/emulator/request.ts";
+import { failure } from "../support/emulator/watched-endpoint.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
 // The sweep publishes whatever is left over, so these have a table of their own.
@@ -13,6 +15,8 @@ afterEach(() => {
 afterAll(async () => expect(await findings(api.emulator)).toEqual([]));
 
 const { handler: sweepEvents } = await import("../../functions/events/sweep-events.ts");
+
+const { tradingFloor } = await import("../support/builders/trading-floor.ts");
 
 const caller = newCaller();
 const broker = brokerage(api, caller);
@@ -69,5 +73,51 @@ describe("a transaction without a decision", () => {
       vi.useRealTimers();
       expect([move.status, status]).toEqual(move.status === 200 ? [200, "completed"] : [409, "failed"]);
     }
+  });
+});
+
+describe("credit that ends", () => {
+  it("is taken from its account once, as far as it is left, wherever the sweep dies", async () => {
+    const account = await broker.account("1000.00", { type: "demo", leverage: 100 });
+    await putMarket(api, caller.tenant_id);
+    const ends = Date.now() + 3_600_000;
+    const grant = async (amount: string, more: object = {}) => {
+      const body = { account_id: account.id, direction: "in", amount, reason: { code: "bonus" }, ...more };
+      return broker.move((await api.call(caller, "POST", "/transactions/credit", { body })).body, "completed");
+    };
+    const granted = await grant("60.00", { expires_at: new Date(ends).toISOString() });
+    await grant("10.00");
+    const floor = tradingFloor(caller.tenant_id);
+    expect(await floor.open(account.id, { symbol: "EURUSD", side: "buy", lots: "0.10" })).toMatchObject({
+      kind: "done",
+    });
+    const back = { account_id: account.id, direction: "out", amount: "20.00", reason: { code: "bonus" } };
+    await broker.move((await api.call(caller, "POST", "/transactions/credit", { body: back })).body, "completed");
+    vi.useFakeTimers({ toFake: ["Date"], now: ends + 1 });
+    let writes = 0;
+    api.watched.interfere = ({ operation }) => {
+      if (operation !== "TransactWriteItems") return undefined;
+      writes += 1;
+      return writes === 1 ? failure("ResourceNotFoundException") : undefined;
+    };
+    const runs = [await sweepEvents({}, lambdaContext())];
+    runs.push(...(await atOnce(2, () => sweepEvents({}, lambdaContext()))), await sweepEvents({}, lambdaContext()));
+    api.watched.interfere = () => undefined;
+    expect(runs.map((run) => [run["expired"], run["failed"]]).toSorted()).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 1],
+      [1, 0],
+    ]);
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ balance: "1000.00", credit: "10.00" });
+    const { data } = await broker.get(`/accounts/${account.id}/ledger`);
+    expect(data[0]).toMatchObject({
+      kind: "credit_out",
+      amount: "-40.00",
+      moves: "credit",
+      transaction_id: granted.body.id,
+    });
+    const { credit, status } = await broker.get(`/transactions/${granted.body.id}`);
+    expect([status, credit.expired_at >= credit.expires_at]).toEqual(["completed", true]);
   });
 });

@@ -2,9 +2,12 @@ import fc from "fast-check";
 import type { Account, Balance, Ledger } from "../../shared/domain/account.ts";
 import { replayFrom } from "../../shared/domain/debt.ts";
 import type { Decision } from "../../shared/domain/decision.ts";
+import { requestCredit } from "../../shared/domain/internal-money/credit.ts";
+import { lotsOf } from "../../shared/domain/internal-money/credit-lots.ts";
 import { least } from "../../shared/domain/money.ts";
-import { moveTransaction } from "../../shared/domain/move-transaction.ts";
+import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import type { Tenant } from "../../shared/domain/tenant.ts";
 import type { TradingDecision } from "../../shared/domain/trading/changes.ts";
 import { closeTrade } from "../../shared/domain/trading/close-trade.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
@@ -16,7 +19,7 @@ import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import { decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
 import { marketAt, someMarket, tradingAccount } from "../support/builders/trading.ts";
 import { TradingDesk } from "../support/builders/trading-desk.ts";
-import type { JudgedEntry } from "../support/oracles/debt-oracle.ts";
+import type { JudgedCredit, JudgedEntry } from "../support/oracles/debt-oracle.ts";
 
 export const { tenant } = someAccount();
 
@@ -33,19 +36,36 @@ export class Book {
   /** Numbers of the postings after which there was no position. */
   private readonly flats: number[] = [];
 
+  /** What withdrawals do to credit from now on. */
+  policy: Tenant["credit_on_withdrawal"];
+  /** What entries that move credit do by themselves, by their numbers. */
+  private readonly credits = new Map<number, JudgedCredit>();
+  /** What each debit removed of the credit, by its number. */
+  private readonly removes = new Map<number, JudgedEntry["removes"]>();
+
   constructor(fields: Partial<Account> = {}, money: Partial<Balance> = {}, market = someMarket()) {
     this.desk = new TradingDesk(tradingAccount("0.00", fields, money));
     this.market = market;
   }
 
+  private get tenant(): Tenant {
+    return this.policy === undefined ? tenant : { ...tenant, credit_on_withdrawal: this.policy };
+  }
+
   get accountContext(): AccountContext {
     const { account, balance, state } = this.desk;
+    const { tenant } = this;
     if (balance.positions === 0) return { tenant, account, balance };
     const metrics = metricsAt(this.market, state, decisionTime);
     const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;
     const payable_minor = least(balance.balance_minor, backed);
-    const { floating_minor, stale } = metrics;
-    return { tenant, account, balance, margin: { payable_minor, floating_minor, stale, liquidating: false } };
+    const { floating_minor, stale, free_margin_minor: free_minor } = metrics;
+    return {
+      tenant,
+      account,
+      balance,
+      margin: { payable_minor, free_minor, floating_minor, stale, liquidating: false },
+    };
   }
 
   /** Applies a decision about money; undefined when it was refused. */
@@ -53,7 +73,12 @@ export class Book {
     const { floating_minor } = metricsAt(this.market, this.desk.state, decisionTime);
     const profit = this.realised > 0n ? this.realised : 0n;
     const lost = floating_minor < 0n ? -floating_minor : 0n;
+    const known = this.desk.ledger.length;
     const taken = decision.ok ? this.desk.apply(decision) : undefined;
+    const policy = this.policy === "keep" ? undefined : this.policy;
+    for (const { kind, amount_minor, balance_version } of this.desk.ledger.slice(known)) {
+      if (kind === "withdrawal" && amount_minor < 0n) this.removes.set(balance_version, policy);
+    }
     while (this.offsets.length < this.desk.ledger.length) this.offsets.push(profit < lost ? profit : lost);
     return taken;
   }
@@ -67,6 +92,37 @@ export class Book {
     const request = { account_id: this.desk.account.id, amount, fee };
     const asked = this.take(requestWithdrawal(someClient(), this.accountContext, request, context));
     return asked && this.move(asked, { status });
+  }
+
+  /** Grants credit, which ends after so many days where they are given. */
+  grant(amount: string, days?: number): Transaction | undefined {
+    const ends = days === undefined ? undefined : new Date(Date.parse(decisionTime) + days * 86_400_000).toISOString();
+    const asked = this.credit("in", amount, ends);
+    const granted = asked && this.move(asked, { status: "completed" });
+    if (granted) this.credits.set(this.desk.ledger.length, { does: "grant", lot: granted.id, ends: ends ?? null });
+    return granted;
+  }
+
+  /** Takes credit back, as far as it is there and open positions do not need it. */
+  takeBack(amount: string): void {
+    const asked = this.credit("out", amount);
+    if (asked && this.move(asked, { status: "completed" })) this.credits.set(this.desk.ledger.length, { does: "take" });
+  }
+
+  private credit(direction: "in" | "out", amount: string, expires_at?: string): Transaction | undefined {
+    const ends = expires_at === undefined ? {} : { expires_at };
+    const request = { account_id: this.desk.account.id, direction, amount, reason: { code: "bonus" }, ...ends };
+    return this.take(requestCredit(this.accountContext, request, context));
+  }
+
+  /** The end of credit that was granted, at its time. */
+  endCredit(granted: Transaction): void {
+    const now = granted.credit?.expires_at ?? decisionTime;
+    const later = (seconds: number) => new Date(Date.parse(now) + seconds * 1000).toISOString();
+    const decision = expireTransaction(granted, this.accountContext, decisionContext({ now, in: later }));
+    if (decision === undefined) return;
+    this.take(decision);
+    this.credits.set(this.desk.ledger.length, { does: "end", lot: granted.id });
   }
 
   move(transaction: Transaction, request: UpdateTransaction): Transaction | undefined {
@@ -157,7 +213,15 @@ export class Book {
       transaction: entry.transaction_id ?? "",
       offset: this.offsets[entry.balance_version - 1] ?? 0n,
       settles: this.settles.get(entry.balance_version),
+      credit: this.credits.get(entry.balance_version),
+      removes: this.removes.get(entry.balance_version),
     }));
+  }
+
+  /** What is left of each lot of credit, by the transaction that granted it. */
+  get lots(): Readonly<Record<string, bigint>> {
+    const lots = lotsOf(this.desk.balance).map(({ transaction_id: id, minor }) => [id ?? "", minor] as const);
+    return Object.fromEntries(lots);
   }
 
   get balance(): bigint {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../shared/domain/account.ts";
+import type { Tenant } from "../../shared/domain/tenant.ts";
 import type { Transaction } from "../../shared/domain/transaction.ts";
 import { usd } from "../support/builders/trading.ts";
 import { judgeDebt } from "../support/oracles/debt-oracle.ts";
@@ -25,6 +26,9 @@ const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant("pay" as const), amount, whole: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("give_back" as const), nth, keep_fee: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("force" as const), nth }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("grant" as const), amount, days: fc.option(nth) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("take_back" as const), amount }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("end_credit" as const), nth }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("open" as const), side: fc.constantFrom("buy", "sell"), lots }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("close" as const), nth, part: fc.boolean() }) },
   {
@@ -37,9 +41,12 @@ const step = fc.oneof(
 function ran(
   credit: bigint,
   fields: Partial<Account>,
+  policy: Tenant["credit_on_withdrawal"],
   steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[],
 ) {
   const book = new Book({ leverage: 500, ...fields }, { credit_minor: credit });
+  book.policy = policy;
+  const grants: string[] = [];
   const deposits: string[] = [];
   const payouts: string[] = [];
   const known = (id: string | undefined) =>
@@ -57,6 +64,12 @@ function ran(
       const deposit = known(deposits[each.nth % Math.max(1, deposits.length)]);
       if (deposit) book.move(deposit, { status: "returned", reason: { code: "fraud" }, force: true });
     }
+    if (each.do === "grant") note(grants, book.grant(each.amount, each.days === null ? undefined : each.days + 1));
+    if (each.do === "take_back") book.takeBack(each.amount);
+    if (each.do === "end_credit") {
+      const granted = known(grants[each.nth % Math.max(1, grants.length)]);
+      if (granted) book.endCredit(granted);
+    }
     if (each.do === "open") book.open(each.side as "buy" | "sell", each.lots);
     if (each.do === "close") book.close(each.nth, each.part ? "0.10" : undefined);
     if (each.do === "price") book.price((1.1 + each.points / 10_000).toFixed(5));
@@ -68,17 +81,18 @@ describe("after any program of deposits, payouts, returns, trades and prices", (
   const programs = fc.tuple(
     fc.constantFrom(0n, usd("50.00")),
     fc.record({ negative_balance_protection: fc.constantFrom(true, true, true, false) }),
+    fc.constantFrom("keep" as const, "remove" as const, "prorate" as const),
     fc.array(step, { minLength: 10, maxLength: 60, size: "max" }),
   );
 
   it("balance, credit and debt are those of a replay of the whole ledger without what was given back", () => {
     let [corrected, repaid] = [0, 0];
     fc.assert(
-      fc.property(programs, ([credit, fields, steps]) => {
-        const book = ran(credit, fields, steps);
+      fc.property(programs, ([credit, fields, policy, steps]) => {
+        const book = ran(credit, fields, policy, steps);
         const { balance_minor, credit_minor, debt_minor } = book.desk.balance;
         const judged = judgeDebt(book.judged, credit);
-        expect({ balance: balance_minor, credit: credit_minor, debt: debt_minor }).toEqual(judged);
+        expect({ balance: balance_minor, credit: credit_minor, debt: debt_minor, lots: book.lots }).toEqual(judged);
         corrected += book.desk.transactions.filter(({ kind }) => kind === "negative_balance_correction").length;
         repaid += book.desk.ledger.filter(({ settlement }) => settlement === "repayment").length;
       }),
@@ -90,24 +104,26 @@ describe("after any program of deposits, payouts, returns, trades and prices", (
 
   it("no account is corrected by more than its trades have lost, and each ledger follows from itself", () => {
     fc.assert(
-      fc.property(programs, ([credit, fields, steps]) => {
-        const { ledger, contra, balance } = ran(credit, fields, steps).desk;
+      fc.property(programs, ([credit, fields, policy, steps]) => {
+        const { ledger, contra, balance } = ran(credit, fields, policy, steps).desk;
         const sum = (kinds: readonly string[], lost = false) =>
           ledger
+            .filter(({ moves }) => moves !== "credit")
             .filter(({ kind, amount_minor }) => kinds.includes(kind) && (!lost || amount_minor < 0n))
             .reduce((total, { amount_minor }) => total + amount_minor, 0n);
         const given = sum(["negative_balance_correction", "credit_out", "credit_in"]);
         expect(given >= 0n && given <= -sum(["realised_pnl", "swap", "commission"], true)).toBe(true);
-        let before = 0n;
+        let [before, credited] = [0n, credit];
         for (const [place, entry] of ledger.entries()) {
           expect(entry.balance_version).toBe(place + 1);
           expect(entry.balance_before_minor).toBe(before);
-          before += entry.amount_minor;
+          if (entry.moves === "credit") credited += entry.amount_minor;
+          else before += entry.amount_minor;
           expect(entry.balance_after_minor).toBe(before);
         }
-        expect(before).toBe(balance.balance_minor);
+        expect([before, credited]).toEqual([balance.balance_minor, balance.credit_minor]);
         const legs = contra.filter(({ ledger_id }) => ledger_id !== null);
-        const off = legs.reduce((total, { amount_minor }) => total + amount_minor, before);
+        const off = legs.reduce((total, { amount_minor }) => total + amount_minor, before + credited - credit);
         expect(off).toBe(0n);
         expect(balance.available_minor).toBe(balance.balance_minor - balance.held_minor);
       }),

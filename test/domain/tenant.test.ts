@@ -18,6 +18,7 @@ describe("the policies of a new tenant", () => {
       updated_at: decisionTime,
       version: 1,
       transfer_mark_up_percent: "0.00",
+      credit_on_withdrawal: "keep",
       _links: { self: { href: "/v2/settings" } },
     });
   });

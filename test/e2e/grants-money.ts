@@ -25,6 +25,7 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
     return answer.body.id;
   };
   await post("/transactions/adjustment", { account_id, amount: "-1.00", reason: { code: "story" } });
+  await post("/transactions/credit", { account_id, direction: "in", amount: "1.00", reason: { code: "story" } });
   const to_account_id = await post("/accounts", { client_id, currency: "EUR" });
   const floor = await floorOf(stack);
   const opened = await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });

@@ -121,8 +121,11 @@ describe("rights of the functions", () => {
     expect(rightsOf("production", "sweep-events").sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|*",
-        ...["BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
+          (a) => `Allow dynamodb:${a} main brk_*`,
+        ),
         "Allow dynamodb:Query main/index/state brk_*",
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
         ...ledgerDenial,
         ...["deliver", "publish", "retrylong"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
       ].sort(),

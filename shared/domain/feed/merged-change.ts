@@ -25,7 +25,7 @@ function isExposure({ op }: TradingChange): boolean {
   return op === "expose" || op === "hide";
 }
 
-type Value = string | number | bigint | null;
+type Value = string | number | bigint | null | readonly object[];
 
 /** Both changes of a balance in one. What the second requires after the first is required of what was there. */
 function mergedAdjustment(first: BalanceAdjustment, second: BalanceAdjustment): BalanceAdjustment | undefined {
@@ -74,7 +74,7 @@ function less(value: Requirement["value"], by: number | bigint | undefined): Req
 function meets(stored: Value, { is, value }: Requirement): boolean {
   if (is === "equal") return stored === value;
   if (is === "not") return stored !== value;
-  if (stored === null) return false;
+  if (stored === null || typeof stored === "object") return false;
   return is === "at_least" ? stored >= value : stored < value;
 }
 

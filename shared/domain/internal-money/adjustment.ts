@@ -1,4 +1,5 @@
-import type { CreateAdjustment, TransactionState } from "../../schema/transaction.ts";
+import type { CreateAdjustment } from "../../schema/internal-money/brokerage-money.ts";
+import type { TransactionState } from "../../schema/transaction.ts";
 import { type Context, type Decision, type Requirement, refuseField } from "../decision.ts";
 import { least } from "../money.ts";
 import { adjustBalance, type Booking, equal, refuseMargin, refuseUnsettled } from "../posting.ts";

@@ -12,7 +12,7 @@ import {
 } from "../decision.ts";
 import { formatAmount, parseAmount } from "../money.ts";
 import { type Booking, equal, notClosed, post } from "../posting.ts";
-import type { Tenant } from "../tenant.ts";
+import { creditPolicyOf, type Tenant } from "../tenant.ts";
 import {
   type AccountContext,
   draftTransaction,
@@ -161,13 +161,13 @@ function draftLeg(
 
 function bookLeg(
   pending: Transaction,
-  { balance, margin }: AccountContext,
+  { balance, margin, tenant }: AccountContext,
   booking: Booking,
   context: Context,
   require: readonly Requirement[],
 ): Decision<Transaction> {
   const moment = moved(pending, "completed", context, null);
-  const posting = post(moment, balance, context, booking, { margin, require });
+  const posting = post(moment, balance, context, booking, { margin, require, credit_policy: creditPolicyOf(tenant) });
   if (!posting.ok) return posting;
   const { balance_before_minor, balance_after_minor, changes } = posting.result;
   const after: Transaction = { ...moment, balance_before_minor, balance_after_minor };

@@ -28,6 +28,8 @@ export interface Entry {
   readonly trade_id?: string;
   readonly transaction_id?: string;
   readonly settlement?: Settlement;
+  /** What it changes of each lot of credit, where it moves that and not the balance. */
+  readonly lots?: NonNullable<Ledger["lots"]>;
 }
 
 /** Books entries in their order, each with its counter entry. */
@@ -38,7 +40,8 @@ export function bookEntries(book: Book, entries: readonly Entry[], context: Cont
 function bookEntry(book: Book, entry: Entry, context: Context): Book {
   const { balance } = book;
   const standing = standingOf(balance);
-  const after = afterPosting(standing, entry);
+  const credits = entry.lots !== undefined;
+  const after = credits ? standing : afterPosting(standing, entry);
   const posted_at = postingTime(balance, context);
   const shared = {
     tenant_id: balance.tenant_id,
@@ -57,6 +60,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     balance_after_minor: after.balance_minor,
     balance_version: balance.seq + 1,
     ...(standing.debt_minor === 0n ? {} : { debt_before_minor: standing.debt_minor }),
+    ...(entry.lots === undefined ? {} : { moves: "credit", lots: entry.lots }),
     ...(entry.settlement === undefined ? {} : { settlement: entry.settlement }),
     ...context.cause,
   };
@@ -74,7 +78,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     balance: {
       ...realisedAfter(balance, entry),
       ...after,
-      available_minor: balance.available_minor + entry.amount_minor,
+      available_minor: balance.available_minor + after.balance_minor - balance.balance_minor,
       seq: balance.seq + 1,
       posted_at,
       updated_at: later(balance.updated_at, context.now),
@@ -112,11 +116,12 @@ export function closeBook<R>(
 ): TradingDecision<R> {
   if (book.changes.length === 0) return { ok: true, result, changes: [], events: book.events };
   const { balance_minor, available_minor, seq, used_margin_minor, positions } = book.balance;
-  const { credit_minor, debt_minor, below_zero_seq, posted_at } = book.balance;
+  const { credit_minor, credit_lots, debt_minor, below_zero_seq, posted_at } = book.balance;
   const change = adjustBalance(before, context, {
     set: {
       ...{ balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
       ...(credit_minor === before.credit_minor ? {} : { credit_minor }),
+      ...(credit_lots === undefined || credit_lots === before.credit_lots ? {} : { credit_lots }),
       ...(posted_at === undefined || posted_at === before.posted_at ? {} : { posted_at }),
       ...realisedChange(before, book.balance),
       ...(debt_minor === undefined || debt_minor === before.debt_minor ? {} : { debt_minor }),

@@ -1,6 +1,7 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import { type Settlement, settledDue, settledOwed, standingOf, uncovered } from "../debt.ts";
 import type { Actor, Context, DomainEvent } from "../decision.ts";
+import { consumed, creditFields, lotChanges, lotsOf, storedLots } from "../internal-money/credit-lots.ts";
 import { formatAmount, least } from "../money.ts";
 import { legChanges } from "../transaction-legs.ts";
 import { type Book, bookEntries, type Entry } from "./book.ts";
@@ -87,33 +88,38 @@ function corrected(book: Book, loss: bigint, context: Context): Book {
   return credit === loss ? noted : coverLoss(noted, loss - credit, context);
 }
 
-/** Credit that pays a loss becomes part of the balance. */
+/** Credit that pays a loss leaves its lots and becomes part of the balance. */
 function spendCredit(book: Book, amount_minor: bigint, context: Context): Book {
-  const entry = { kind: "credit_out", control: "credit", amount_minor, settlement: "credit" } as const;
-  const booked = settling(book, entry, context);
-  return { ...booked, balance: { ...booked.balance, credit_minor: booked.balance.credit_minor - amount_minor } };
+  const { currency } = book.account;
+  const lots = lotsOf(book.balance);
+  const left = consumed(lots, amount_minor);
+  const entry = { kind: "credit_out", control: "credit", settlement: "credit" } as const;
+  const taken = storedLots(lotChanges(lots, left), currency);
+  const entries = [
+    { ...entry, amount_minor: -amount_minor, lots: taken },
+    { ...entry, amount_minor },
+  ];
+  const booked = settling(book, entries, context);
+  return { ...booked, balance: { ...booked.balance, ...creditFields(left, currency) } };
 }
 
-/** Books an entry that settles: the debt was settled before it and stays. */
-function settling(book: Book, entry: Entry, context: Context): Book {
-  const booked = bookEntries(book, [entry], context);
+/** Books entries that settle: the debt was settled before them and stays. */
+function settling(book: Book, entries: readonly Entry[], context: Context): Book {
+  const booked = bookEntries(book, entries, context);
   const { debt_minor } = standingOf(book.balance);
   return { ...booked, balance: { ...booked.balance, debt_minor } };
 }
 
 function coverLoss(book: Book, loss: bigint, context: Context): Book {
   const correction = draftCorrection(book, loss, context);
-  const booked = settling(
-    book,
-    {
-      kind: "negative_balance_correction",
-      control: "negative_balance",
-      amount_minor: loss,
-      transaction_id: correction.id,
-      settlement: "correction",
-    },
-    context,
-  );
+  const entry = {
+    kind: "negative_balance_correction",
+    control: "negative_balance",
+    amount_minor: loss,
+    transaction_id: correction.id,
+    settlement: "correction",
+  } as const;
+  const booked = settling(book, [entry], context);
   return {
     ...booked,
     changes: [

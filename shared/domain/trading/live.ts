@@ -1,6 +1,13 @@
-import type { AccountBalanceBody, AccountBody, AccountMetricsBody, WatchedAccountBody } from "../../schema/account.ts";
+import type {
+  AccountBalanceBody,
+  AccountBalanceDetailsBody,
+  AccountBody,
+  AccountMetricsBody,
+  WatchedAccountBody,
+} from "../../schema/account.ts";
 import type { PositionBody } from "../../schema/position.ts";
 import { balanceBody } from "../amend-account.ts";
+import { lotsOf, storedLots } from "../internal-money/credit-lots.ts";
 import { type Holdings, metricsAt } from "./margin.ts";
 import { type Position, positionBody } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
@@ -24,6 +31,12 @@ export function balanceNow(holdings: Holdings, { market, now }: Moment): Account
   const { account, balance } = holdings;
   const metrics = metricsAt(market, holdings, now);
   return { ...balanceBody(holdings), ...metricsBody(metrics, account.currency, balance.updated_at) };
+}
+
+/** The same with the parts of the credit. */
+export function balanceDetailsNow(holdings: Holdings, moment: Moment): AccountBalanceDetailsBody {
+  const { balance } = holdings;
+  return { ...balanceNow(holdings, moment), credit_lots: storedLots(lotsOf(balance), balance.currency) };
 }
 
 /** The money of several accounts, in the order in which they were asked for, and those that there are none of. */

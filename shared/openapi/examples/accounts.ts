@@ -75,7 +75,7 @@ export const accountBalance = {
 
 /** Examples of the replies about accounts, by component. */
 export const accountsReplies: Readonly<Record<string, unknown>> = {
-  AccountBalance: accountBalance,
+  AccountBalanceDetails: { ...accountBalance, credit_lots: [] },
   AccountMetrics: {
     object: "account_metrics",
     data: [accountBalance],
@@ -89,6 +89,7 @@ export const accountsReplies: Readonly<Record<string, unknown>> = {
     kind: "deposit",
     amount: "1000.00",
     currency: "USD",
+    moves: "balance",
     balance_before: "0.00",
     balance_after: "1000.00",
     balance_version: 1,

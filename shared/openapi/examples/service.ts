@@ -32,6 +32,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     require_verified_client: "none",
     four_eyes: true,
     transfer_mark_up_percent: "0.00",
+    credit_on_withdrawal: "keep",
     currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
     default_leverage: 100,
     transaction_expiry_days: 7,

@@ -41,6 +41,7 @@ export const transaction: JsonObject = {
   related_to: null,
   platform_operations: [],
   transfer: null,
+  credit: { expires_at: null, expired_at: null },
   command_id: exampleNames["command_id"],
   outcome: null,
   platform_done_at: completed_at,

@@ -32,8 +32,13 @@ export const transactions = {
 
 const ownKinds: ReadonlySet<string> = new Set(["deposit", "withdrawal", "negative_balance_correction"]);
 
-/** Those that the sandbox's provider moves are due to it, in a kind of their own, by then at the latest. */
-function transactionDue({ id, expires_at: end, provider_at: at }: Transaction): IndexKeys {
+/**
+ * Undecided ones are due at their expiry, credit that was granted at its end. Those that the sandbox's provider moves
+ * are due to it, in a kind of their own, by then at the latest.
+ */
+function transactionDue({ id, status, expires_at: undecided, provider_at: at, credit }: Transaction): IndexKeys {
+  const lasts = status === "completed" && credit?.expired_at === null ? credit.expires_at : null;
+  const end = lasts ?? undecided;
   if (at !== undefined) return dueKeys("PROVIDER", id, end !== null && end < at ? end : at);
   return end === null ? {} : dueKeys("TXN", id, end);
 }

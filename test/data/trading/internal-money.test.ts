@@ -50,6 +50,126 @@ describe("an adjustment", () => {
   });
 });
 
+describe("credit", () => {
+  const credit = (account: { id: string }, direction: string, amount: string, more: object = {}) =>
+    api.call(caller, "POST", "/transactions/credit", {
+      body: { account_id: account.id, direction, amount, reason: { code: "bonus" }, ...more },
+    });
+  const completed = async (account: { id: string }, direction: string, amount: string, more: object = {}) => {
+    const made = await credit(account, direction, amount, more);
+    expect([made.status, made.body.status]).toEqual([201, "pending"]);
+    const { status, body } = await broker.move(made.body, "completed");
+    expect([status, body.kind]).toEqual([200, `credit_${direction}`]);
+    return body;
+  };
+  const moneyOf = async ({ id }: { id: string }) => {
+    const { balance, credit: left, equity, withdrawable } = await broker.get(`/accounts/${id}`);
+    return [balance, left, equity, withdrawable];
+  };
+  const lotsOf = async ({ id }: { id: string }) => {
+    const { credit_lots: lots } = await broker.get(`/accounts/${id}/balance`);
+    return lots.map(({ amount }: { amount: string }) => amount);
+  };
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+
+  it("raises equity, cannot be withdrawn, and entries that move credit take what ends first", async () => {
+    const account = await broker.account("100.00");
+    const kept = await completed(account, "in", "50.00");
+    const ends = await completed(account, "in", "30.00", { expires_at: inHours(48) });
+    expect([kept.credit, ends.credit.expired_at, ends.balance_after]).toEqual([
+      { expires_at: null, expired_at: null },
+      null,
+      "100.00",
+    ]);
+    expect(await moneyOf(account)).toEqual(["100.00", "80.00", "180.00", "100.00"]);
+    expect((await completed(account, "out", "40.00")).credit).toBeUndefined();
+    expect(await lotsOf(account)).toEqual(["40.00"]);
+    const { data } = await broker.get(`/accounts/${account.id}/ledger`);
+    expect(data.map((entry: Record<string, unknown>) => [entry["kind"], entry["amount"], entry["moves"]])).toEqual([
+      ["credit_out", "-40.00", "credit"],
+      ["credit_in", "30.00", "credit"],
+      ["credit_in", "50.00", "credit"],
+      ["deposit", "100.00", "balance"],
+    ]);
+    const more = await credit(account, "out", "40.01");
+    expect((await broker.move(more.body, "completed")).body).toMatchObject({
+      status: 409,
+      code: "insufficient_credit",
+      credit: "40.00",
+    });
+  });
+
+  it("follows four eyes, and is refused beyond ten lots and on an account of a platform", async () => {
+    const own = newCaller({ tenant_id: caller.tenant_id });
+    const account = await broker.account();
+    await api.call(caller, "PATCH", "/settings", { body: { four_eyes: true } });
+    const made = (await credit(account, "in", "1.00")).body;
+    expect((await broker.move(made, "completed")).body.code).toBe("illegal_transition");
+    expect((await broker.move(made, "approved")).body.code).toBe("four_eyes_required");
+    const approve = { body: { status: "approved" } };
+    expect((await api.call(own, "PATCH", `/transactions/${made.id}`, approve)).status).toBe(200);
+    expect((await broker.move(made, "completed")).status).toBe(200);
+    await api.call(caller, "PATCH", "/settings", { body: { four_eyes: false } });
+    for (let count = 1; count < 10; count += 1) await completed(account, "in", "1.00");
+    const last = await credit(account, "in", "1.00");
+    expect((await broker.move(last.body, "completed")).body.code).toBe("too_many_credit_lots");
+    await broker.move(last.body, "cancelled");
+    const link = await api.call(caller, "PATCH", `/accounts/${account.id}`, { body: { platform_login: "70003" } });
+    expect(link.status).toBe(200);
+    const linked = await broker.account(undefined, { platform: "mt5", platform_login: "70004" });
+    expect(await credit(linked, "in", "1.00")).toMatchObject({ status: 409, body: { code: "platform_account" } });
+    expect((await credit(account, "out", "1.00", { expires_at: inHours(1) })).body).toMatchObject({
+      status: 422,
+      errors: [{ pointer: "#/expires_at" }],
+    });
+  });
+
+  it.each([
+    ["keep", "80.00"],
+    ["remove", "0.00"],
+    // 33.33 of 100.00 of 80.00 is 26.664.
+    ["prorate", "53.33"],
+  ])(
+    "with the policy %s leaves %s after a withdrawal of a third, and all of it once that failed",
+    async (policy, left) => {
+      const own = newCaller();
+      const theirs = brokerage(api, own);
+      const settings = { body: { credit_on_withdrawal: policy } };
+      expect((await api.call(own, "PATCH", "/settings", settings)).body.credit_on_withdrawal).toBe(policy);
+      const account = await theirs.account("100.00");
+      const body = { account_id: account.id, direction: "in", amount: "80.00", reason: { code: "bonus" } };
+      await theirs.move((await api.call(own, "POST", "/transactions/credit", { body })).body, "completed");
+      const payout = await theirs.withdrawal(account, "33.33");
+      expect((await theirs.get(`/accounts/${account.id}`)).credit).toBe("80.00");
+      await theirs.move(payout, "processing");
+      expect((await theirs.get(`/accounts/${account.id}`)).credit).toBe(left);
+      await theirs.move(payout, "failed");
+      expect((await theirs.get(`/accounts/${account.id}`)).credit).toBe("80.00");
+    },
+  );
+
+  it("that positions need is not taken back, carries them, and pays the loss with the last one", async () => {
+    const account = await trader("900.00");
+    await completed(account, "in", "500.00");
+    expect(await floor.open(account.id, eurusd)).toMatchObject({ kind: "done" });
+    const back = (await credit(account, "out", "400.00")).body;
+    expect((await broker.move(back, "completed")).body).toMatchObject({
+      status: 409,
+      code: "insufficient_free_margin",
+    });
+    await broker.move(back, "cancelled");
+    await putQuote(api, tenant, "EURUSD", ["1.08810", "1.08820"]);
+    await floor.evaluate(account.id);
+    await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"]);
+    expect(await moneyOf(account)).toEqual(["0.00", "200.00", "200.00", "0.00"]);
+    const { data } = await broker.get(`/accounts/${account.id}/ledger?kind=credit_out`);
+    expect(data.map(({ amount, moves }: Record<string, string>) => [amount, moves])).toEqual([
+      ["300.00", "balance"],
+      ["-300.00", "credit"],
+    ]);
+  });
+});
+
 describe("a transfer", () => {
   const transfer = (from: { id: string }, to: { id: string }, amount: string, more: object = {}, headers = {}) =>
     api.call(caller, "POST", "/transactions/transfer", {

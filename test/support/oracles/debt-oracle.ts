@@ -1,8 +1,14 @@
 /**
- * What a balance must be by the rule of ADR 0025, from a ledger alone and in code of its own: every posting once more
- * in its order, a debit that was taken back as if it had never been made, and what trading took below zero settled
- * where the account was left without a position.
+ * What a balance must be by the rule of ADR 0025, and its credit by that of ADR 0052, from a ledger alone and in code
+ * of its own: every posting once more in its order, a debit that was taken back as if it had never been made, and what
+ * trading took below zero settled where the account was left without a position.
  */
+
+/** What an entry that moves credit does by itself: what the rule makes of credit, the oracle makes again. */
+export type JudgedCredit =
+  | { readonly does: "grant"; readonly lot: string; readonly ends: string | null }
+  | { readonly does: "take" }
+  | { readonly does: "end"; readonly lot: string };
 
 /** One posting as the oracle reads it. */
 export interface JudgedEntry {
@@ -16,6 +22,15 @@ export interface JudgedEntry {
    * none.
    */
   readonly settles: "due" | "owed" | "paid" | undefined;
+  readonly credit?: JudgedCredit | undefined;
+  /** What a debit removes of the credit; all of it is kept without. */
+  readonly removes?: "remove" | "prorate" | undefined;
+}
+
+interface Lot {
+  readonly lot: string;
+  readonly ends: string | null;
+  readonly left: bigint;
 }
 
 /** What the rule leaves. */
@@ -23,6 +38,14 @@ export interface Judged {
   readonly balance: bigint;
   readonly credit: bigint;
   readonly debt: bigint;
+  /** What is left of each lot, by its name. */
+  readonly lots: Readonly<Record<string, bigint>>;
+}
+
+interface State {
+  readonly balance: bigint;
+  readonly debt: bigint;
+  readonly lots: readonly Lot[];
 }
 
 const trading = new Set(["realised_pnl", "swap", "commission", "dividend"]);
@@ -31,43 +54,86 @@ const settling = new Set(["negative_balance_correction", "credit_out", "credit_i
 
 /** Judges a whole ledger, oldest entry first, of an account that began with this credit and with nothing else. */
 export function judgeDebt(entries: readonly JudgedEntry[], credit: bigint, start = 0n): Judged {
-  const own = entries.filter(({ kind }) => !settling.has(kind));
+  const own = entries.filter(({ kind, credit: moved }) => moved !== undefined || !settling.has(kind));
   const gone = new Set<number>();
+  const back = new Set<number>();
   const amounts = own.map(({ amount }) => amount);
   for (const [place, entry] of own.entries()) {
-    if (entry.transaction === "" || entry.amount <= 0n) continue;
+    if (entry.transaction === "" || entry.amount <= 0n || entry.credit !== undefined) continue;
     const debit = own.findIndex((other, at) => at < place && other.transaction === entry.transaction);
     const opposite = own[debit];
     if (opposite === undefined || opposite.amount >= 0n) continue;
     amounts[debit] = (amounts[debit] ?? 0n) + entry.amount;
     gone.add(place);
+    back.add(debit);
   }
-  let state: Judged = { balance: start, credit, debt: 0n };
-  for (const [place, { kind, settles, offset }] of own.entries()) {
+  let state: State = { balance: start, debt: 0n, lots: [{ lot: "", ends: null, left: credit }] };
+  for (const [place, entry] of own.entries()) {
     const amount = gone.has(place) ? 0n : (amounts[place] ?? 0n);
-    state = settled(posted(state, kind, amount, offset), settles);
+    if (entry.credit !== undefined) {
+      state = { ...state, lots: credited(state.lots, entry.credit, amount) };
+      continue;
+    }
+    if (!back.has(place)) state = { ...state, lots: removed(state, entry.removes, -amount) };
+    state = settled(posted(state, entry.kind, amount, entry.offset), entry.settles);
   }
-  return state;
+  const left = state.lots.filter((lot) => lot.left !== 0n);
+  return {
+    balance: state.balance,
+    debt: state.debt,
+    credit: left.reduce((sum, lot) => sum + lot.left, 0n),
+    lots: Object.fromEntries(left.map((lot) => [lot.lot, lot.left])),
+  };
 }
 
-function posted({ balance, credit, debt }: Judged, kind: string, amount: bigint, offset: bigint): Judged {
+function credited(lots: readonly Lot[], credit: JudgedCredit, amount: bigint): readonly Lot[] {
+  if (credit.does === "grant") return [...lots, { lot: credit.lot, ends: credit.ends, left: amount }];
+  if (credit.does === "end") return lots.filter(({ lot }) => lot !== credit.lot);
+  return take(lots, -amount);
+}
+
+/** Takes an amount unit by unit, so to say: always of the lot that ends first and was granted first. */
+function take(lots: readonly Lot[], amount: bigint): readonly Lot[] {
+  const never = "~";
+  const order = [...lots].sort((a, b) => {
+    const [one, other] = [`${a.ends ?? never} ${a.lot || never}`, `${b.ends ?? never} ${b.lot || never}`];
+    return one < other ? -1 : 1;
+  });
+  let open = amount;
+  for (const [place, lot] of order.entries()) {
+    const part = lot.left < open ? lot.left : open;
+    order[place] = { ...lot, left: lot.left - part };
+    open -= part;
+  }
+  return order;
+}
+
+function removed({ balance, lots }: State, how: JudgedEntry["removes"], amount: bigint): readonly Lot[] {
+  if (how === undefined || amount <= 0n) return lots;
+  const all = lots.reduce((sum, { left }) => sum + left, 0n);
+  if (how === "remove" || balance <= amount) return take(lots, all);
+  const [whole, rest] = [(all * amount) / balance, (all * amount) % balance];
+  return take(lots, rest === 0n ? whole : whole + 1n);
+}
+
+function posted(state: State, kind: string, amount: bigint, offset: bigint): State {
+  const { balance, debt } = state;
   const after = balance + amount;
-  if (trading.has(kind)) return { balance: after, credit, debt };
-  if (amount >= 0n) return { balance: after, credit, debt: debt > amount ? debt - amount : 0n };
+  if (trading.has(kind)) return { ...state, balance: after };
+  if (amount >= 0n) return { ...state, balance: after, debt: debt > amount ? debt - amount : 0n };
   const left = balance - offset;
   const above = left > 0n ? left : 0n;
   const below = -amount > above ? -amount - above : 0n;
-  return { balance: after, credit, debt: debt + below };
+  return { ...state, balance: after, debt: debt + below };
 }
 
-function settled(state: Judged, settles: JudgedEntry["settles"]): Judged {
-  const { balance, credit, debt } = state;
+function settled(state: State, settles: JudgedEntry["settles"]): State {
+  const { balance, lots, debt } = state;
   const below = balance < 0n ? -balance : 0n;
-  if (settles === "owed") return { balance, credit, debt: below };
+  if (settles === "owed") return { ...state, debt: below };
   if (settles === undefined) return state;
-  if (settles === "paid") return { balance, credit, debt: debt < below ? debt : below };
+  if (settles === "paid") return { ...state, debt: debt < below ? debt : below };
   const loss = below > debt ? below - debt : 0n;
-  const paid = loss < credit ? loss : credit;
   const left = below - loss;
-  return { balance: balance + loss, credit: credit - paid, debt: debt < left ? debt : left };
+  return { balance: balance + loss, lots: take(lots, loss), debt: debt < left ? debt : left };
 }

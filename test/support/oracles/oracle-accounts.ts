@@ -2,7 +2,7 @@ import { groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem } from "../emulator/raw-table.ts";
 import { platformMoney } from "./oracle-platform-money.ts";
 import { isAwaited, isReturn, isReturning, isTrading, openStates, undecided } from "./oracle-terms.ts";
-import { judgeSettled } from "./oracle-transactions.ts";
+import { judgeSettled, movesCredit } from "./oracle-transactions.ts";
 
 /** What an account accepts by its status and its trading mode. */
 function gateOf(account: RawItem): string {
@@ -36,7 +36,7 @@ export function judgeAccounts(items: readonly RawItem[]): string[] {
       );
       const pending = open.get(id) ?? [];
       const holds = sum(pending.map(heldBy));
-      const posted = sum(entries.map((entry) => whole(entry, "amount_minor")));
+      const posted = sum(entries.filter((entry) => !movesCredit(entry)).map((entry) => whole(entry, "amount_minor")));
       const beyond = (entry: RawItem) =>
         isReturn(entry) || isTrading(entry) || happened.has(text(entry, "transaction_id"));
       const overdrawn = (available ?? 0n) < 0n && !entries.some(beyond);
@@ -78,7 +78,7 @@ function judgeChain(id: string, entries: readonly RawItem[], currency: string): 
   let before = 0n;
   return entries.flatMap((entry, index) => {
     const number = whole(entry, "balance_version");
-    const after = before + whole(entry, "amount_minor");
+    const after = movesCredit(entry) ? before : before + whole(entry, "amount_minor");
     const fits =
       number === BigInt(index + 1) &&
       whole(entry, "balance_before_minor") === before &&

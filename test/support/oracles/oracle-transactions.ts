@@ -1,6 +1,6 @@
 import { groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem } from "../emulator/raw-table.ts";
-import { type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
+import { type JudgedCredit, type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
 import { allowed } from "./oracle-changes.ts";
 import { operationsOf, platformKinds } from "./oracle-platform-money.ts";
 import { isAwaited, undecided } from "./oracle-terms.ts";
@@ -55,10 +55,30 @@ function hasEntry(leg: RawItem): boolean {
 
 /** What a payout that was given back repaid: the replay of the whole ledger judges how much that must be. */
 function isRepayment(item: RawItem): boolean {
-  return item["settlement"] === "repayment" || settlingControls.has(text(item, "control_account"));
+  return ["repayment", "policy"].includes(String(item["settlement"])) || settlingControls.has(item["control_account"]);
 }
 
-const settlingControls = new Set(["negative_balance", "credit"]);
+const settlingControls = new Set<unknown>(["negative_balance", "credit"]);
+
+/** What an entry that moves credit does by itself; undefined where the rule of credit makes it. */
+function creditOf(entry: RawItem): JudgedCredit | undefined {
+  const { settlement } = entry;
+  if (entry["moves"] !== "credit" || (settlement !== undefined && settlement !== "expiry")) return undefined;
+  const lot = String(entry["transaction_id"]);
+  if (settlement === "expiry") return { does: "end", lot };
+  const [first] = lotsOf(entry, "lots");
+  return whole(entry, "amount_minor") > 0n ? { does: "grant", lot, ends: first?.ends ?? null } : { does: "take" };
+}
+
+/** The lots that an item has, with what is left or changed of each. */
+function lotsOf(item: RawItem, name: string) {
+  const lots = (item[name] ?? []) as readonly { readonly map: RawItem }[];
+  return lots.map(({ map }) => ({
+    lot: typeof map["transaction_id"] === "string" ? map["transaction_id"] : "",
+    ends: typeof map["expires_at"] === "string" ? map["expires_at"] : null,
+    minor: BigInt(text(map, "amount").replace(".", "")),
+  }));
+}
 
 /** Balance, credit and debt follow from the ledger by the rule of negative balances alone (ADR 0025). */
 export function judgeSettled(id: string, balance: RawItem, entries: readonly RawItem[]): string[] {
@@ -70,17 +90,30 @@ export function judgeSettled(id: string, balance: RawItem, entries: readonly Raw
       transaction: entry["transaction_id"] === null ? "" : text(entry, "transaction_id"),
       settles: settles === "due" || settles === "owed" || settles === "paid" ? settles : undefined,
       offset: entry["offset_minor"] === undefined ? 0n : whole(entry, "offset_minor"),
+      credit: creditOf(entry),
+      removes: entry["credit_policy"] as JudgedEntry["removes"],
     };
   });
-  const moved = entries.filter((entry) => ["credit_in", "credit_out"].includes(text(entry, "kind")));
-  const credit = whole(balance, "credit_minor") + sum(moved.map((entry) => whole(entry, "amount_minor")));
-  const wanted = judgeDebt(judged, credit);
+  const moved = sum(entries.filter(movesCredit).map((entry) => whole(entry, "amount_minor")));
+  const wanted = judgeDebt(judged, whole(balance, "credit_minor") - moved);
   const found = { balance: whole(balance, "balance_minor"), credit: whole(balance, "credit_minor") };
   const debt = balance["debt_minor"] === undefined ? wanted.debt : whole(balance, "debt_minor");
   const agrees = found.balance === wanted.balance && found.credit === wanted.credit && debt === wanted.debt;
-  return agrees
-    ? []
-    : [`${id}: has ${found.balance} and owes ${debt}, by its ledger ${wanted.balance} and ${wanted.debt}`];
+  const lots = lotsOf(balance, "credit_lots");
+  const same = lots.every(({ lot, minor }) => minor > 0n && wanted.lots[lot] === minor);
+  return [
+    ...(agrees
+      ? []
+      : [`${id}: has ${found.balance} and owes ${debt}, by its ledger ${wanted.balance} and ${wanted.debt}`]),
+    ...(same && sum(lots.map(({ minor }) => minor)) + (wanted.lots[""] ?? 0n) === found.credit
+      ? []
+      : [`${id}: has other lots of credit than its ledger leaves`]),
+  ];
+}
+
+/** Whether an entry moves credit and leaves the balance. */
+export function movesCredit(entry: RawItem): boolean {
+  return entry["moves"] === "credit";
 }
 
 function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: readonly RawItem[]): string[] {
@@ -90,12 +123,14 @@ function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: read
   if (signed ? amount === 0n || fee !== 0n : amount <= 0n || fee < 0n || fee >= amount)
     return [`${id} has the amount ${amount} and the fee ${fee}`];
   const inOrder = entries.toSorted((a, b) => Number(whole(a, "balance_version") - whole(b, "balance_version")));
-  const payout = text(item, "kind") === "withdrawal";
+  const payout = ["withdrawal", "transfer_out"].includes(text(item, "kind"));
   const own = <T extends RawItem>(items: readonly T[]) => items.filter((each) => !(payout && isRepayment(each)));
   const booked = JSON.stringify([
     own(inOrder).map((entry) => [text(entry, "kind"), String(whole(entry, "amount_minor"))]),
     controlTotals(own(legs)),
   ]);
+  const credit = ["credit_in", "credit_out"].includes(text(item, "kind"));
+  const allowedBookings = credit ? [creditBooking(item, inOrder)] : bookingsOf(item);
   const [first] = inOrder;
   const shown = first === undefined ? null : first["balance_before_minor"];
   const agrees =
@@ -103,7 +138,7 @@ function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: read
     JSON.stringify(item["balance_after_minor"]) === JSON.stringify(first?.["balance_after_minor"] ?? null) &&
     entries.every((entry) => entry["currency"] === item["currency"] && entry["account_id"] === item["account_id"]);
   return [
-    ...(bookingsOf(item).includes(booked) ? [] : [`${id} is ${text(item, "status")} and booked ${booked}`]),
+    ...(allowedBookings.includes(booked) ? [] : [`${id} is ${text(item, "status")} and booked ${booked}`]),
     ...(agrees ? [] : [`${id} and its ledger entry disagree`]),
     ...judgeHistory(item),
   ];
@@ -117,6 +152,36 @@ function controlTotals(legs: readonly RawItem[]): (readonly [string, string])[] 
     .filter(([, total]) => total !== 0n)
     .map(([name, total]) => [name, String(total)] as const)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** When credit that a transaction grants ends; empty of any other. */
+function termsOf(item: RawItem): RawItem {
+  return (item["credit"] as { readonly map: RawItem } | undefined)?.map ?? {};
+}
+
+/** Whether credit was granted that has ended, which is a change of its own. */
+function hasEnded(item: RawItem): boolean {
+  return typeof termsOf(item)["expired_at"] === "string";
+}
+
+/** Whether credit was granted that will end: its transaction is found when it does. */
+function willEnd(item: RawItem): boolean {
+  return text(item, "status") === "completed" && typeof termsOf(item)["expires_at"] === "string" && !hasEnded(item);
+}
+
+/** A grant is booked once, and what was left of it once more where it has ended; what is taken back is booked once. */
+function creditBooking(item: RawItem, entries: readonly RawItem[]): string {
+  if (text(item, "status") !== "completed") return JSON.stringify([[], []]);
+  const [kind, amount] = [text(item, "kind"), whole(item, "amount_minor")];
+  const minor = kind === "credit_in" ? amount : -amount;
+  const ended = hasEnded(item);
+  // How much was left is judged by the lots of the account.
+  const left = ended && entries[1] !== undefined ? -whole(entries[1], "amount_minor") : 0n;
+  const total = minor - left;
+  return JSON.stringify([
+    [[kind, String(minor)], ...(ended ? [["credit_out", String(-left)]] : [])],
+    total === 0n ? [] : [["credit", String(-total)]],
+  ]);
 }
 
 /** The bookings that a transaction may have: more than one where the caller may leave the fee. */
@@ -170,8 +235,8 @@ function judgeHistory(item: RawItem): string[] {
   const due = [item["due_pk"], item["due_sk"]].map((value) => typeof value === "string");
   return [
     ...(chained && steps.at(-1)?.to === item["status"] ? [] : [`${id} has a history that does not follow`]),
-    ...(versionFits(item, steps.length) ? [] : [`${id} has another version than steps`]),
-    ...(expires === awaited && due.every((each) => each === (awaited || provided))
+    ...(versionFits(item, steps.length + (hasEnded(item) ? 1 : 0)) ? [] : [`${id} has another version than steps`]),
+    ...(expires === awaited && due.every((each) => each === (awaited || provided || willEnd(item)))
       ? []
       : [`${id} is ${text(item, "status")} and due or not wrongly`]),
   ];
