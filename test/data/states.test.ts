@@ -192,8 +192,8 @@ describe("an account that is changed", () => {
       await broker.get(`/accounts/${account.id}`),
       await broker.get(`/accounts/${account.id}/balance`),
     ];
-    const { object, account_id, _links, ...amounts } = money;
-    expect([object, account_id]).toEqual(["account_balance", account.id]);
+    const { object, account_id, credit_lots, _links, ...amounts } = money;
+    expect([object, account_id, credit_lots]).toEqual(["account_balance", account.id, []]);
     expect(whole).toMatchObject(amounts);
     expect(_links.account.href).toBe(`https://api.test.example/v2/accounts/${account.id}`);
     expect(amounts).toMatchObject({ balance: "10.00", held: "4.00", withdrawable: "6.00" });

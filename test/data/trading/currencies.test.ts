@@ -37,9 +37,9 @@ describe("an account", () => {
     ],
     ["USC", "110000", ["110000.00", "1.25", "109998.75", "500.00", "110498.75", "498.75", "110000.00"]],
   ])(
-    "in %s books deposit, trade, payout, correction and ledger with its own digits",
+    "in %s books deposit, trade, payout, credit, correction and ledger with its own digits",
     async (currency, sum, expected) => {
-      const [amount, fee, net, profit, after, left, paid] = expected;
+      const [amount, fee = "", net, profit, after, left, paid] = expected;
       const account = await theirs.account(undefined, { currency, type: "demo", leverage: 100 });
       const deposit = await theirs.deposit(account, sum, { fee: "1.25", status: "completed" });
       expect(deposit).toMatchObject({ amount, fee, net_amount: net, currency, balance_after: net });
@@ -52,6 +52,10 @@ describe("an account", () => {
       expect((await theirs.get(`/accounts/${account.id}`)).balance).toBe(after);
       const withdrawal = await theirs.withdrawal(account, left ?? "", { fee: "0.25" });
       expect((await theirs.move(withdrawal, "completed")).body).toMatchObject({ amount: left, balance_after: paid });
+      const credit = { account_id: account.id, direction: "in", amount: "12.5", reason: { code: "bonus" } };
+      const granted = (await api.call(own, "POST", "/transactions/credit", { body: credit })).body;
+      const bonus = `12.5${fee.slice("1.2".length).replaceAll(/\d/g, "0")}`;
+      expect((await theirs.move(granted, "completed")).body).toMatchObject({ amount: bonus, balance_after: paid });
       expect(await market.open(account.id, { symbol: "EURUSD", side: "buy", lots: "0.50" })).toMatchObject({
         kind: "done",
       });
@@ -62,16 +66,21 @@ describe("an account", () => {
       const zero = net?.replaceAll(/\d/g, "0").replace(/^0+/, "0");
       expect(data.map(({ kind }: { kind: string }) => kind)).toEqual([
         "negative_balance_correction",
+        "credit_out",
+        "credit_out",
         "realised_pnl",
+        "credit_in",
         "withdrawal",
         "realised_pnl",
         "deposit",
       ]);
-      expect([data[0].balance_after, data[2].amount, data[3].amount, data[4].amount]).toEqual([
-        zero,
-        `-${left}`,
-        profit,
-        net,
+      const booked = [data[0].balance_after, data[5].amount, data[6].amount, data[7].amount];
+      expect(booked).toEqual([zero, `-${left}`, profit, net]);
+      const credited = [1, 2, 4].map((place) => [data[place].amount, data[place].moves]);
+      expect(credited).toEqual([
+        [bonus, "balance"],
+        [`-${bonus}`, "credit"],
+        [bonus, "credit"],
       ]);
       const shape = new RegExp(`^${zero?.replace(".", "\\.").replaceAll("0", "\\d").replace("\\d", "-?\\d+")}$`);
       for (const entry of data) {
