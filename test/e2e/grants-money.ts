@@ -25,11 +25,19 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
     return answer.body.id;
   };
   await post("/transactions/adjustment", { account_id, amount: "-1.00", reason: { code: "story" } });
-  await post("/transactions/credit", { account_id, direction: "in", amount: "1.00", reason: { code: "story" } });
   const to_account_id = await post("/accounts", { client_id, currency: "EUR" });
   const floor = await floorOf(stack);
   const opened = await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
   expect(opened.kind).toBe("done");
+  // Credit that ends while a position is open: the sweep decides what that means for its margin.
+  const expires_at = new Date(Date.now() + 2000).toISOString();
+  const credit = { account_id, direction: "in", amount: "1.00", reason: { code: "story" }, expires_at };
+  const granted = `/transactions/${await post("/transactions/credit", credit)}`;
+  expect((await api.call("PATCH", granted, { body: { status: "completed" } })).status).toBe(200);
+  await eventually(async () => {
+    const { body } = await api.call<{ credit: { expired_at: string | null } }>("GET", granted);
+    return body.credit.expired_at ?? undefined;
+  }, 60_000);
   const transfer = { from_account_id: account_id, to_account_id, amount: "5.00" };
   // On this clock a quote holds for 50 ms: it is asked for, replaced and not used.
   for (const _ of [1, 2]) await post("/transfer_quotes", transfer);
