@@ -33,12 +33,12 @@ const fast = [
 ];
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
-const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts"];
+const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/e2e/tools/*.test.ts"];
 
 /** Files that share the running stack of their worker (`sharedStack`), in the order in which they run. */
 const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
-  ...["sandbox", "oauth", "ticks"],
+  ...["sandbox", "oauth", "tools/ticks", "tools/bridge"],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 /** Stories of half a minute, most of which is waiting; started last, each would leave the processors idle. */

@@ -34,7 +34,7 @@ export interface ClientOptions {
 }
 
 /** An answer that no repetition changes. */
-class ServiceError extends Error {
+export class ServiceError extends Error {
   readonly status: number;
   readonly code: string | undefined;
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ServiceClient, sourceNamed } from "../../infra/tools/service-client.ts";
-import { playTicks } from "../../infra/tools/ticks/play.ts";
-import { readTicks } from "../../infra/tools/ticks/tick-file.ts";
-import { isRearmed, marginStatus, metricsAt } from "../../shared/domain/trading/margin.ts";
-import { someMarket, somePosition, tradingAccount } from "../support/builders/trading.ts";
-import { fundedAccount } from "../support/stack/api-client.ts";
-import { type Stack, sharedStack } from "../support/stack/stack.ts";
-import { eventually } from "../support/wait.ts";
+import { ServiceClient, sourceNamed } from "../../../infra/tools/service-client.ts";
+import { playTicks } from "../../../infra/tools/ticks/play.ts";
+import { readTicks } from "../../../infra/tools/ticks/tick-file.ts";
+import { isRearmed, marginStatus, metricsAt } from "../../../shared/domain/trading/margin.ts";
+import { someMarket, somePosition, tradingAccount } from "../../support/builders/trading.ts";
+import { fundedAccount } from "../../support/stack/api-client.ts";
+import { type Stack, sharedStack } from "../../support/stack/stack.ts";
+import { eventually } from "../../support/wait.ts";
 
 let stack: Stack;
 beforeAll(async () => {
