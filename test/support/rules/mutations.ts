@@ -13,6 +13,7 @@ export interface Mutation {
 }
 
 const deliver = "test/data/webhooks/deliver.test.ts";
+const credit = "test/domain/internal-money/credit.test.ts";
 
 /** Bugs that would lose, repeat, misdirect or mistime events or money, each with the test that finds it. */
 export const mutations: readonly Mutation[] = [
@@ -111,6 +112,42 @@ export const mutations: readonly Mutation[] = [
     file: "shared/domain/trading/open-trade.ts",
     edits: [["if (gated && state.risk?.run)", "if (state.risk?.run)"]],
     test: { file: "test/domain/feed.test.ts", name: "is booked while this service liquidates the account" },
+  },
+  {
+    name: "credit spent while a position is open",
+    file: "shared/domain/trading/correction.ts",
+    edits: [["if (settled || (positions.length > 0 && !platform)) return book;", "if (settled) return book;"]],
+    test: { file: credit, name: "pays what trading lost when the last position closes, and nothing while one is open" },
+  },
+  {
+    name: "a late credit repays no correction",
+    file: "shared/domain/posting.ts",
+    edits: [["if (reverses?.entries === undefined) return", "if (reverses !== null) return"]],
+    test: { file: credit, name: "that was spent because of a payout is there again once the payout fails" },
+  },
+  {
+    name: "credit restored to the lot that paid",
+    file: "shared/domain/debt.ts",
+    edits: [["return amount_minor < 0n ? consumed(lots, -amount_minor) : withChanges(", "return withChanges("]],
+    test: { file: credit, name: "comes back as if the payout had not been" },
+  },
+  {
+    name: "a withdrawal that removed nothing is not replayed",
+    file: "shared/domain/posting.ts",
+    edits: [["standing.debt_minor || policy !== undefined;", "standing.debt_minor || repaid.entries.length > 0;"]],
+    test: { file: credit, name: "that withdrawals removed is there again once all of them have failed" },
+  },
+  {
+    name: "a prorated part rounded down",
+    file: "shared/domain/internal-money/credit-lots.ts",
+    edits: [["(part + balance - 1n) / balance", "part / balance"]],
+    test: { file: credit, name: "under prorate, a thousand withdrawals of a unit" },
+  },
+  {
+    name: "credit that ends twice",
+    file: "shared/domain/internal-money/credit.ts",
+    edits: [["before.credit?.expired_at !== null", "before.credit === undefined"]],
+    test: { file: credit, name: "ends at its time, once, as far as it is left" },
   },
 ];
 
