@@ -5,6 +5,7 @@ import { settleOverdueCommands } from "../../shared/feed/command-sweep.ts";
 import { limits } from "../../shared/limits.ts";
 import { runSweeps } from "../../shared/table/due.ts";
 import { expireOverdue } from "../../shared/trading/expiry.ts";
+import { continueTransfers } from "../../shared/trading/transfer-steps.ts";
 import { cancelUnwanted, wakeDeliveries } from "../../shared/webhooks/delivery-sweep.ts";
 import { completeFanOut } from "../../shared/webhooks/owed-deliveries.ts";
 import { replayOverdue } from "../../shared/webhooks/replay.ts";
@@ -27,6 +28,7 @@ export async function handler(event: { action?: string }, context: Context): Pro
     switched_off: switchOffNoted(hasTime),
     cancelled: cancelUnwanted(hasTime),
     expired: expireOverdue(hasTime, remainingMs),
+    transferred: continueTransfers(hasTime, remainingMs),
     settled: settleOverdueCommands(hasTime, remainingMs),
   });
 }

@@ -5,6 +5,7 @@ import { decideCommand } from "../../shared/feed/commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { ackCommand } from "../../shared/routes/commands.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
+import { continueTransfer } from "../../shared/trading/transfer-steps.ts";
 
 /** `POST /feed/sources/{id}/commands/{command_id}/ack` */
 export const handler = await command(
@@ -15,4 +16,8 @@ export const handler = await command(
     return decideCommand(load, context, known, (state) => acknowledge(state, body, context));
   },
   commandBody,
+  undefined,
+  async ({ tenant_id, transaction_id: id, transfer }, remainingMs) => {
+    if (transfer && id !== null) await continueTransfer({ tenant_id, id }, remainingMs);
+  },
 );

@@ -1,8 +1,10 @@
+import { isTransfer } from "../../shared/domain/internal-money/transfer-state.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateTransaction } from "../../shared/routes/transactions.ts";
 import { decideTransaction } from "../../shared/trading/margin.ts";
+import { continueTransfer } from "../../shared/trading/transfer-steps.ts";
 
 /** `PATCH /transactions/{id}` */
 export const handler = await command(
@@ -16,4 +18,8 @@ export const handler = await command(
       ({ version }) => expectVersion(version),
     ),
   transactionBody,
+  undefined,
+  async (transaction, remainingMs) => {
+    if (isTransfer(transaction)) await continueTransfer(transaction, remainingMs);
+  },
 );

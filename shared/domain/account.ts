@@ -136,6 +136,7 @@ export interface Contra {
     | "adjustment"
     | "dividend"
     | "transfers"
+    | "in_transit"
     | "fx_rounding"
     | "conversion_income";
   readonly amount_minor: bigint;

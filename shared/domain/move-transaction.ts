@@ -6,8 +6,9 @@ import { moveByCommand } from "./command/move.ts";
 import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { completeCredit, creditMoves, expireCredit, isCredit } from "./internal-money/credit.ts";
+import { isTransfer } from "./internal-money/transfer-state.ts";
 import { type AccountContext, moved, type Transaction } from "./transaction.ts";
-import { book, complete, end, reverseTransaction, settled, withdrawalIntoTransit } from "./transaction-booking.ts";
+import { book, complete, end, intoTransit, reverseTransaction, settled } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
 
 type Scope = Context["scopes"][number];
@@ -35,6 +36,23 @@ const moves: Readonly<Record<TransactionState, Partial<Record<TransactionState, 
   returned: {},
 };
 
+/**
+ * The moves of a transfer, which goes on by itself once it may. The debit is what a person decides about; of a leg that
+ * a platform moves they settle what the platform has done.
+ */
+const transferMoves: Readonly<Record<"transfer_out" | "transfer_in", Partial<typeof moves>>> = {
+  transfer_out: {
+    pending: {
+      approved: "transactions:approve",
+      rejected: "transactions:approve",
+      cancelled: "transactions:write",
+    },
+    approved: { cancelled: "transactions:write" },
+    processing: { completed: "transactions:settle", failed: "transactions:settle" },
+  },
+  transfer_in: { processing: { completed: "transactions:settle", failed: "transactions:settle" } },
+};
+
 const needsReason: ReadonlySet<TransactionState> = new Set(["rejected", "failed", "returned"]);
 
 /** The moves of a state under the tenant's policies: with four eyes nothing is paid without an approval. */
@@ -48,6 +66,7 @@ function movesOf(from: TransactionState, fourEyes: boolean): Partial<Record<Tran
 function movesOfKind({ kind, status }: Transaction, fourEyes: boolean): Partial<Record<TransactionState, Scope>> {
   if (kind === "deposit" || kind === "withdrawal") return movesOf(status, fourEyes);
   if (isCredit({ kind })) return creditMoves(status, fourEyes);
+  if (kind === "transfer_out" || kind === "transfer_in") return transferMoves[kind][status] ?? {};
   return kind === "adjustment" ? (adjustmentMoves[status] ?? {}) : {};
 }
 
@@ -86,6 +105,9 @@ function decideMove(
   }
   const after = moved(transaction, to, context, reason);
   const internal = transaction.kind === "adjustment" || isCredit(transaction);
+  if (isTransfer(transaction) && from === "processing" && !isCommanded(accountContext.account)) {
+    return refuse("illegal_transition", "The transfer is under way: its other account decides.");
+  }
   if (isCommanded(accountContext.account) && !internal) {
     const decision = moveByCommand({ before: transaction, after, request }, accountContext, context);
     if (decision !== undefined) return decision;
@@ -98,7 +120,7 @@ function decideMove(
     case "processing":
       return transaction.kind === "deposit"
         ? settled(transaction, after, [], [])
-        : book(transaction, after, accountContext, context, withdrawalIntoTransit(transaction));
+        : book(transaction, after, accountContext, context, intoTransit(transaction));
     case "completed":
       return decideCompletion(transaction, after, accountContext, context);
     case "returned":
@@ -149,6 +171,7 @@ export function declineTransaction(
 ): Decision<Transaction> {
   const from = transaction.status;
   if (from === "failed") return unchanged(transaction);
+  if (isTransfer(transaction)) return refuseMove(from, "failed", {});
   const { command } = accountContext;
   if (command !== undefined && isOpen(command)) {
     return refuseOutstanding(command, "The platform has been asked to move the money.");
@@ -168,7 +191,7 @@ function approve(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  const fourEyes = accountContext.tenant.four_eyes || before.kind === "adjustment";
+  const fourEyes = accountContext.tenant.four_eyes || before.kind === "adjustment" || isTransfer(before);
   if (fourEyes && before.created_by.id === context.actor.id) {
     return refuse("four_eyes_required", "Another application than the creator must approve this transaction.");
   }

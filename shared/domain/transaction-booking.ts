@@ -15,6 +15,7 @@ import {
 } from "./posting.ts";
 import { creditPolicyOf } from "./tenant.ts";
 import { type AccountContext, awaitsPlatform, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
+import { takesMoney } from "./transaction-legs.ts";
 
 /** Completes: what has arrived is credited, what is paid out leaves the account or the money in transit. */
 export function complete(
@@ -46,10 +47,10 @@ export function end(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  if (before.kind === "withdrawal" && before.status === "processing" && !awaitsPlatform(before)) {
+  if (takesMoney(before) && before.status === "processing" && !awaitsPlatform(before)) {
     return giveBack(before, after, accountContext, context);
   }
-  const release = before.kind === "withdrawal" ? before.amount_minor : 0n;
+  const release = takesMoney(before) ? before.amount_minor : 0n;
   const change = adjustBalance(accountContext.balance, context, {
     add: { pending: -1, ...(release === 0n ? {} : { held_minor: -release, available_minor: release }) },
     require: [],
@@ -57,7 +58,7 @@ export function end(
   return settled(before, after, [change], []);
 }
 
-/** Credits a payout that failed: its money was in transit. */
+/** Credits a payout or the debit of a transfer that failed: its money was in transit. */
 export function giveBack(
   before: Transaction,
   after: Transaction,
@@ -66,9 +67,9 @@ export function giveBack(
   how: Partial<Booking> = {},
 ): Decision<Transaction> {
   return book(before, { ...after, reverse_minor: before.amount_minor }, accountContext, context, {
-    kind: "withdrawal",
+    kind: bookedKind(before),
     customer_minor: before.amount_minor,
-    legs: [["payouts_in_transit", -before.amount_minor]],
+    legs: [[transitOf(before), -before.amount_minor]],
     captured_minor: 0n,
     final: true,
     ...reversing(before, accountContext),
@@ -82,12 +83,22 @@ function reversing({ debited_seq: seq }: Transaction, { since_debit: entries }: 
   return { reverses: { seq, ...(entries === undefined ? {} : { entries }) } };
 }
 
-/** What a withdrawal books when its money leaves for the bank. */
-export function withdrawalIntoTransit({ amount_minor: amount }: Transaction): Booking {
+/** Where the money of a transaction is between its debit and its end. */
+function transitOf({ kind }: Transaction): "in_transit" | "payouts_in_transit" {
+  return kind === "transfer_out" ? "in_transit" : "payouts_in_transit";
+}
+
+function bookedKind({ kind }: Transaction): "transfer_out" | "withdrawal" {
+  return kind === "transfer_out" ? kind : "withdrawal";
+}
+
+/** What a withdrawal books when its money leaves for the bank, and a transfer when it leaves for the other account. */
+export function intoTransit(transaction: Transaction): Booking {
+  const { amount_minor: amount } = transaction;
   return {
-    kind: "withdrawal",
+    kind: bookedKind(transaction),
     customer_minor: -amount,
-    legs: [["payouts_in_transit", amount]],
+    legs: [[transitOf(transaction), amount]],
     captured_minor: amount,
     final: false,
   };
@@ -107,7 +118,7 @@ export function book(
   const posting = post(after, balance, context, booking, { margin, require, credit_policy });
   if (!posting.ok) return posting;
   const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
-  const payout = before.kind === "withdrawal" && booking.customer_minor < 0n;
+  const payout = takesMoney(before) && booking.customer_minor < 0n;
   const debited = payout ? { debited_seq: seq } : {};
   const shown = booking.customer_minor < 0n || after.status === "completed";
   const booked = shown ? { ...after, ...debited, balance_before_minor, balance_after_minor } : after;

@@ -36,6 +36,11 @@ type Legged = Pick<
   readonly returning_minor?: bigint;
 };
 
+/** Whether a transaction takes what it moves from its account, and holds it until then. */
+export function takesMoney({ kind }: Pick<Transaction, "kind">): boolean {
+  return kind === "withdrawal" || kind === "transfer_out";
+}
+
 /** Whether a trading platform keeps an account too. */
 export function isLinked({ platform, platform_login }: Pick<Account, "platform" | "platform_login">): boolean {
   return platform !== "internal" && platform_login !== null;
@@ -50,7 +55,7 @@ const withoutMoney: ReadonlySet<Transaction["status"]> = new Set(["rejected", "c
 function legsOf(transaction: Legged): Leg[] {
   const { kind, status, amount_minor: gross, fee_minor: fee } = transaction;
   const back = transaction.reverse_minor ?? transaction.returning_minor;
-  const sign = kind === "withdrawal" ? -1n : 1n;
+  const sign = takesMoney(transaction) ? -1n : 1n;
   const [full, net] = [sign * gross, sign * (gross - fee)];
   const forward = kind === "deposit" ? net : full;
   const moves = back !== undefined || !withoutMoney.has(status);

@@ -22,6 +22,7 @@ import {
   unchanged,
 } from "./decision.ts";
 import type { FeedSource } from "./feed/source.ts";
+import { transferStatus } from "./internal-money/transfer-state.ts";
 import { type AmountFault, formatAmount, greatest, parseAmount } from "./money.ts";
 import type { MarginView } from "./posting.ts";
 import type { Tenant } from "./tenant.ts";
@@ -55,7 +56,11 @@ export interface Transaction
   /** Number of the ledger entry that debited it; only of a withdrawal that was. */
   readonly debited_seq?: number;
   /** The transfer that it is a leg of, and the other leg; absent of every other kind. */
-  readonly transfer?: NonNullable<TransactionBody["transfer"]>;
+  readonly transfer?: Omit<NonNullable<TransactionBody["transfer"]>, "status">;
+  /** What the transfer credits, and what its rate leaves to the brokerage; only where they are booked apart. */
+  readonly transfer_credit_minor?: bigint;
+  readonly transfer_rounding_minor?: bigint;
+  readonly transfer_income_minor?: bigint;
 }
 
 /** A return, or the return of a failed payout, that waits for the platform. */
@@ -113,7 +118,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
   const { tenant_id, provider_at, debited_seq, reverse_minor, amount_minor, fee_minor, ...stored } =
     withoutReturning(transaction);
   const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...others } = stored;
-  const { transfer = null, ...fields } = others;
+  const { transfer, transfer_credit_minor, transfer_rounding_minor, transfer_income_minor, ...fields } = others;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,
@@ -128,7 +133,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
       ...each,
       confirmed: each.confirmed ?? true,
     })),
-    transfer,
+    transfer: transfer === undefined ? null : { ...transfer, status: transferStatus(transaction) },
     _links: {
       self: { href: `/v2/transactions/${transaction.id}` },
       account: { href: `/v2/accounts/${transaction.account_id}` },

@@ -13,6 +13,7 @@ import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
 import * as brokerageMoney from "../schema/internal-money/brokerage-money.ts";
 import * as summary from "../schema/internal-money/summary.ts";
+import * as transfer from "../schema/internal-money/transfer.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
 import * as order from "../schema/order.ts";
@@ -50,6 +51,7 @@ const modules: readonly object[] = [
   settings,
   source,
   summary,
+  transfer,
   symbol,
   trade,
   transaction,

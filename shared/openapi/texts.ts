@@ -90,6 +90,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   SymbolMargin: "Margin required to open a volume of a symbol.",
   TradingAccount: "A trading account of a client. Amounts are in its currency.",
   TradingSymbol: "A tradable instrument: a currency pair, a metal, an index.",
+  TransferLeg: "The transfer that a transaction is a leg of, with the other leg.",
   Transaction: "A deposit, a withdrawal or another movement of money.",
   TransactionStatus: "Transaction status.",
   AccountMetrics: "Balance and margin figures of several accounts at the same prices.",

@@ -1,6 +1,7 @@
 import { page } from "../schema/fields.ts";
 import { CreateAdjustmentRequest, CreateCreditRequest } from "../schema/internal-money/brokerage-money.ts";
 import { SummarizeTransactionsQuery, TransactionSummary } from "../schema/internal-money/summary.ts";
+import { TransferQuote } from "../schema/internal-money/transfer.ts";
 import {
   CreateDepositRequest,
   CreateTransferQuoteRequest,
@@ -9,7 +10,6 @@ import {
   ListTransactionsQuery,
   Transaction,
   TransactionHistory,
-  TransferQuote,
   UpdateTransactionRequest,
 } from "../schema/transaction.ts";
 import { route } from "./route.ts";
@@ -207,9 +207,14 @@ export const createTransfer = route({
   tag: "Transactions",
   summary: "Create a transfer",
   description:
-    "Moves money between two accounts of a client in one step: the debit is answered, and its `transfer` names the " +
-    "credit. The debit must be covered like a withdrawal. An amount in another currency is converted at the mid less " +
-    "the mark-up of the brokerage and rounded toward zero. Both accounts are live or both are demo accounts.",
+    "Moves money between two accounts, which are both live or both demo. Returns the debit, which must be covered " +
+    "like a withdrawal; its `transfer` names the credit. An amount in another currency is converted at the mid less " +
+    "the mark-up of the brokerage and rounded toward zero.\n\n" +
+    "Between two accounts of a client without a `source_id` it is completed at once. If a trading platform keeps one " +
+    "of them, the amount is held and `transfer.status` shows how far it is: the platform debits its account first " +
+    "(`debiting`), and the credit is made once that is done (`crediting`). A debit whose credit fails is given back. " +
+    "A transfer to another client's account is `pending` until another application than its creator sets the debit " +
+    "to `approved`.",
   file: "transactions/transfer",
   scope: "transactions:write",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -224,8 +229,9 @@ export const createTransfer = route({
     "insufficient_free_margin",
     "liquidation_in_progress",
     "transfer_quote_invalid",
+    "source_ended",
   ],
-  emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+  emits: moneyEvents,
 });
 
 /** `POST /transfer_quotes` */
@@ -294,7 +300,8 @@ export const updateTransaction = route({
     "platform has moved the money; then a deposit is `completed`, and a withdrawal has `platform_done_at` and waits " +
     "for `completed`, its payout. `failed` of such a payout, and `returned`, first issue the opposite command. While " +
     "a command waits, `failed` cancels it. To settle by hand what was done on the platform, add its `operation_id`, " +
-    "also when the `outcome` is `unknown`; then `not_found` says that the platform has no such operation.",
+    "also when the `outcome` is `unknown`; then `not_found` says that the platform has no such operation.\n\n" +
+    "A transfer is approved, rejected or cancelled by its debit, and goes on by itself.",
   file: "transactions/update",
   scope: "transactions:write",
   further_scopes: ["transactions:approve", "transactions:settle", "admin"],

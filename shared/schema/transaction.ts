@@ -6,7 +6,6 @@ import {
   createdRange,
   id,
   identifier,
-  Links,
   Metadata,
   Money,
   name,
@@ -17,8 +16,8 @@ import {
   TimestampInput,
   text,
 } from "./fields.ts";
+import { TransferLeg, type TransferQuote } from "./internal-money/transfer.ts";
 import { MoneyInput } from "./money.ts";
-import { Conversion } from "./trade.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
 
@@ -126,14 +125,17 @@ export const CreateWithdrawalRequest = z.strictObject({
 
 const transferRequest = {
   from_account_id: described(id("acc"), "Account that is debited."),
-  to_account_id: described(id("acc"), "Account that is credited; of the same client."),
+  to_account_id: described(
+    id("acc"),
+    "Account that is credited. The transfer to an account of another client must be approved.",
+  ),
   amount: described(
     MoneyInput,
     "Amount that is debited, in the currency of the account that is debited. Send a decimal string such as `1000.00`.",
   ),
 };
 
-/** `POST /transactions/transfer`: between two accounts of a client, in one step. */
+/** `POST /transactions/transfer`: between two accounts. */
 export const CreateTransferRequest = z.strictObject({
   ...transferRequest,
   quote_id: described(z.optional(id("trq")), "Firm quote of this transfer, which fixes its rate."),
@@ -230,45 +232,10 @@ const PlatformOperation = z.object({
   ),
 });
 
-const rate = {
-  conversion: described(
-    z.nullable(Conversion),
-    "Conversion path before the mark-up; null if both accounts have the same currency.",
-  ),
-  mark_up_percent: described(z.string(), "Part of the converted amount that the brokerage keeps, in percent."),
-};
-
-/** The transfer that a transaction is a leg of; account and amount are those of the other leg. */
-const TransferLeg = z.object({
-  transfer_id: described(z.string(), "Transfer identifier; both legs have it."),
-  account_id: described(z.string(), "Account of the other leg."),
-  transaction_id: described(z.string(), "Transaction identifier of the other leg."),
-  amount: described(Money, "Amount of the other leg."),
-  currency: described(Currency, "Currency of the other leg."),
-  ...rate,
-  quote_id: described(z.nullable(z.string()), "Firm quote that fixed the rate; null if there was none."),
-});
-
 /** Terms of credit that was granted. */
 const CreditTerms = z.object({
   expires_at: described(z.nullable(Timestamp), "Time at which what is left of this credit ends; null if it does not."),
   expired_at: described(z.nullable(Timestamp), "Time at which it ended; null before."),
-});
-
-/** A firm quote of a transfer in responses. */
-export const TransferQuote = z.object({
-  id: described(z.string(), "Identifier, assigned by the service."),
-  object: described(z.literal("transfer_quote"), "Resource type; always this value."),
-  from_account_id: described(z.string(), "Account that is debited."),
-  to_account_id: described(z.string(), "Account that is credited."),
-  amount: described(Money, "Amount that is debited."),
-  currency: described(Currency, "Currency of the account that is debited."),
-  credited_amount: described(Money, "Amount that is credited, rounded toward zero."),
-  credited_currency: described(Currency, "Currency of the account that is credited."),
-  ...rate,
-  expires_at: described(Timestamp, "Time from which the quote is void."),
-  created_at: described(Timestamp, "Time of creation."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
 });
 
 /** A transaction in responses. */

@@ -1,6 +1,7 @@
 import type { Account, Balance } from "../domain/account.ts";
-import { type Context, type Decision, refuseField } from "../domain/decision.ts";
+import { type Change, type Context, type Decision, refuseField } from "../domain/decision.ts";
 import {
+  isAtOnce,
   type Transfer,
   type TransferSides,
   transferAmount,
@@ -9,20 +10,24 @@ import {
 } from "../domain/internal-money/transfer.ts";
 import { quoteTransfer, type TransferQuote, useQuote } from "../domain/internal-money/transfer-quote.ts";
 import { type TransferRate, transferRate } from "../domain/internal-money/transfer-rate.ts";
-import { markUpOf } from "../domain/tenant.ts";
+import { holdTransfer } from "../domain/internal-money/transfer-steps.ts";
+import { markUpOf, type Tenant } from "../domain/tenant.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import type { CreateTransfer, CreateTransferQuote } from "../schema/transaction.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { tradingRef } from "./items.ts";
-import { decideMoney, readHeld } from "./margin.ts";
+import { decideMoney, linkOf, readHeld } from "./margin.ts";
 import { readConversion } from "./market.ts";
 
 /** Changes that one side of a transfer may have: both, the outbox and the stored answer are one transaction. */
-const changesOfSide = Math.floor((limits.commit.max_items - 3) / 2);
+export const changesOfSide = Math.floor((limits.commit.max_items - 3) / 2);
 
-/** Decides a transfer between two accounts of a client: both legs are written in one commit or not at all. */
+/**
+ * Decides a transfer. Between two accounts of one client that are kept here both legs are written in one commit or not
+ * at all; any other one holds the amount, and goes on from there.
+ */
 export async function decideTransfer(
   load: Load,
   context: Context,
@@ -46,6 +51,7 @@ export async function decideTransfer(
     amount_minor: amount.result,
     quote_id: request.quote_id ?? null,
   };
+  if (!isAtOnce(sides.result)) return decideHeld(load, context, sides.result, { transfer, request }, rate.changes);
   const ids = [context.newId("txn"), context.newId("txn")] as const;
   const side = async ({ risk, ...money }: Side, decide: typeof transferOut, other: Account) =>
     decideMoney(
@@ -67,6 +73,27 @@ export async function decideTransfer(
   };
 }
 
+/** Decides a transfer that is not made in one commit. */
+async function decideHeld(
+  load: Load,
+  context: Context,
+  { tenant, from, to }: TransferSides & { readonly from: Side },
+  { transfer, request }: { readonly transfer: Transfer; readonly request: CreateTransfer },
+  more: readonly Change[],
+): Promise<Committable<Transaction>> {
+  const { account, balance, risk } = from;
+  const accountContext = { tenant, account, balance };
+  const [held, link] = await Promise.all([
+    readHeld(load, context, { account, balance, risk }),
+    linkOf(load, accountContext),
+  ]);
+  const approval = account.client_id !== to.account.client_id;
+  const decision = await decideMoney(held, context, { ...accountContext, ...link }, (now) =>
+    holdTransfer(now, { transfer, other: to.account, request, approval }, context),
+  );
+  return decision.ok ? { ...decision, changes: [...decision.changes, ...more] } : decision;
+}
+
 /** Decides a firm quote of a transfer. */
 export async function decideQuote(
   load: Load,
@@ -81,6 +108,13 @@ export async function decideQuote(
     load({ quote: ref.transferQuote(client.id) }),
   ]);
   return quoteTransfer(sides.result, market, quote, request, context);
+}
+
+/** What the rate of a transfer follows from. */
+interface RatedSides {
+  readonly tenant: Tenant;
+  readonly from: { readonly account: Account };
+  readonly to: { readonly account: Account };
 }
 
 /** One account of a transfer, with its money and what it risks. */
@@ -117,7 +151,12 @@ async function readSides(
   return { ok: true, result: { tenant, client, ...sides }, changes: [], events: [] };
 }
 
-async function rateNow({ tenant, from, to }: TransferSides, amount_minor: bigint, context: Context) {
+/** The rate of a transfer at the prices of now. */
+export async function rateNow(
+  { tenant, from, to }: RatedSides,
+  amount_minor: bigint,
+  context: Context,
+): Promise<Decision<TransferRate>> {
   const [debited, credited] = [from.account, to.account];
   const market = await readConversion(context.tenant_id, debited.currency, credited.currency);
   return transferRate(market, { from: debited, to: credited, amount_minor }, markUpOf(tenant), context.now);

@@ -47,6 +47,35 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
   expect(summary.status, summary.text).toBe(200);
 }
 
+interface Linked {
+  readonly stack: StoryOptions["stack"];
+  readonly call: (method: string, path: string, body?: object) => Promise<Answer>;
+  readonly source: string;
+  readonly client_id: string;
+  readonly account_id: string;
+}
+
+/** A transfer whose debit its platform reports and never acknowledges: the sweep credits an account with a position. */
+async function tellOfTransfer({ stack, call, source, client_id, account_id }: Linked): Promise<void> {
+  const { api } = stack;
+  const { id: to_account_id } = await call("POST", "/accounts", { client_id });
+  await call("POST", "/transactions/deposit", { account_id: to_account_id, amount: "100.00", status: "completed" });
+  const floor = await floorOf(stack);
+  const opened = await floor.open(to_account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
+  expect(opened.kind).toBe("done");
+  const transfer = { from_account_id: account_id, to_account_id, amount: "10.00" };
+  const { id } = await call("POST", "/transactions/transfer", transfer);
+  const [command] = (await call("POST", `${source}/commands/take`, {})).data;
+  const { expected_next_seq: seq } = (await api.call<{ expected_next_seq: string }>("GET", source)).body;
+  const operation = { operation_id: "B-7", platform_login: "7002", kind: "withdrawal", amount: "10.00" };
+  const data = { ...operation, reference: command?.id };
+  await call("POST", `${source}/batches`, { first_seq: seq, items: [{ seq, type: "balance_operation", data }] });
+  await eventually(async () => {
+    const { body } = await api.call<{ status: string }>("GET", `/transactions/${id}`);
+    return body.status === "completed" || undefined;
+  });
+}
+
 /** Money of a linked account with a position: commands that are done, and one that is lost, not found and requeued. */
 export async function tellOfCommands({ stack, saboteur }: StoryOptions): Promise<void> {
   const { api } = stack;
@@ -88,7 +117,13 @@ export async function tellOfCommands({ stack, saboteur }: StoryOptions): Promise
   );
   await call("POST", `${source}/commands/take`, {});
   await call("POST", `${lost}/ack`, { attempt: 2, status: "failed" });
+  await tellOfTransfer({ stack, call, source, client_id: client.id, account_id });
   for (const path of ["/feed/sources", `${source}/commands`, lost]) await api.call("GET", path);
   await call("PATCH", source, { paused: true });
-  await call("DELETE", source);
+  // The index may still show a command that has ended.
+  await eventually(async () => {
+    calls += 1;
+    const headers = { "Idempotency-Key": `end-${calls}` };
+    return (await api.call("DELETE", source, { headers })).status === 200 || undefined;
+  });
 }

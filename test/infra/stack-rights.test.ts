@@ -125,6 +125,7 @@ describe("rights of the functions", () => {
           (a) => `Allow dynamodb:${a} main brk_*`,
         ),
         "Allow dynamodb:Query main/index/state brk_*",
+        // A transfer goes on at the prices of now where an account of it has open positions.
         "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
         ...ledgerDenial,
         ...["deliver", "publish", "retrylong"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),

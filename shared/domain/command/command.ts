@@ -1,6 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { AckCommand, CommandBody } from "../../schema/feed/command.ts";
 import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
+import { isTransfer } from "../internal-money/transfer-state.ts";
 import { formatAmount } from "../money.ts";
 import type { Transaction } from "../transaction.ts";
 import type { LegName } from "../transaction-legs.ts";
@@ -14,6 +15,8 @@ export interface Command extends Omit<CommandBody, "object" | "_links" | "payloa
   readonly currency: Transaction["currency"];
   /** The command whose operation is looked for; only of `find_operation`. */
   readonly about_id?: string;
+  /** The transaction is a leg of a transfer, which goes on when the command has ended. */
+  readonly transfer?: true;
 }
 
 /** State of a command. */
@@ -181,6 +184,7 @@ export function draftCommand(draft: Draft, context: Context): Command {
     amount_minor: minor,
     currency: transaction.currency,
     ...(about_id === undefined ? {} : { about_id }),
+    ...(isTransfer(transaction) ? { transfer: true } : {}),
     status: "waiting",
     transaction_id: transaction.id,
     leg,
@@ -202,7 +206,7 @@ export function draftCommand(draft: Draft, context: Context): Command {
 
 /** The command as the API shows it. */
 export function commandBody(command: Command): CommandBody {
-  const { tenant_id: _tenant, client_id: _client, amount_minor, currency, about_id, ...fields } = command;
+  const { tenant_id: _t, client_id: _c, amount_minor, currency, about_id, transfer: _l, ...fields } = command;
   const source = `/v2/feed/sources/${command.source_id}`;
   const { transaction_id: transaction } = command;
   return {

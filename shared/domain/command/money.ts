@@ -2,6 +2,7 @@ import type { Account } from "../account.ts";
 import { type Change, type Context, type Decision, refuse } from "../decision.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
 import { isEnded, refuseEnded } from "../feed/source.ts";
+import { transferCredit } from "../internal-money/transfer-booking.ts";
 import { adjustBalance, type Booking, completion, refusePayment } from "../posting.ts";
 import {
   type AccountContext,
@@ -18,13 +19,13 @@ import {
   bookReturn,
   end,
   giveBack,
+  intoTransit,
   type ReturnRequest,
   refuseReturn,
   returnedMinor,
   settled,
-  withdrawalIntoTransit,
 } from "../transaction-booking.ts";
-import type { LegName } from "../transaction-legs.ts";
+import { type LegName, takesMoney } from "../transaction-legs.ts";
 import { type Command, draftCommand } from "./command.ts";
 
 /** Whether the platform of an account moves its money, by commands. */
@@ -54,8 +55,9 @@ export function refuseSource({ source }: Pick<AccountContext, "source">) {
 }
 
 /** What the forward command of a transaction adds to its account: net of a deposit, gross of a withdrawal. */
-export function forwardMinor({ kind, amount_minor: amount, fee_minor: fee }: Transaction): bigint {
-  return kind === "deposit" ? amount - fee : -amount;
+export function forwardMinor(transaction: Transaction): bigint {
+  const { amount_minor: amount, fee_minor: fee } = transaction;
+  return takesMoney(transaction) ? -amount : amount - fee;
 }
 
 /**
@@ -70,7 +72,7 @@ export function commandForward(
   const { balance, margin } = accountContext;
   const refusal =
     refuseSource(accountContext) ??
-    (before.kind === "withdrawal" ? refusePayment(balance, before.amount_minor, margin) : undefined);
+    (takesMoney(before) ? refusePayment(balance, before.amount_minor, margin) : undefined);
   if (refusal !== undefined) return refusal;
   const next = inProcessing(before, context);
   const { transaction, changes } = issued(
@@ -149,7 +151,8 @@ export interface Evidence {
 
 /**
  * Books what a platform has done with one leg of a transaction, whatever the account may do here, since it has
- * happened: a deposit is completed, a withdrawal is debited to what is in transit, and what was to come back is back.
+ * happened: a deposit or the credit of a transfer is completed, what leaves is debited to what is in transit, and what
+ * was to come back is back.
  */
 export function platformMoved(
   before: Transaction,
@@ -163,12 +166,13 @@ export function platformMoved(
   const done_at = context.now < at ? context.now : at;
   if (leg === "reverse") return broughtBack(before, noted, accountContext, how, context);
   const fields = { ...noted, platform_done_at: done_at };
-  if (before.kind === "deposit") {
+  if (!takesMoney(before)) {
     const after = { ...moved(before, "completed", context, null), ...fields };
-    return book(before, after, accountContext, context, { ...completion(before), ...how });
+    const booking = before.kind === "transfer_in" ? transferCredit(before) : completion(before);
+    return book(before, after, accountContext, context, { ...booking, ...how });
   }
   const next = inProcessing(before, context);
-  return book(before, { ...next, ...fields }, accountContext, context, { ...withdrawalIntoTransit(before), ...how });
+  return book(before, { ...next, ...fields }, accountContext, context, { ...intoTransit(before), ...how });
 }
 
 function inProcessing(before: Transaction, context: Context): Transaction {

@@ -1,5 +1,6 @@
 import type { UpdateTransaction } from "../../schema/transaction.ts";
 import { type Change, type Context, type Decision, refuse, unchanged } from "../decision.ts";
+import { isTransfer } from "../internal-money/transfer-state.ts";
 import {
   type AccountContext,
   type Returning,
@@ -44,6 +45,7 @@ export function moveByCommand(
   const { command } = accountContext;
   if (command !== undefined && isOpen(command)) return whileOutstanding(asked, command, accountContext, context);
   if (request.not_found) return refuse("illegal_transition", "No command with an unknown outcome is about this.");
+  if (isTransfer(before) && before.status === "processing") return transferMove(asked, accountContext, context);
   const released = before.kind === "withdrawal" && before.platform_done_at !== undefined;
   switch (after.status) {
     case "processing":
@@ -57,6 +59,14 @@ export function moveByCommand(
     default:
       return request.operation_id === undefined ? undefined : refuseHand();
   }
+}
+
+/** A transfer whose money is in transit goes on by itself, but where the platform did not bring a debit back. */
+function transferMove(asked: Asked, accountContext: AccountContext, context: Context): Decision<Transaction> {
+  const { before, after } = asked;
+  const stands = before.kind === "transfer_out" && before.outcome === "needs_attention";
+  if (stands && after.status === "failed") return back(asked, accountContext, context);
+  return refuse("illegal_transition", "The transfer is under way: its credit decides.");
 }
 
 function refuseHand() {
@@ -126,7 +136,7 @@ function byHand(
 /** The state that the end of a command leads its transaction to. */
 function targetOf({ kind, returning }: Transaction, { leg }: Command): readonly Transaction["status"][] {
   if (leg === "reverse") return returning === undefined ? [] : [returning.to];
-  return kind === "deposit" ? ["completed"] : ["processing", "completed"];
+  return kind === "deposit" || kind === "transfer_in" ? ["completed"] : ["processing", "completed"];
 }
 
 /**
@@ -149,8 +159,9 @@ function whileOutstanding(
       const leg = command.leg ?? "forward";
       return ended(command, "cancel", byHand(before, leg, operation_id, accountContext, context), context);
     }
-    const paid = command.leg === "reverse" && before.status === "processing" && after.status === "completed";
-    if (paid) return ended(command, "cancel", payout(before, after, accountContext, context), context);
+    const paid = command.leg === "reverse" && before.kind === "withdrawal" && after.status === "completed";
+    if (paid && before.status === "processing")
+      return ended(command, "cancel", payout(before, after, accountContext, context), context);
     const returning = returningOf(before);
     if (reached && returning?.to === "failed" && refuseSource(accountContext) !== undefined) {
       return ended(command, "cancel", commandBack(before, returning, accountContext, context), context);

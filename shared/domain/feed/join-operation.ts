@@ -5,7 +5,7 @@ import { type Change, type Context, type Decision, numberOf, refuse } from "../d
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { type AccountContext, awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
-import { type Leg, legChanges, unreportedLegsOf } from "../transaction-legs.ts";
+import { type Leg, legChanges, takesMoney, unreportedLegsOf } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import type { Origin } from "./mirror-order.ts";
 import { operationMarker } from "./operation-marker.ts";
@@ -153,10 +153,10 @@ function joinLeg(
  * processing has been debited, unless the platform was asked to release its money.
  */
 function isToBook(transaction: Transaction, { name }: Leg): boolean {
-  const { kind, status, returning } = transaction;
+  const { status, returning } = transaction;
   if (name === "reverse") return returning !== undefined;
   const undecided = status === "pending" || status === "approved";
-  return undecided || (status === "processing" && (kind === "deposit" || awaitsPlatform(transaction)));
+  return undecided || (status === "processing" && (!takesMoney(transaction) || awaitsPlatform(transaction)));
 }
 
 /**

@@ -1,11 +1,13 @@
 import { minorDigits, wholeOf } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { CreateTransfer, CreateTransferQuote, TransferQuoteBody } from "../../schema/transaction.ts";
+import { isCommanded } from "../command/money.ts";
 import { type Context, type Decision, refuse, refuseField } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import { markUpOf } from "../tenant.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { rational } from "../trading/pricing/rational.ts";
+import { refusePlatformAccount } from "./adjustment.ts";
 import { type TransferSides, transferAmount } from "./transfer.ts";
 import { freshPath, type TransferRate, transferRate } from "./transfer-rate.ts";
 
@@ -37,6 +39,11 @@ export function quoteTransfer(
   const amount = transferAmount(sides, request);
   if (!amount.ok) return amount;
   const [from, to] = [sides.from.account, sides.to.account];
+  if (from.client_id !== to.client_id) {
+    return refuseField("transfer_not_allowed", "to_account_id", "The account belongs to another client.");
+  }
+  // The debit of a platform comes later than the quote ends.
+  if (isCommanded(from)) return refusePlatformAccount("from_account_id");
   if (wholeOf(from.currency) === wholeOf(to.currency)) {
     return refuseField("transfer_not_allowed", "to_account_id", "Accounts of one currency need no quote.");
   }

@@ -1,6 +1,7 @@
 import type { CreateTransfer } from "../../schema/transaction.ts";
 import type { Account, Balance } from "../account.ts";
 import type { Client } from "../client.ts";
+import { isCommanded } from "../command/money.ts";
 import {
   type Change,
   type Context,
@@ -26,6 +27,7 @@ import {
 import { refuseTaking } from "../transaction-booking.ts";
 import { isLinked } from "../transaction-legs.ts";
 import { refusePlatformAccount } from "./adjustment.ts";
+import { transferCredit } from "./transfer-booking.ts";
 import type { TransferRate } from "./transfer-rate.ts";
 
 /** The two accounts of a transfer with the client that owns them. */
@@ -44,21 +46,20 @@ export interface Transfer extends TransferRate {
 }
 
 /**
- * The amount of a transfer, or why these two accounts can have none: they differ, belong to one client and are both
- * live or both demo; the client may withdraw; the first pays as for a withdrawal, the second takes what a deposit may.
+ * The amount of a transfer, or why these two accounts can have none: they differ and are both live or both demo; the
+ * client may withdraw; the first pays as for a withdrawal, the second takes what a deposit may.
  */
 export function transferAmount(sides: TransferSides, request: Pick<CreateTransfer, "amount">): Decision<bigint> {
   const { tenant, client, from, to } = sides;
   const refused = (field: string, detail: string) => refuseField("transfer_not_allowed", field, detail);
   if (from.account.id === to.account.id) return refused("to_account_id", "The two accounts are one.");
-  if (from.account.client_id !== to.account.client_id) {
-    return refused("to_account_id", "The account belongs to another client.");
-  }
   if (from.account.type !== to.account.type) {
     return refused("to_account_id", "Money does not move between live and demo accounts.");
   }
-  if (isLinked(from.account)) return refusePlatformAccount("from_account_id");
-  if (isLinked(to.account)) return refusePlatformAccount("to_account_id");
+  // An operator moves the money of an account that a platform keeps and no source is connected with.
+  const byHand = ({ account }: TransferSides["from"]) => isLinked(account) && !isCommanded(account);
+  if (byHand(from)) return refusePlatformAccount("from_account_id");
+  if (byHand(to)) return refusePlatformAccount("to_account_id");
   if (from.balance.accepts !== "all") return refuseGate(from.account);
   if (to.balance.accepts === "none") return refuseGate(to.account);
   if (client.status !== "active") return refuse("client_suspended", "The client may not transfer while suspended.");
@@ -97,6 +98,12 @@ export function transferOut(
   ]);
 }
 
+/** Whether a transfer is made in one commit: both accounts are kept here and belong to one client. */
+export function isAtOnce({ from, to }: Pick<TransferSides, "from" | "to">): boolean {
+  const own = from.account.client_id === to.account.client_id;
+  return own && !isCommanded(from.account) && !isCommanded(to.account);
+}
+
 /** Decides the credit of a transfer: the account takes it unless it is disabled or closed by then. */
 export function transferIn(
   accountContext: AccountContext,
@@ -106,42 +113,37 @@ export function transferIn(
   request: CreateTransfer,
   context: Context,
 ): Decision<Transaction> {
-  const { credit_minor: credit, rounding_minor: rounding, income_minor: income } = transfer;
+  const { credit_minor, rounding_minor, income_minor } = transfer;
   const { external_id: _unique, ...shared } = request;
   const details = { account_id: other.id, transaction_id: ids[0], minor: transfer.amount_minor, other };
   const pending = draftLeg("transfer_in", accountContext, { transfer, id: ids[1], details }, shared, context);
   if (!pending.ok) return pending;
-  const booking: Booking = {
-    kind: "transfer_in",
-    customer_minor: credit,
-    legs: [
-      ["transfers", -(credit + rounding + income)],
-      ["fx_rounding", rounding],
-      ["conversion_income", income],
-    ],
-    captured_minor: 0n,
-    final: false,
-  };
-  return bookLeg(pending.result, accountContext, booking, context, [notClosed]);
+  const booking = transferCredit({
+    amount_minor: credit_minor,
+    transfer_rounding_minor: rounding_minor,
+    transfer_income_minor: income_minor,
+  });
+  return bookLeg(pending.result, accountContext, { ...booking, final: false }, context, [notClosed]);
 }
 
 /** A leg, and its opposite. */
 interface LegTerms {
-  readonly transfer: Transfer;
+  readonly transfer: Omit<Transfer, "rounding_minor" | "income_minor">;
   readonly id: string;
   readonly details: {
     readonly account_id: string;
-    readonly transaction_id: string;
+    readonly transaction_id: string | null;
     readonly minor: bigint;
     readonly other: Account;
   };
 }
 
-function draftLeg(
+/** A leg of a transfer that is asked for, pending. */
+export function draftLeg(
   kind: "transfer_out" | "transfer_in",
   accountContext: AccountContext,
   { transfer, id, details: { other, minor, ...opposite } }: LegTerms,
-  request: Omit<CreateTransfer, "from_account_id" | "to_account_id"> & object,
+  request: Pick<CreateTransfer, "external_id" | "description" | "metadata">,
   context: Context,
 ): Decision<Transaction> {
   const { account } = accountContext;
@@ -159,7 +161,8 @@ function draftLeg(
   };
 }
 
-function bookLeg(
+/** A leg that is created completed. */
+export function bookLeg(
   pending: Transaction,
   { balance, margin, tenant }: AccountContext,
   booking: Booking,

@@ -68,6 +68,7 @@ export type DueKind =
   | "PARKED"
   | "PROVIDER"
   | "REPLAY"
+  | "TRANSFER"
   | "RESET"
   | "RISK"
   | "TXN"

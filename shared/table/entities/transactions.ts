@@ -1,4 +1,5 @@
 import type { TransferQuote } from "../../domain/internal-money/transfer-quote.ts";
+import { transferTurn } from "../../domain/internal-money/transfer-state.ts";
 import type { Transaction } from "../../domain/transaction.ts";
 import type { UnjoinedLeg } from "../../domain/transaction-legs.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
@@ -34,9 +35,12 @@ const ownKinds: ReadonlySet<string> = new Set(["deposit", "withdrawal", "negativ
 
 /**
  * Undecided ones are due at their expiry, credit that was granted at its end. Those that the sandbox's provider moves
- * are due to it, in a kind of their own, by then at the latest.
+ * are due to it, in a kind of their own, by then at the latest. A transfer that the service takes further is due at
+ * once, whenever it expires.
  */
-function transactionDue({ id, status, expires_at: undecided, provider_at: at, credit }: Transaction): IndexKeys {
+function transactionDue(transaction: Transaction): IndexKeys {
+  const { id, status, expires_at: undecided, provider_at: at, credit, updated_at } = transaction;
+  if (transferTurn(transaction) !== undefined) return dueKeys("TRANSFER", id, updated_at);
   const lasts = status === "completed" && credit?.expired_at === null ? credit.expires_at : null;
   const end = lasts ?? undecided;
   if (at !== undefined) return dueKeys("PROVIDER", id, end !== null && end < at ? end : at);

@@ -1,11 +1,20 @@
-import type { Balance, Contra } from "../../../shared/domain/account.ts";
-import { type Command, commandChanges, isOpen, takenCommand } from "../../../shared/domain/command/command.ts";
+import type { Account, Balance, Contra } from "../../../shared/domain/account.ts";
+import { type Command, commandChanges, takenCommand } from "../../../shared/domain/command/command.ts";
 import { acknowledge, type CommandState, overdue, requeueCommand } from "../../../shared/domain/command/settle.ts";
 import type { Change, Context, Decision, DomainEvent } from "../../../shared/domain/decision.ts";
 import { applyOperation, type OperationLinks, unconfirmed } from "../../../shared/domain/feed/join-operation.ts";
 import { operationMarker } from "../../../shared/domain/feed/operation-marker.ts";
 import type { Operation } from "../../../shared/domain/feed/platform-money.ts";
 import { type FeedSource, registerSource } from "../../../shared/domain/feed/source.ts";
+import { transferAmount } from "../../../shared/domain/internal-money/transfer.ts";
+import { transferStep } from "../../../shared/domain/internal-money/transfer-state.ts";
+import {
+  beginTransfer,
+  creditTransfer,
+  followCredit,
+  holdTransfer,
+  undoTransfer,
+} from "../../../shared/domain/internal-money/transfer-steps.ts";
 import { declineTransaction, moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
 import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
@@ -13,6 +22,7 @@ import { unreportedLegsOf } from "../../../shared/domain/transaction-legs.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import type { UpdateTransaction } from "../../../shared/schema/transaction.ts";
 import { decisionContext, someAccount, someClient } from "../../support/builders/decisions.ts";
+import { checkAnnounced, claimOf, decimal, keyOf, spoken } from "./bridge-changes.ts";
 
 const begin = Date.parse("2026-11-21T06:30:00.000Z");
 
@@ -21,15 +31,17 @@ export interface PlatformOperation {
   readonly operation_id: string;
   readonly minor: bigint;
   readonly reference: string | null;
+  /** The account here that it belongs to. */
+  readonly account_id: string;
 }
 
 /** Whether items carry the comment of their operation: a bridge may not be able to read it. */
 type Comment = "with_comment" | "without_comment";
 
 /**
- * Two books of one account: ours, changed by the decisions of the domain alone, and a platform's own ledger. Commands
- * and items pass between them as a bridge carries them. Each change is applied as the table would: an item on the
- * version that was read, a claim once.
+ * Two books of accounts: ours, changed by the decisions of the domain alone, and a platform's own ledger. Commands and
+ * items pass between them as a bridge carries them. Each change is applied as the table would: an item on the version
+ * that was read, a claim once. Most tests need one account; transfers go between three, one of them kept here alone.
  */
 export class TwoBooks {
   readonly ledger: PlatformOperation[] = [];
@@ -40,7 +52,12 @@ export class TwoBooks {
   contra = 0n;
   /** Operations that were booked in addition to the transaction that they name. */
   additional = 0;
-  private account: AccountContext;
+  /** What is in transit between accounts. */
+  inTransit = 0n;
+  readonly main: string;
+  readonly second: string;
+  readonly wallet: string;
+  private readonly accounts = new Map<string, AccountContext>();
   private readonly claims = new Map<string, string>();
   private seconds = 0;
   private operations = 0;
@@ -50,18 +67,44 @@ export class TwoBooks {
     const made = registerSource(request, 0, this.context());
     if (!made.ok) throw new Error(made.refusal.detail);
     this.source = made.result;
-    const link = { source_id: this.source.id, platform: "mt5", platform_login: "50012345" } as const;
-    const account = someAccount(link);
-    this.account = { ...account, tenant: { ...account.tenant, ...fields }, source: this.source };
+    const link = { source_id: this.source.id, platform: "mt5" } as const;
+    const client_id = someClient().id;
+    const opened = (more: Partial<Account>, source?: FeedSource) => {
+      const account = someAccount({ client_id, ...more });
+      const { id } = account.account;
+      this.accounts.set(id, { ...account, tenant: { ...account.tenant, ...fields }, ...(source && { source }) });
+      return id;
+    };
+    this.main = opened({ ...link, platform_login: "50012345" }, this.source);
+    this.second = opened({ ...link, platform_login: "50012346" }, this.source);
+    this.wallet = opened({});
   }
 
   get balance(): Balance {
-    return this.account.balance;
+    return this.accountOf(this.main).balance;
   }
 
-  /** What the platform has: the sum of its own ledger. */
-  get platformMinor(): bigint {
-    return this.ledger.reduce((sum, { minor }) => sum + minor, 0n);
+  /** Gives an account money that no platform has. */
+  endow(id: string, minor: bigint): void {
+    const account = this.accountOf(id);
+    this.keep({ ...account, balance: { ...account.balance, balance_minor: minor, available_minor: minor } });
+    this.contra -= minor;
+  }
+
+  /** The accounts with their money. */
+  get all(): readonly AccountContext[] {
+    return [...this.accounts.values()];
+  }
+
+  accountOf(id: string): AccountContext {
+    const account = this.accounts.get(id);
+    if (account === undefined) throw new Error(`There is no account ${id}.`);
+    return account;
+  }
+
+  /** What the platform has of an account: the sum of its own ledger. */
+  platformMinor(id = this.main): bigint {
+    return this.ledger.reduce((sum, { minor, account_id }) => (account_id === id ? sum + minor : sum), 0n);
   }
 
   get now(): string {
@@ -70,34 +113,43 @@ export class TwoBooks {
 
   /** Changes the policies of the brokerage. */
   demand(policies: { readonly four_eyes: boolean }): void {
-    this.account = { ...this.account, tenant: { ...this.account.tenant, ...policies } };
+    for (const each of this.all) this.keep({ ...each, tenant: { ...each.tenant, ...policies } });
   }
 
   /** The source ends: it takes no commands any more. */
   endSource(): void {
-    this.account = { ...this.account, source: { ...this.source, ended_at: this.now } };
+    const ended = { ...this.source, ended_at: this.now };
+    for (const each of this.all) if (each.source !== undefined) this.keep({ ...each, source: ended });
+  }
+
+  private keep(account: AccountContext): void {
+    this.accounts.set(account.account.id, account);
   }
 
   pass(seconds: number): void {
     this.seconds += seconds;
   }
 
-  private context(): Context {
+  private context(actor?: string): Context {
     const now = begin + this.seconds * 1000;
     return decisionContext({
       now: new Date(now).toISOString(),
       in: (seconds) => new Date(now + seconds * 1000).toISOString(),
+      ...(actor === undefined ? {} : { actor: { type: "api_application", id: actor } }),
     });
   }
 
   private contextOf(transaction?: Transaction): AccountContext {
     const id = transaction?.command_id;
-    return { ...this.account, command: id === undefined ? undefined : this.commands.get(id) };
+    return {
+      ...this.accountOf(transaction?.account_id ?? this.main),
+      command: id === undefined ? undefined : this.commands.get(id),
+    };
   }
 
   /** Asks for money as a caller of the API does; undefined when it is refused. */
   request(kind: "deposit" | "withdrawal", amount: string, fee = "0", status?: "completed"): Transaction | undefined {
-    const body = { account_id: this.account.account.id, amount, fee, ...(status === undefined ? {} : { status }) };
+    const body = { account_id: this.main, amount, fee, ...(status === undefined ? {} : { status }) };
     return this.commit(
       kind === "deposit"
         ? requestDeposit(this.contextOf(), body, this.context())
@@ -105,10 +157,58 @@ export class TwoBooks {
     );
   }
 
+  /** Asks for a transfer as a caller of the API does; undefined when it is refused. */
+  transfer(from: string, to: string, amount: string, approval = false): Transaction | undefined {
+    const [debited, credited] = [this.accountOf(from), this.accountOf(to)];
+    const request = { from_account_id: from, to_account_id: to, amount };
+    const context = this.context();
+    const found = transferAmount({ ...debited, client: someClient(), from: debited, to: credited }, request);
+    if (!found.ok) return undefined;
+    const none = { rounding_minor: 0n, income_minor: 0n, conversion: null, mark_up_percent: "0.00", quote_id: null };
+    const money = { amount_minor: found.result, credit_minor: found.result };
+    const transfer = { id: context.newId("trf"), ...none, ...money };
+    return this.commit(holdTransfer(debited, { transfer, other: credited.account, request, approval }, context));
+  }
+
+  /** Takes a transfer one step further, as the service does by itself; undefined when it has nothing to do. */
+  advance(out: Transaction): Transaction | undefined {
+    const { transfer } = out;
+    if (transfer === undefined) return undefined;
+    const into = transfer.transaction_id === null ? undefined : this.known(transfer.transaction_id);
+    const [from, to] = [this.accountOf(out.account_id), this.accountOf(transfer.account_id)];
+    const context = this.context();
+    const next = transferStep(out, into);
+    const undo = (reason: { code: string; message: null }) => this.commit(undoTransfer(out, from, reason, context));
+    switch (next?.step) {
+      case "begin":
+        return this.commit(beginTransfer(out, from, { rate: undefined, to: to.account }, context));
+      case "credit": {
+        const credited = creditTransfer(out, from.account, to, context);
+        if (!credited.ok) return undo({ code: credited.refusal.code, message: null });
+        const followed = followCredit(out, from, credited.result, context);
+        if (!followed.ok) return undefined;
+        const [changes, events] = [credited, followed].reduce<[Change[], DomainEvent[]]>(
+          ([all, said], each) => [
+            [...all, ...each.changes],
+            [...said, ...each.events],
+          ],
+          [[], []],
+        );
+        return this.commit({ ...followed, changes, events });
+      }
+      case "follow":
+        return into && this.commit(followCredit(out, from, into, context));
+      case "undo":
+        return this.commit(undoTransfer(out, from, next.reason, context));
+      default:
+        return undefined;
+    }
+  }
+
   /** Moves a transaction as a caller of the API does; undefined when it is refused. */
-  move(id: string, patch: UpdateTransaction): Transaction | undefined {
+  move(id: string, patch: UpdateTransaction, actor?: string): Transaction | undefined {
     const transaction = this.known(id);
-    return this.commit(moveTransaction(transaction, this.contextOf(transaction), patch, this.context()));
+    return this.commit(moveTransaction(transaction, this.contextOf(transaction), patch, this.context(actor)));
   }
 
   /** The provider of the sandbox declines a transaction; undefined when that is refused. */
@@ -148,31 +248,31 @@ export class TwoBooks {
   }
 
   /** The platform moves money, by a command or by the hand of a person there. */
-  operate(minor: bigint, reference: string | null): PlatformOperation {
+  operate(minor: bigint, reference: string | null, account_id = this.main): PlatformOperation {
     this.operations += 1;
-    const operation = { operation_id: `B-${this.operations}`, minor, reference };
+    const operation = { operation_id: `B-${this.operations}`, minor, reference, account_id };
     this.ledger.push(operation);
     return operation;
   }
 
   /** The source reports an operation of the platform; one that cannot be told is put aside. */
   report(
-    { operation_id, minor, reference }: PlatformOperation,
+    { operation_id, minor, reference, account_id }: PlatformOperation,
     comment: Comment = "with_comment",
     said?: { readonly transaction_id: string } | { readonly confirm_new: true },
   ): "applied" | "rejected" | "duplicate" {
     const named = said !== undefined && "transaction_id" in said ? said.transaction_id : undefined;
     const name = named ?? (comment === "with_comment" ? reference : null);
+    const { account, balance } = this.accountOf(account_id);
     const operation: Operation = {
-      ...{ operation_id, platform_login: "50012345", reference: name },
+      ...{ operation_id, platform_login: account.platform_login ?? "", reference: name },
       ...{ kind: "adjustment", amount: decimal(minor) },
     };
     const owner = this.claims.get(`source_operation ${operationMarker(this.source, operation_id)}`);
     const claimed = owner === undefined ? undefined : this.known(owner);
     const claimant = claimed && unconfirmed(claimed, this.source, operation_id) ? claimed : undefined;
     if (claimed !== undefined && claimant === undefined) return "duplicate";
-    const links = { ...this.linksOf(name, minor), claimant, said: spoken(said) };
-    const { account, balance } = this.account;
+    const links = { ...this.linksOf(name, minor, account_id), claimant, said: spoken(said) };
     const at = this.context().now;
     const origin = { source: this.source, at };
     const decision = applyOperation({ account, balance, floating_minor: 0n }, operation, links, origin, this.context());
@@ -181,14 +281,21 @@ export class TwoBooks {
     return this.commit(decision as Decision<unknown>) === undefined ? "rejected" : "applied";
   }
 
-  private linksOf(name: string | null, minor: bigint): Omit<OperationLinks, "said" | "claimant"> {
+  private linksOf(name: string | null, minor: bigint, account_id: string): Omit<OperationLinks, "said" | "claimant"> {
     const byName = name === null ? undefined : this.commands.get(name);
     const named = this.transactions.get(byName?.transaction_id ?? name ?? "");
     const command = byName ?? this.commands.get(named?.command_id ?? "");
     const candidates = [...this.transactions.values()].flatMap((each) =>
-      unreportedLegsOf(each).some(({ alike }) => alike.includes(minor)) ? [each.id] : [],
+      each.account_id === account_id && unreportedLegsOf(each).some(({ alike }) => alike.includes(minor))
+        ? [each.id]
+        : [],
     );
-    return { tenant: this.account.tenant, named, command, candidates: named === undefined ? candidates : [] };
+    return {
+      tenant: this.accountOf(account_id).tenant,
+      named,
+      command,
+      candidates: named === undefined ? candidates : [],
+    };
   }
 
   private known(id: string): Transaction {
@@ -197,7 +304,7 @@ export class TwoBooks {
     return transaction;
   }
 
-  private command(id: string): Command {
+  command(id: string): Command {
     const command = this.commands.get(id);
     if (command === undefined) throw new Error(`There is no command ${id}.`);
     return command;
@@ -235,7 +342,7 @@ export class TwoBooks {
         this.adjust(change);
         return;
       case "create":
-        if (change.entity === "contra") this.contra += (change.item as Contra).amount_minor;
+        if (change.entity === "contra") this.book(change.item as Contra);
         if (change.entity === "transaction") this.put(this.transactions, undefined, change.item as Transaction);
         if (change.entity === "command") this.put(this.commands, undefined, change.item as Command);
         return;
@@ -246,7 +353,7 @@ export class TwoBooks {
         if (change.entity === "command") {
           this.put(this.commands, change.before as Command, change.after as unknown as Command);
         }
-        if (change.entity === "account") this.account = { ...this.account, account: change.after };
+        if (change.entity === "account") this.keep({ ...this.accountOf(change.after.id), account: change.after });
         return;
       default:
         return;
@@ -264,77 +371,17 @@ export class TwoBooks {
 
   private adjust(change: Extract<Change, { op: "adjust" }>): void {
     if (change.entity !== "balance") return;
-    const money: Record<string, unknown> = { ...this.account.balance, ...change.set };
+    const account = this.accountOf(change.id);
+    const money: Record<string, unknown> = { ...account.balance, ...change.set };
     for (const [name, by] of Object.entries(change.add ?? {})) {
       const now = money[name];
       money[name] = typeof now === "bigint" ? now + BigInt(by) : Number(now) + Number(by);
     }
-    this.account = { ...this.account, balance: money as unknown as Balance };
+    this.keep({ ...account, balance: money as unknown as Balance });
+  }
+
+  private book({ control_account, amount_minor }: Contra): void {
+    this.contra += amount_minor;
+    if (control_account === "in_transit") this.inTransit += amount_minor;
   }
 }
-
-/** Each command that is issued or ends in a commit is announced in it, once. */
-function checkAnnounced(changes: readonly Change[], events: readonly DomainEvent[]): void {
-  const expected = changes.flatMap((change): string[] => {
-    if (change.op === "create" && change.entity === "command") return [`command.issued ${(change.item as Command).id}`];
-    if (change.op !== "update" || change.entity !== "command") return [];
-    const [before, after] = [change.before as Command, change.after as unknown as Command];
-    return isOpen(before) && !isOpen(after) ? [`command.settled ${after.id}`] : [];
-  });
-  const told = events.flatMap(({ type, resource }) => (type.startsWith("command.") ? [`${type} ${resource.id}`] : []));
-  const [sorted, wanted] = [told.toSorted().join(), expected.toSorted().join()];
-  if (sorted !== wanted) throw new Error(`It announces [${sorted}] where it does [${wanted}].`);
-}
-
-function claimOf({ kind, value }: { readonly kind: string; readonly value: string }): string {
-  return `${kind} ${value}`;
-}
-
-function keyOf(change: Change): string | undefined {
-  if (change.op === "claim" || change.op === "release") return claimOf(change);
-  if (change.op === "update") return `${change.entity} ${(change.after as { readonly id: string }).id}`;
-  return change.op === "adjust" ? `${change.entity} ${change.id}` : undefined;
-}
-
-function spoken(said: object | undefined): OperationLinks["said"] {
-  if (said === undefined) return undefined;
-  return "transaction_id" in said ? "is_named" : "is_new";
-}
-
-function decimal(minor: bigint): string {
-  const size = minor < 0n ? -minor : minor;
-  return `${minor < 0n ? "-" : ""}${size / 100n}.${String(size % 100n).padStart(2, "0")}`;
-}
-
-/** Books with 500.00 on both sides, which a person has paid in on the platform. */
-export function funded(): TwoBooks {
-  const books = new TwoBooks();
-  if (books.report(books.operate(50_000n, null)) !== "applied") throw new Error("It was put aside.");
-  return books;
-}
-
-/** The newest command about a transaction. */
-export function commandOf(books: TwoBooks, { id }: Pick<Transaction, "id">): Command {
-  const command = books.commands.get(books.transactions.get(id)?.command_id ?? "");
-  if (command === undefined) throw new Error("No command was issued.");
-  return command;
-}
-
-/** A transaction of which a command was issued and taken. */
-export function taken(books: TwoBooks, kind: "deposit" | "withdrawal", amount: string, fee?: string) {
-  const transaction = books.request(kind, amount, fee, "completed");
-  if (transaction === undefined) throw new Error("It was refused.");
-  const command = commandOf(books, transaction);
-  if (books.take(command.id) === undefined) throw new Error("It was not handed out.");
-  return { id: transaction.id, command };
-}
-
-/** The transaction as it is by now. */
-export const now = (books: TwoBooks, { id }: Pick<Transaction, "id">) => books.transactions.get(id);
-/** Balance, held, available and the number of pending transactions. */
-export const money = ({ balance: { balance_minor, held_minor, available_minor, pending } }: TwoBooks) => [
-  balance_minor,
-  held_minor,
-  available_minor,
-  pending,
-];

@@ -160,9 +160,6 @@ describe("a transfer", () => {
       ).ok,
     ).toBe(true);
     expect(codeOf({ to: from })).toBe("transfer_not_allowed");
-    expect(codeOf({ to: side("USD", {}, { client_id: "cli_01JD0000000000000000000009" }) })).toBe(
-      "transfer_not_allowed",
-    );
     expect(codeOf({ to: side("USD", {}, { type: "demo" }) })).toBe("transfer_not_allowed");
     expect(codeOf({ to: side("USD", {}, { platform: "mt5", platform_login: "1" }) })).toBe("platform_account");
     expect(codeOf({ from: { ...from, balance: { ...from.balance, accepts: "close_only" } } })).toBe(

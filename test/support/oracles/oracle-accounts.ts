@@ -1,7 +1,7 @@
 import { groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem } from "../emulator/raw-table.ts";
 import { platformMoney } from "./oracle-platform-money.ts";
-import { isAwaited, isReturn, isReturning, isTrading, openStates, undecided } from "./oracle-terms.ts";
+import { isAwaited, isReturn, isReturning, isTrading, openStates, takesMoney, undecided } from "./oracle-terms.ts";
 import { judgeSettled, movesCredit } from "./oracle-transactions.ts";
 
 /** What an account accepts by its status and its trading mode. */
@@ -70,7 +70,7 @@ export function judgeAccounts(items: readonly RawItem[]): string[] {
 /** A withdrawal is its own hold until its money has left; a return holds what a platform is to take. */
 function heldBy(item: RawItem): bigint {
   if (isReturning(item)) return whole(item, "returning_held_minor");
-  if (text(item, "kind") !== "withdrawal") return 0n;
+  if (!takesMoney(item)) return 0n;
   return undecided.has(text(item, "status")) || isAwaited(item) ? whole(item, "amount_minor") : 0n;
 }
 

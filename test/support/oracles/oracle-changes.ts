@@ -114,7 +114,8 @@ function inNameOrder(value: unknown): string {
 
 /** A transaction may be born completed, or with its command: created and completed are two versions of one write. */
 function firstVersionOff(item: RawItem): boolean {
-  const first = text(item, "et") === "TXN" && /^(?:completed|processing)$/.test(text(item, "status")) ? 2n : 1n;
+  const first =
+    text(item, "et") === "TXN" && /^(?:approved|completed|processing)$/.test(text(item, "status")) ? 2n : 1n;
   return whole(item, "version") !== first;
 }
 

@@ -74,7 +74,9 @@ function expectedEvents({ before, after }: RawChange): string[] {
       return [
         ...(before === undefined ? [name("transaction.created", 1n)] : []),
         ...(completed ? [name("transaction.completed")] : []),
-        ...(changed || completed || enters("status", "processing") ? [name("transaction.updated")] : []),
+        ...(changed || completed || enters("status", "processing") || begunApproved(before, after)
+          ? [name("transaction.updated")]
+          : []),
       ];
     }
     case "COMMAND":
@@ -85,6 +87,11 @@ function expectedEvents({ before, after }: RawChange): string[] {
     default:
       return [];
   }
+}
+
+/** A transfer that needs no approval is created approved. */
+function begunApproved(before: RawItem | undefined, after: RawItem): boolean {
+  return before === undefined && after["status"] === "approved";
 }
 
 /** The published events of a tenant are numbered from 1 without a gap, up to where the counter stands. */

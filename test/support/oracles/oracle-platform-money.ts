@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { hasNumber, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem, RawValue } from "../emulator/raw-table.ts";
-import { isReturning, tenantOf } from "./oracle-terms.ts";
+import { isReturning, takesMoney, tenantOf } from "./oracle-terms.ts";
 
 /**
  * The trade that each position of a source stands for: the newest one, since with netting a platform may keep the name
@@ -114,7 +114,7 @@ export function judgeLegs(items: readonly RawItem[]): string[] {
   );
   const wanted = ofType(items, "TXN").flatMap((item) => {
     const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
-    const sign = text(item, "kind") === "withdrawal" ? -1n : 1n;
+    const sign = takesMoney(item) ? -1n : 1n;
     const reported = operationsOf(item).filter((each) => each["confirmed"] !== false);
     const joined = reported.map((each) => text(each, "leg"));
     const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));

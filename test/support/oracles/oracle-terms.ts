@@ -13,6 +13,11 @@ export function isTrading(entry: RawItem): boolean {
   return tradingKinds.has(text(entry, "kind"));
 }
 
+/** Whether a transaction takes its amount from its account. */
+export function takesMoney(item: RawItem): boolean {
+  return ["withdrawal", "transfer_out"].includes(text(item, "kind"));
+}
+
 /** States in which nothing is decided about a transaction yet. */
 export const undecided = new Set(["pending", "approved"]);
 

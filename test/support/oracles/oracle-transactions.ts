@@ -1,4 +1,4 @@
-import { groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
+import { groupBy, hasNumber, ofType, sum, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem } from "../emulator/raw-table.ts";
 import { type JudgedCredit, type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
 import { allowed } from "./oracle-changes.ts";
@@ -194,11 +194,7 @@ function bookingsOf(item: RawItem): string[] {
   const control = platformKinds[kind];
   if (control !== undefined && status !== "completed") return [JSON.stringify([[], []])];
   if (control !== undefined) return [JSON.stringify([[[kind, String(amount)]], [[control, String(-amount)]]])];
-  if (kind === "transfer_out" || kind === "transfer_in") {
-    const moved = kind === "transfer_out" ? -amount : amount;
-    const controls = transferControls(item).filter(([, minor]) => minor !== 0n);
-    return [JSON.stringify([[[kind, String(moved)]], controls.map(([name, minor]) => [name, String(minor)])])];
-  }
+  if (kind === "transfer_out" || kind === "transfer_in") return [JSON.stringify(transferBooks(item))];
   const paid: Booked = [kind, deposit ? amount - fee : -amount];
   const books = (entries: readonly Booked[], controls: readonly Booked[]) => {
     const texts = (pairs: readonly Booked[]) => pairs.map(([name, minor]) => [name, String(minor)]);
@@ -220,6 +216,24 @@ function bookingsOf(item: RawItem): string[] {
 }
 
 type Booked = readonly [name: string, minor: bigint];
+
+/** What a leg of a transfer books: its debit stands in transit until the credit is made, or is taken back. */
+function transferBooks(item: RawItem): readonly (readonly (readonly [string, string])[])[] {
+  const [kind, status, amount] = [text(item, "kind"), text(item, "status"), whole(item, "amount_minor")];
+  const texts = (pairs: readonly Booked[]) => pairs.map(([name, minor]) => [name, String(minor)] as const);
+  const moved: Booked = [kind, kind === "transfer_out" ? -amount : amount];
+  if (status === "completed") {
+    return [texts([moved]), texts(transferControls(item).filter(([, minor]) => minor !== 0n))];
+  }
+  const debited = hasDebit(item) || (status === "processing" && kind === "transfer_out" && !isAwaited(item));
+  if (!debited) return [[], []];
+  const reversed: Booked = [kind, amount];
+  return status === "failed" ? [texts([moved, reversed]), []] : [texts([moved]), texts([["in_transit", amount]])];
+}
+
+function hasDebit(item: RawItem): boolean {
+  return item["debited_seq"] !== undefined;
+}
 
 /** Each state follows from the one before it, the last is the one it has, and only what is undecided can expire. */
 function judgeHistory(item: RawItem): string[] {
@@ -249,6 +263,8 @@ function judgeHistory(item: RawItem): string[] {
 function versionFits(item: RawItem, steps: number): boolean {
   const version = whole(item, "version");
   if (typeof item["command_id"] === "string") return version >= BigInt(steps);
+  // A debit is another version where it names the credit that a platform is asked for.
+  if (hasNumber(item, "transfer_credit_minor")) return version >= BigInt(steps);
   const unconfirmed = operationsOf(item).filter(({ confirmed }) => confirmed !== undefined).length;
   return version <= BigInt(steps + operationsOf(item).length + unconfirmed) && version >= BigInt(steps);
 }

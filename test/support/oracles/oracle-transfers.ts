@@ -16,7 +16,10 @@ function memberOf(item: RawItem, name: string): RawItem {
   return value?.map ?? {};
 }
 
-/** A transfer has two legs of one client that name each other, and the credit follows from the published rate alone. */
+/**
+ * A transfer has two legs that name each other, and the credit follows from the published rate alone. A debit has none
+ * before its credit is made or asked for, and is completed and failed as its credit is.
+ */
 export function judgeTransfers(items: readonly RawItem[]): string[] {
   const legs = ofType(items, "TXN").filter((item) => kinds.has(text(item, "kind")));
   const accounts = new Map(ofType(items, "ACCOUNT").map((item) => [text(item, "id"), item]));
@@ -24,7 +27,11 @@ export function judgeTransfers(items: readonly RawItem[]): string[] {
   return [...groupBy(legs, (item) => text(legOf(item), "transfer_id"))].flatMap(([id, own]) => {
     const out = own.find((item) => text(item, "kind") === "transfer_out");
     const into = own.find((item) => text(item, "kind") === "transfer_in");
+    if (out !== undefined && own.length === 1) return judgeAlone(id, out);
     if (own.length !== 2 || out === undefined || into === undefined) return [`${id} has ${own.length} legs`];
+    if (!fitting.has(`${text(out, "status")} ${text(into, "status")}`)) {
+      return [`${id} is debited as ${text(out, "status")} and credited as ${text(into, "status")}`];
+    }
     const names = (one: RawItem, other: RawItem) =>
       text(legOf(one), "transaction_id") === text(other, "id") &&
       text(legOf(one), "account_id") === text(other, "account_id") &&
@@ -33,12 +40,21 @@ export function judgeTransfers(items: readonly RawItem[]): string[] {
     const fits =
       names(out, into) &&
       names(into, out) &&
-      text(out, "client_id") === text(into, "client_id") &&
+      (text(out, "client_id") === text(into, "client_id") || typeof out["approved_at"] === "string") &&
       text(out, "account_id") !== text(into, "account_id") &&
       typeOf(out) === typeOf(into);
     if (!fits) return [`the legs of ${id} do not fit each other`];
     return creditedBy(out).credit === whole(into, "amount_minor") ? [] : [`${id} credits another amount than its rate`];
   });
+}
+
+/** States of the debit and of the credit that fit each other. A credit that has failed is followed by its debit. */
+const fitting = new Set([
+  ...["completed completed", "processing completed", "processing processing", "processing failed", "failed failed"],
+]);
+
+function judgeAlone(id: string, out: RawItem): string[] {
+  return text(out, "status") === "completed" ? [`${id} is completed without a credit`] : [];
 }
 
 /** What the control accounts of a leg must have. */

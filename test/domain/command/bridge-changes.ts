@@ -1,0 +1,40 @@
+import { type Command, isOpen } from "../../../shared/domain/command/command.ts";
+import type { Change, DomainEvent } from "../../../shared/domain/decision.ts";
+import type { OperationLinks } from "../../../shared/domain/feed/join-operation.ts";
+
+/** Each command that is issued or ends in a commit is announced in it, once. */
+export function checkAnnounced(changes: readonly Change[], events: readonly DomainEvent[]): void {
+  const expected = changes.flatMap((change): string[] => {
+    if (change.op === "create" && change.entity === "command") return [`command.issued ${(change.item as Command).id}`];
+    if (change.op !== "update" || change.entity !== "command") return [];
+    const [before, after] = [change.before as Command, change.after as unknown as Command];
+    return isOpen(before) && !isOpen(after) ? [`command.settled ${after.id}`] : [];
+  });
+  const told = events.flatMap(({ type, resource }) => (type.startsWith("command.") ? [`${type} ${resource.id}`] : []));
+  const [sorted, wanted] = [told.toSorted().join(), expected.toSorted().join()];
+  if (sorted !== wanted) throw new Error(`It announces [${sorted}] where it does [${wanted}].`);
+}
+
+/** The name of a claim. */
+export function claimOf({ kind, value }: { readonly kind: string; readonly value: string }): string {
+  return `${kind} ${value}`;
+}
+
+/** What a change writes, where that can be written once in a commit. */
+export function keyOf(change: Change): string | undefined {
+  if (change.op === "claim" || change.op === "release") return claimOf(change);
+  if (change.op === "update") return `${change.entity} ${(change.after as { readonly id: string }).id}`;
+  return change.op === "adjust" ? `${change.entity} ${change.id}` : undefined;
+}
+
+/** What a person says of an operation that was put aside. */
+export function spoken(said: object | undefined): OperationLinks["said"] {
+  if (said === undefined) return undefined;
+  return "transaction_id" in said ? "is_named" : "is_new";
+}
+
+/** An amount of minor units as the wire has it. */
+export function decimal(minor: bigint): string {
+  const size = minor < 0n ? -minor : minor;
+  return `${minor < 0n ? "-" : ""}${size / 100n}.${String(size % 100n).padStart(2, "0")}`;
+}
