@@ -77,7 +77,12 @@ export const symbolTerms = {
       long: described(SignedDecimal, "Swap for long positions."),
       short: described(SignedDecimal, "Swap for short positions."),
       triple_day: described(z.nullable(Weekday), "Day on which three nights of swap are charged; null for none."),
-      rollover_time: described(TimeOfDay, "Time of day (UTC) at which swap is charged."),
+      rollover_time: described(TimeOfDay, "Time of day in `rollover_zone` at which swap is charged."),
+      rollover_zone: described(
+        z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
+        "Time zone of `rollover_time` and of the days, by its name in the IANA database such as `America/New_York`; " +
+          "UTC if omitted.",
+      ),
     }),
     "Terms of the overnight charge or credit.",
   ),

@@ -3,9 +3,18 @@ import type { Client } from "../domain/client.ts";
 import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
+import { metricsAt } from "../domain/trading/margin.ts";
+import {
+  accrueNights,
+  accruing,
+  onStoredTrades,
+  tradesWithNights,
+  withNights,
+} from "../domain/trading/nights/accrue.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { liquidatorOf } from "../domain/trading/pricing/source.ts";
+import { draftRisk } from "../domain/trading/risk.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
 import type { StoredRisk, WatchedState } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
@@ -19,6 +28,7 @@ import { backoffMs } from "../table/transact.ts";
 import { positionsOf } from "./holdings.ts";
 import { ofOneItemEach, tradingRef, writeTrading } from "./items.ts";
 import { readMarket, readMarketToJudge, readMarketWith } from "./market.ts";
+import { readRollovers } from "./rollovers.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
 type Refs = Readonly<Record<string, Ref<unknown>>>;
@@ -105,8 +115,11 @@ export async function decisionAbout<R, X extends Refs>(
   );
   const [client, ...found] = items as [Client | undefined, ...(Trade | undefined)[]];
   if (client === undefined) return refuse("client_not_found", "The client of the account does not exist.");
-  const state = { ...read.state, client, trades: byId(found) };
-  return withMarginUpdate(state, request.decide(state, market, read.found, context), market, context);
+  const rollovers = await readRollovers(context, read.state, market, reads.items);
+  const state = withNights({ ...read.state, client, trades: byId(found) }, market, rollovers, context.now);
+  const seen = { ...state, trades: tradesWithNights(state.trades, state.positions) };
+  const decision = request.decide(seen, market, read.found, context);
+  return withMarginUpdate(state, onStoredTrades(decision, state.trades), market, context);
 }
 
 /** Outcome of a decision that no connection waits for. */
@@ -153,8 +166,11 @@ export async function evaluateAccount(attempted: Attempted, accountId: string): 
 async function decideEvaluation(load: Load, context: Context, accountId: string): Promise<Committable<Evaluated>> {
   const read = await readHolder(readsOf(load), context.tenant_id, accountId, {});
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
-  const { state } = read;
-  const judged = await readMarketToJudge(context.tenant_id, state.positions);
+  const judged = await readMarketToJudge(context.tenant_id, read.state.positions);
+  const rollovers = await readRollovers(context, read.state, judged);
+  const state = withNights(read.state, judged, rollovers, context.now);
+  const accrued = accruing(state).slice(0, limits.trading.accruals_per_step);
+  if (accrued.length > 0) return decideNights(load, context, state, judged, accrued);
   if (closedBy(state, judged, context).length === 0) {
     return prepared(evaluated(state, judged, new Map(), context), context);
   }
@@ -162,6 +178,26 @@ async function decideEvaluation(load: Load, context: Context, accountId: string)
   const market = await readMarket(context.tenant_id, state.positions);
   const trades = await tradesOf(load, closedBy(state, market, context));
   return prepared(evaluated(state, market, trades, context), context);
+}
+
+/** Stores nights of an account before anything is decided on it. */
+async function decideNights(
+  load: Load,
+  context: Context,
+  state: Holder<Refs>["state"],
+  market: Market,
+  accrued: readonly Position[],
+): Promise<Committable<Evaluated>> {
+  const found = await tradesOf(
+    load,
+    accrued.map(({ trade_id }) => trade_id),
+  );
+  const decision = accrueNights(state, accrued, found, context);
+  const metrics = metricsAt(market, state, context.now);
+  const risk = state.risk ?? draftRisk(state.account, context);
+  const result = { risk, metrics, closed: [], waiting: false, running: false, again: true };
+  const whole = decision.ok ? { ...decision, result } : decision;
+  return prepared(withMarginUpdate(state, whole, market, context), context);
 }
 
 /** The trades that a step of a liquidation closes. */

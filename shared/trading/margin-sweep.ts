@@ -1,7 +1,7 @@
 import type { Quote } from "../domain/trading/pricing/quote.ts";
-import type { Breach } from "../domain/trading/stored-risk.ts";
+import { type Breach, riskDueAt, type StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
-import { nowMs } from "../runtime/clock.ts";
+import { nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { isDue, rescheduled, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
@@ -23,12 +23,13 @@ export function sweepRisks(hasTime: () => boolean): Promise<SweepResult> {
 }
 
 async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
-  const due = (await readAll(risks, keys)).filter(isDue);
+  const now = nowIso();
+  const due = (await readAll(risks, keys)).filter((risk): risk is StoredRisk => isRiskDue(risk, now));
   const mine = new Map<string, string[]>();
   let done = 0;
   try {
     await inParallel(limits.webhooks.parallel_writes, due, async (risk) => {
-      if (!(await putOff(risks, risk))) return;
+      if (!(await putOffRisk(risk, now))) return;
       mine.set(risk.tenant_id, [...(mine.get(risk.tenant_id) ?? []), risk.account_id]);
     });
     for (const [tenant, ids] of mine) {
@@ -40,6 +41,23 @@ async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
     log.error("Accounts wait for their next wake.", { error: (error as Error).name });
     return { done, failed: 1 };
   }
+}
+
+function isRiskDue(risk: StoredRisk | undefined, now: string): boolean {
+  const at = risk === undefined ? null : riskDueAt(risk);
+  return at !== null && at <= now;
+}
+
+/** Postpones what is due of an account: its wake, its next night, or both. */
+function putOffRisk(risk: StoredRisk, now: string): Promise<boolean> {
+  const { wake_at, swap_at } = risk;
+  const later = wakeAfter(nowMs());
+  const set = {
+    ...(wake_at !== null && wake_at <= now && { wake_at: later }),
+    ...(swap_at !== undefined && swap_at <= now && { swap_at: later }),
+  };
+  const when = isStill({ wake_at, ...(swap_at !== undefined && { swap_at }) });
+  return changeItem(risks.keyOf(risk), rescheduled(risks, risk, { set, when }), "refused");
 }
 
 /**

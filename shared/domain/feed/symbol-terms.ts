@@ -3,6 +3,7 @@ import type { FeedData } from "../../schema/feed.ts";
 import { type Context, type FieldError, later, refuse, refuseFields, unchanged } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { TradingDecision } from "../trading/changes.ts";
+import { isZone } from "../trading/nights/clock.ts";
 import { rational } from "../trading/pricing/rational.ts";
 import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 
@@ -39,7 +40,10 @@ export function setSymbol(
   const refusal = refuseChange(before, terms);
   if (refusal !== undefined) return refusal;
   const { created_at, updated_at, version } = before;
-  const same: TradingSymbol = { ...shared, created_at, updated_at, version };
+  const begins = before.swap.type === "none" && terms.swap.type !== "none";
+  const swap_since = begins ? context.now : before.swap_since;
+  const since = swap_since === undefined ? {} : { swap_since };
+  const same: TradingSymbol = { ...shared, ...since, created_at, updated_at, version };
   if (sameValue(before, same)) return unchanged(before);
   const after = { ...same, updated_at: later(updated_at, context.now), version: version + 1 };
   return { ok: true, result: after, changes: [{ op: "update", entity: "symbol", before, after }], events: [] };
@@ -79,6 +83,9 @@ function faultsOf(terms: FeedData["symbol"]): FieldError[] {
   const most = limits.feed.max_deviation_percent;
   if (deviation !== null && (rational(deviation).lte(0n) || rational(deviation).gt(BigInt(most)))) {
     faults.push(fault("max_deviation_percent", `must be above 0 and at most ${most}`));
+  }
+  if (terms.swap.rollover_zone !== undefined && !isZone(terms.swap.rollover_zone)) {
+    faults.push({ pointer: "#/swap/rollover_zone", code: "invalid_value", detail: "must be a time zone (IANA)" });
   }
   if (rational(terms.lot_max).lt(rational(terms.lot_min))) faults.push(fault("lot_max", "must not be below lot_min"));
   if (positive.length === 0) {

@@ -13,6 +13,7 @@ import {
   positionMargin,
   requirementOf,
 } from "./margin.ts";
+import { openedThrough } from "./nights/accrue.ts";
 import type { Position } from "./position.ts";
 import { priceBounds, refuseExposure } from "./pricing/bounds.ts";
 import { commissionMinor } from "./pricing/commission.ts";
@@ -181,6 +182,7 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
     source: deal.source,
     margin_requirement,
     margin_minor: positionMargin(account, symbol, { ...shared, margin_requirement }),
+    ...openedThrough(symbol, deal.source, at),
     ...(account.leverage_change && { leverage_version: account.leverage_change.version }),
     ...(deal.source_position_id !== undefined && { source_position_id: deal.source_position_id }),
     ...numberOf(context),

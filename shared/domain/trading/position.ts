@@ -26,6 +26,12 @@ export interface Position {
   readonly currency: CurrencyCode;
   /** Swap accrued and not yet realised. */
   readonly swap_minor: bigint;
+  /**
+   * The calendar day of the last rollover that it is charged for, `YYYY-MM-DD` in the zone of its symbol; at its
+   * opening the last one before. Absent where a platform charges it, where its symbol had no swap when it was opened,
+   * and in positions that were stored before it was kept.
+   */
+  readonly swap_through?: string;
   /** The margin of this position by itself; what a symbol takes follows from the legs of the account. */
   readonly margin_minor: bigint;
   /** Rate from the margin currency to the account's, frozen at the opening: exact, as `numerator/denominator`. */

@@ -22,8 +22,16 @@ export interface StoredRisk extends Risk {
   readonly triggers: readonly StoredTrigger[];
   /** The sum of the versions of its positions: who read another sum read positions of two moments. */
   readonly positions_sum: number;
+  /** When the next night of its positions is due, RFC 3339; absent where this service charges no swap of them. */
+  readonly swap_at?: string;
   /** What wrote it last: a commit that changed what margin depends on, or an evaluation at the newest prices. */
   readonly left_by?: "commit" | "evaluation";
+}
+
+/** When an account is to be looked at although no price of it moves, RFC 3339; null where nothing is due. */
+export function riskDueAt({ wake_at, swap_at }: StoredRisk): string | null {
+  if (swap_at === undefined) return wake_at;
+  return wake_at === null || swap_at < wake_at ? swap_at : wake_at;
 }
 
 /**

@@ -19,21 +19,37 @@ export function swapMinor(
   if (symbol.swap.type === "none" || nights === 0) return 0n;
   const path = conversion(market, symbol.quote_currency, position.currency);
   if (path === undefined) return undefined;
-  const perNight = symbol.swap.type === "points" ? pointsANight(symbol, position) : percentANight(symbol, position);
-  return roundHalfAway(perNight.mul(BigInt(nights)).mul(path.rate), minorDigits[position.currency]);
+  return swapOf(symbol, position, nights, path.rate);
 }
 
-function sizeOf(symbol: TradingSymbol, lots: string): Rational {
+/** What the swap of a night is computed from. */
+interface SwapTerms extends Pick<TradingSymbol, "point" | "contract_size"> {
+  readonly swap: Pick<TradingSymbol["swap"], "type" | "long" | "short">;
+}
+
+/** The swap of a position for a number of nights by its terms and the rate to its account's currency. */
+export function swapOf(
+  terms: SwapTerms,
+  position: Pick<Position, "side" | "lots" | "open_price" | "currency">,
+  nights: number,
+  rate: Rational,
+): bigint {
+  if (terms.swap.type === "none") return 0n;
+  const perNight = terms.swap.type === "points" ? pointsANight(terms, position) : percentANight(terms, position);
+  return roundHalfAway(perNight.mul(BigInt(nights)).mul(rate), minorDigits[position.currency]);
+}
+
+function sizeOf(symbol: SwapTerms, lots: string): Rational {
   return rational(lots).mul(rational(symbol.contract_size));
 }
 
-function pointsANight(symbol: TradingSymbol, { side, lots }: Pick<Position, "side" | "lots">): Rational {
+function pointsANight(symbol: SwapTerms, { side, lots }: Pick<Position, "side" | "lots">): Rational {
   const points = side === "buy" ? symbol.swap.long : symbol.swap.short;
   return rational(points).mul(rational(symbol.point)).mul(sizeOf(symbol, lots));
 }
 
 function percentANight(
-  symbol: TradingSymbol,
+  symbol: SwapTerms,
   { side, lots, open_price }: Pick<Position, "side" | "lots" | "open_price">,
 ): Rational {
   const percent = side === "buy" ? rational(symbol.swap.long).neg() : rational(symbol.swap.short);

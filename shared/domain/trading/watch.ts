@@ -6,6 +6,7 @@ import { triggersOf } from "./exposure.ts";
 import { afterMs, exposurePlan, knownTrigger, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
 import { underChange, withoutChange } from "./leverage-change.ts";
 import type { Holdings } from "./margin.ts";
+import { nextNightAt } from "./nights/accrue.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { liquidatorOf } from "./pricing/source.ts";
@@ -141,7 +142,8 @@ function withExposureIndex<R>(
   const room = most - 1 - others.length;
   const step = leverageStep(state, after, others, outcome.mayLiquidate);
   const known = state.risk?.triggers ?? [];
-  const { risk } = outcome;
+  const { swap_at: _before, ...risk } = outcome.risk as StoredRisk;
+  const swap_at = nextNightAt(asStored(state, after, others), market, context.now);
   const wanted =
     risk.run === null
       ? triggersOf(after, risk.armed, market, context.now, known.map(knownTrigger)).map(storedTrigger)
@@ -153,6 +155,7 @@ function withExposureIndex<R>(
     ...risk,
     triggers: plan.triggers,
     positions_sum: positionsSum(after.positions),
+    ...(swap_at === undefined ? {} : { swap_at }),
     left_by: outcome.mayLiquidate ? "commit" : "evaluation",
     wake_at: complete
       ? wakeAt(after, outcome, state.risk, market, context.now)
@@ -160,6 +163,17 @@ function withExposureIndex<R>(
   };
   const change = riskChange(state, stored, written.length > 0, context.now);
   return { ...decision, changes: [...written, ...change, ...plan.changes], complete };
+}
+
+/** The positions after a decision as they are stored then: nights of those that it does not write are still due. */
+function asStored(
+  { stored = new Map() }: WatchedState,
+  { positions }: Holdings,
+  changes: readonly TradingChange[],
+): readonly Position[] {
+  if (stored.size === 0) return positions;
+  const written = new Set(changes.flatMap((change) => (isPositionChange(change) ? [idOf(change)] : [])));
+  return positions.map((position) => (written.has(position.id) ? position : (stored.get(position.id) ?? position)));
 }
 
 /** What is still to be written of a change of leverage, and whether nothing of it is left then. */

@@ -1,9 +1,10 @@
+import type { Rollover } from "../../domain/trading/nights/rollover.ts";
 import type { Order } from "../../domain/trading/order.ts";
 import type { Position } from "../../domain/trading/position.ts";
 import type { Quote } from "../../domain/trading/pricing/quote.ts";
 import { internalSource } from "../../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../../domain/trading/pricing/symbol.ts";
-import type { Breach, Exposure, StoredRisk } from "../../domain/trading/stored-risk.ts";
+import { type Breach, type Exposure, riskDueAt, type StoredRisk } from "../../domain/trading/stored-risk.ts";
 import type { Trade } from "../../domain/trading/trade.ts";
 import { limits } from "../../limits.ts";
 import { quoteType, riskType } from "../table-shape.ts";
@@ -211,9 +212,27 @@ export const risks = {
           state_sk: ulidOf(item.account_id),
         }),
     facets: { margin_status: item.margin_status },
-    ...(item.wake_at === null ? {} : dueKeys("RISK", item.account_id, item.wake_at)),
+    ...dueOf(item),
   }),
 } satisfies Entity<StoredRisk> & Record<string, unknown>;
+
+function dueOf(item: StoredRisk): IndexKeys {
+  const at = riskDueAt(item);
+  return at === null ? {} : dueKeys("RISK", item.account_id, at);
+}
+
+/**
+ * Terms and rates of the nights of a symbol by day and account currency. They are written once, by whatever charges the
+ * first position.
+ */
+export const rollovers = {
+  et: "ROLLOVER",
+  key: (tenant: string, symbol: string, date: string, currency: string): Key => ({
+    pk: `${tenant}|RO|${symbol}`,
+    sk: `${date}#${currency}`,
+  }),
+  keyOf: (item: Rollover): Key => rollovers.key(item.tenant_id, item.symbol, item.date, item.currency),
+} satisfies Entity<Rollover> & Record<string, unknown>;
 
 /**
  * Accounts by the price at which they must be evaluated again, in a partition per symbol, direction and shard. A tick

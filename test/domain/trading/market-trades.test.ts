@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
-import { accrueSwap, rolloverSwap } from "../../../shared/domain/trading/accrue-swap.ts";
+import { accrueSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { closeAtMarket, exitReason, openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
@@ -164,7 +164,7 @@ describe("V23: a netting account", () => {
 });
 
 describe("swap", () => {
-  it("is nothing on an account without swap, and changes nothing then", () => {
+  it("that a platform reports moves no money before the close, and of nothing changes nothing", () => {
     const yen = someMarket({}, [
       someSymbol("EURUSD", {
         swap: { type: "points", long: "-6.2", short: "1", triple_day: "wednesday", rollover_time: "22:00" },
@@ -172,12 +172,9 @@ describe("swap", () => {
     ]);
     const account = desk();
     account.apply(executeTrade(account.state, yen, buyEuro, decisionContext()));
-    const free = rolloverSwap({ ...account.account, swap_free: true }, account.open(), yen, 1);
-    expect(accrueSwap(account, account.open(), free, decisionContext())).toMatchObject({ ok: true, changes: [] });
-    expect(rolloverSwap(account.account, account.open(), yen, 3)).toBe(usd("-18.60"));
+    expect(accrueSwap(account, account.open(), 0n, decisionContext())).toMatchObject({ ok: true, changes: [] });
     const positions = account.balance.pos_version;
     account.apply(accrueSwap(account, account.open(), usd("-6.20"), decisionContext()));
     expect(account.balance).toMatchObject({ pos_version: positions + 1, balance_minor: usd("10000.00") });
-    expect(refusalOf(accrueSwap(account, account.open(), undefined, decisionContext()))).toBe("no_conversion_path");
   });
 });

@@ -108,6 +108,12 @@ export const mutations: readonly Mutation[] = [
     test: { file: "test/domain/platform-money.test.ts", name: "of kind withdrawal and amount 100.00 has its sign" },
   },
   {
+    name: "a close escaping the swap of the night",
+    file: "shared/domain/trading/nights/accrue.ts",
+    edits: [["=> underNights(state.account, market, rollovers, position, now));", "=> position);"]],
+    test: { file: "test/domain/trading/nights.test.ts", name: "is charged by a close a second after it" },
+  },
+  {
     name: "a run deferring an item of a feed",
     file: "shared/domain/trading/open-trade.ts",
     edits: [["if (gated && state.risk?.run)", "if (state.risk?.run)"]],

@@ -7,6 +7,8 @@ export interface TradingSymbol
   extends Omit<SymbolBody, "object" | "market_status" | "next_open_at" | "next_close_at" | "_links"> {
   readonly tenant_id: string;
   readonly halted: boolean;
+  /** When it got terms of swap after it had none: nights before are not charged. Absent where it never had none. */
+  readonly swap_since?: string;
 }
 
 /** What the clock says of a symbol's market. */
@@ -91,7 +93,7 @@ export function isMarketIn(symbol: TradingSymbol, states: readonly string[], now
 
 /** The symbol as the API shows it. */
 export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
-  const { tenant_id: _tenant, halted: _halted, ...fields } = symbol;
+  const { tenant_id: _tenant, halted: _halted, swap_since: _since, ...fields } = symbol;
   const self = `/v2/symbols/${symbol.symbol}`;
   return {
     ...fields,

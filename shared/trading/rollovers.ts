@@ -1,0 +1,46 @@
+import type { Account } from "../domain/account.ts";
+import type { Context } from "../domain/decision.ts";
+import { type Rollovers, rolloverName, rolloversNeeded } from "../domain/trading/nights/accrue.ts";
+import { draftRollover, type Rollover } from "../domain/trading/nights/rollover.ts";
+import type { Position } from "../domain/trading/position.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
+import { type Key, rollovers } from "../table/entities.ts";
+import { putOnce } from "../table/items.ts";
+import { readKeys } from "../table/store.ts";
+
+const none: Rollovers = new Map();
+
+/**
+ * The rollovers that the due nights of an account's positions need. The first that needs one writes it, on the terms
+ * and prices of its moment. Nothing is read where no night is due, and one that cannot be converted yet is left out.
+ */
+export async function readRollovers(
+  context: Context,
+  { account, positions }: { readonly account: Account; readonly positions: readonly Position[] },
+  market: Market,
+  read: (keys: readonly Key[]) => Promise<readonly unknown[]> = readKeys,
+): Promise<Rollovers> {
+  const needed = rolloversNeeded(account, positions, market, context.now);
+  if (needed.length === 0) return none;
+  const { tenant_id } = context;
+  const found = await read(
+    needed.map(({ symbol, date, currency }) => rollovers.key(tenant_id, symbol, date, currency)),
+  );
+  const known = new Map<string, Rollover>();
+  for (const [place, each] of needed.entries()) {
+    const rollover = (found[place] as Rollover | undefined) ?? (await written(context, market, each));
+    if (rollover !== undefined) known.set(rolloverName(each), rollover);
+  }
+  return known;
+}
+
+/** Writes a rollover on what is known now, unless another one did; undefined where it cannot be converted yet. */
+async function written(
+  context: Context,
+  market: Market,
+  { symbol: name, ...night }: Pick<Rollover, "symbol" | "date" | "currency">,
+): Promise<Rollover | undefined> {
+  const symbol = market.symbols.get(name);
+  const draft = symbol && draftRollover(market, symbol, night, context);
+  return draft && ((await putOnce(rollovers, draft)) ?? draft);
+}
