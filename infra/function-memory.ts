@@ -23,7 +23,12 @@ const sizes: readonly Size[] = [
     memory_mb: whole,
     processor_ms: {
       ...{ send_feed_batch: 9.9, publish: undefined, "fan-out": undefined, evaluate: undefined },
-      ...{ set_sandbox_prices: 6.5, drive_sandbox_account: undefined, "sweep-events": undefined },
+      ...{
+        send_feed_snapshot: undefined,
+        set_sandbox_prices: 6.5,
+        drive_sandbox_account: undefined,
+        "sweep-events": undefined,
+      },
     },
   },
   {
@@ -37,7 +42,7 @@ const sizes: readonly Size[] = [
       ...{ retry_delivery: 3.9, update_application: 1.8, revoke_application: 1.7, rotate_application_secret: 3.2 },
       ...{ create_adjustment: 2.5, create_credit: undefined, create_transfer: 4.4, create_transfer_quote: undefined },
       ...{ take_commands: undefined, ack_command: undefined, requeue_command: undefined },
-      ...{ update_feed_source: undefined, delete_feed_source: undefined },
+      ...{ update_feed_source: undefined, delete_feed_source: undefined, resolve_drift: undefined },
       ...{ create_application: 1.9, update_settings: 2, begin_feed_epoch: 4.2 },
       ...{ open_sandbox_trade: 9.2, close_sandbox_trade: 11.4, place_sandbox_order: 3.9, cancel_sandbox_order: 2.9 },
       ...{ sandbox_verify_client: 2.6, sandbox_reject_client: 2.6, sandbox_settle_transaction: 6 },

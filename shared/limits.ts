@@ -505,6 +505,37 @@ export const limits = {
     /** A command that waits longer is reported by the sweep: its bridge does not take commands. */
     late_after_seconds: 120,
   },
+  snapshots: {
+    /** Accounts of one part: as many as fit into the largest body. */
+    max_accounts: 4096,
+    /** Parts of one snapshot. */
+    max_parts: 1000,
+    /**
+     * What was booked and no item has reported yet is compared as booked this long afterwards, so that an
+     * acknowledgement of an operation that does not exist is found.
+     */
+    unnumbered_seconds: 300,
+    /** How far the clock of a platform may be from ours. A snapshot whose time is further ahead is refused. */
+    clock_skew_seconds: 60,
+    /** Entries of one ledger that a comparison looks at; an account with more of them in that time has moved on. */
+    looked_at_entries: 200,
+    /** Accounts of a part that the result names with what was not compared. */
+    named_accounts: 100,
+    /** What of one account it names. */
+    named_ids: 20,
+    /** Accounts of a part whose positions, ledger or drifts are read or written at the same time. */
+    parallel: 16,
+    /** Differences of an account that one commit reports; the next snapshot reports the others. */
+    reported_at_once: 20,
+    /** Rejected items of a source that are searched for the explanation of a difference. */
+    searched_rejects: 1000,
+    /** Partitions that the logins of a source with a difference are spread over. */
+    login_shards: 16,
+    /** How long a snapshot is kept. */
+    kept_seconds: 30 * 24 * 3600,
+    /** An account that could not be compared completely for so long raises an alarm. */
+    moved_on_alarm_seconds: 24 * 3600,
+  },
   sandbox: {
     /** Prices that one call sets. */
     max_prices: 50,

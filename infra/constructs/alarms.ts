@@ -18,6 +18,7 @@ import { Construct } from "constructs";
 import { averageDurationMs, averageLatencyMs } from "../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../stages.ts";
 import { allow } from "./grants.ts";
+import { platformRules } from "./platform-alarms.ts";
 
 /** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
 const ownNamespace = "Brokerage";
@@ -280,29 +281,11 @@ export class Alarms extends Construct {
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
       },
-      {
-        id: "unexpected-operation",
-        description: "A platform moved money that names a transaction and is not its money; it was booked in addition.",
-        metric: this.ownMetric("UnexpectedOperation"),
+      ...platformRules.map(({ metricName, ...rule }) => ({
+        ...rule,
+        metric: this.ownMetric(metricName),
         threshold: 0,
-      },
-      {
-        id: "command-late",
-        description: "A command to a trading platform waits for minutes: its bridge does not take commands.",
-        metric: this.ownMetric("CommandLate"),
-        threshold: 0,
-        evaluationPeriods: 3,
-        datapointsToAlarm: 3,
-      },
-      {
-        id: "command-unknown",
-        description:
-          "Whether a trading platform has carried out a command is not known; a person may have to settle it.",
-        metric: this.ownMetric("CommandUnknown"),
-        threshold: 0,
-        evaluationPeriods: 3,
-        datapointsToAlarm: 3,
-      },
+      })),
       ...lateStreams.map(({ id, description, functionId }) => ({
         id,
         description,

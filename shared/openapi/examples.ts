@@ -3,6 +3,7 @@ import { accountsReplies } from "./examples/accounts.ts";
 import { applicationsReplies } from "./examples/applications.ts";
 import { clientsReplies } from "./examples/clients.ts";
 import { commandReplies } from "./examples/commands.ts";
+import { driftReplies } from "./examples/drift.ts";
 import { eventsReplies } from "./examples/events.ts";
 import { feedReplies } from "./examples/feed.ts";
 import { exampleBaseUrl, exampleIds, exampleNames } from "./examples/identifiers.ts";
@@ -28,6 +29,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
   ...eventsReplies,
   ...feedReplies,
   ...commandReplies,
+  ...driftReplies,
   ...sandboxReplies,
   ...serviceReplies,
 };

@@ -51,7 +51,16 @@ const furtherMembers: JsonObject = {
     format: "date-time",
     description: "With `secret_rotation_in_progress`: the time from which the secret can be rotated again.",
   },
-  expected_seq: { ...text, description: "With `sequence_gap`: the expected sequence number." },
+  expected_seq: {
+    ...text,
+    description: "With `sequence_gap` and `snapshot_ahead`: the sequence number expected for the next item.",
+  },
+  causes: {
+    type: "array",
+    items: text,
+    description:
+      "With `drift_changed`: sequence numbers of items that were set aside, and commands that have not ended.",
+  },
   command_id: { ...text, description: "With `command_outstanding`: the command." },
   command_status: { ...text, description: "With `command_outstanding`: the status of the command." },
   not_before: {
@@ -113,6 +122,8 @@ const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
   secret_rotation_in_progress: { previous_secret_expires_at: "2026-11-22T06:30:00.123Z" },
   command_outstanding: { command_id: "cmd_01JD000000000000000000000F", command_status: "taken" },
   sequence_gap: { expected_seq: "918" },
+  snapshot_ahead: { expected_seq: "918" },
+  drift_changed: { causes: ["917"] },
   insufficient_scope: { scope: "clients:write" },
   insufficient_funds: { available_balance: "750.00", currency: "USD" },
   no_conversion_path: { symbol: "EURGBP", from: "GBP", to: "USD" },

@@ -8,6 +8,8 @@ import { Email } from "../schema/client.ts";
 import { descriptionOf } from "../schema/described.ts";
 import * as event from "../schema/event.ts";
 import * as command from "../schema/feed/command.ts";
+import * as drift from "../schema/feed/drift.ts";
+import * as snapshot from "../schema/feed/snapshot.ts";
 import * as source from "../schema/feed/source.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
@@ -39,6 +41,8 @@ const modules: readonly object[] = [
   command,
   event,
   feed,
+  drift,
+  snapshot,
   fields,
   money,
   oauth,

@@ -190,6 +190,18 @@ export const tour: readonly Chapter[] = [
     ],
   },
   {
+    name: "Drift",
+    description: "The accounts of the platform are compared with those of this service.",
+    steps: [
+      { row: "send_feed_snapshot", body: { snapshot_id: fresh } },
+      { row: "list_feed_snapshots", keeps: { snapshot_id: "data[0].snapshot_id" }, waits: true },
+      { row: "get_feed_snapshot" },
+      { row: "list_drift", keeps: { drift_id: "data[0].id" }, waits: true },
+      { row: "get_drift" },
+      { row: "resolve_drift" },
+    ],
+  },
+  {
     name: "Events",
     description: "Events and their deliveries.",
     steps: [

@@ -2,6 +2,7 @@ import { accountRoutes } from "./accounts.ts";
 import { applicationRoutes } from "./applications.ts";
 import { clientRoutes } from "./clients.ts";
 import { commandRoutes } from "./commands.ts";
+import { driftRoutes } from "./drift.ts";
 import { eventRoutes } from "./events.ts";
 import { feedRoutes } from "./feed.ts";
 import { marketRoutes } from "./market.ts";
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...marketRoutes,
   ...feedRoutes,
   ...commandRoutes,
+  ...driftRoutes,
   ...eventRoutes,
   ...webhookRoutes,
   ...applicationRoutes,

@@ -69,7 +69,9 @@ export function countMetric(
     | "DeliveryMessageFailed"
     | "UnexpectedOperation"
     | "CommandLate"
-    | "CommandUnknown",
+    | "CommandUnknown"
+    | "DriftOpen"
+    | "AccountMovedOn",
   value = 1,
 ): void {
   if (silent) return;

@@ -18,6 +18,7 @@ import {
   clients,
   commands,
   contras,
+  drifts,
   exposures,
   feedRejects,
   feedSources,
@@ -31,8 +32,11 @@ import {
   publishTries,
   pulses,
   quotes,
+  reconciliations,
   resets,
   risks,
+  snapshotHeads,
+  snapshots,
   symbols,
   trades,
   transactions,
@@ -177,10 +181,30 @@ async function removeSources(walk: Walk): Promise<void> {
       for await (const issued of walk.pages(commands.ofSource(tenant, source.id), indexes.list)) {
         await walk.remove("other_items", issued.map(keyIn));
       }
+      await removeSnapshots(walk, source.id);
       await walk.remove("other_items", [pulses.key(tenant, source.name)]);
       await walk.remove("feed_sources", [feedSources.keyOf(source)]);
     }
   }
+}
+
+/** What was compared with a source, and what differed. */
+async function removeSnapshots(walk: Walk, sourceId: string): Promise<void> {
+  const { tenant } = walk;
+  for await (const page of walk.pages(snapshots.ofSource(tenant, sourceId), indexes.list)) {
+    for (const { pk } of page.map(keyIn)) {
+      for await (const parts of walk.pages(pk)) await walk.remove("other_items", parts.map(keyIn));
+    }
+  }
+  for (const partition of reconciliations.partitions(tenant, sourceId)) {
+    for await (const page of walk.pages(partition)) await walk.remove("other_items", page.map(keyIn));
+  }
+  for await (const page of walk.pages(drifts.all(tenant), indexes.list)) {
+    const keys = page.map(keyIn);
+    const own = (await findAll(drifts, keys)).filter(({ source_id }) => source_id === sourceId);
+    await walk.remove("other_items", own.map(drifts.keyOf));
+  }
+  await walk.remove("other_items", [snapshotHeads.key(tenant, sourceId)]);
 }
 
 /** The other side of postings on accounts that are gone. */

@@ -50,12 +50,22 @@ describe("the largest resources", () => {
   /** A resource of a collection, as large as it can be. */
   async function made(caller: TestCaller, collection: string): Promise<string> {
     if (collection === "accounts") return accountOf(caller, await made(caller, "clients"));
+    if (collection === "drift") return driftOf(caller);
     const creators = commands.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
     const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
     if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
     const answer = await api.call(caller, "POST", creator.path, { body: await bodyOf(caller, creator) });
     if (answer.status !== 201) throw new Error(`${creator.path} ${answer.text}`);
     return answer.body.id;
+  }
+
+  /** The difference that a login is which no account has. */
+  async function driftOf(caller: TestCaller): Promise<string> {
+    const names = { snapshot_id: widest.repeat(64), taken_at: "2026-11-21T06:30:00.000Z", as_of_seq: "0" };
+    const account = { platform_login: widest.repeat(64), balance: "-1.00", credit: "0", positions: [] };
+    const body = { ...names, part: 1, parts: 1, complete: false, accounts: [account] };
+    await sent(caller, "POST", `/feed/sources/${await made(caller, "feed")}/snapshots`, body);
+    return (await brokerage(api, caller).get("/drift")).data[0].id;
   }
 
   /** A funded account of a client, as large as it can be. */

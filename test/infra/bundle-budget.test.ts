@@ -13,40 +13,46 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 101,
+  "documents/openapi": 107,
+  // Problem codes and limits are in every bundle.
+  "oauth/token": 126,
   // It links an account to the source of a platform.
   "accounts/create": 127,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 180,
-  "transactions/withdrawal": 181,
+  "transactions/deposit": 184,
+  "transactions/withdrawal": 185,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 195,
-  "transactions/update": 198,
-  "accounts/update": 175,
-  "sandbox/open-trade": 173,
+  "transactions/transfer": 199,
+  "transactions/update": 203,
+  "accounts/update": 177,
+  "sandbox/open-trade": 174,
   "sandbox/close-trade": 162,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 176,
-  "sandbox/fail-transaction": 173,
-  "sandbox/return-transaction": 176,
+  "sandbox/settle-transaction": 182,
+  "sandbox/fail-transaction": 177,
+  "sandbox/return-transaction": 182,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 140,
+  "sandbox/simulate-provider": 146,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 131,
+  "sandbox/match": 134,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 195,
+  "sandbox/set-prices": 196,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 206,
+  "sandbox/drive-account": 207,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 250,
   "feed/retry-reject": 240,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 190,
+  "feed/ack-command": 197,
   "feed/requeue-command": 178,
+  // What adopting the platform's balance books, with what follows for the margin of open positions.
+  "feed/resolve-drift": 178,
+  // It compares positions exactly, and reads them as they are under a change of leverage.
+  "feed/send-snapshot": 142,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.

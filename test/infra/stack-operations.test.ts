@@ -291,6 +291,7 @@ describe("what runs by itself", () => {
     const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
     const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
     expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
+      "account-moved-on",
       "background-errors",
       "command-late",
       "command-unknown",
@@ -298,6 +299,7 @@ describe("what runs by itself", () => {
       "deliver-dead",
       "deliver-late",
       "deliver-unproven-late",
+      "drift-open",
       "errors-fast-burn",
       "errors-slow-burn",
       "fan-out-dead",

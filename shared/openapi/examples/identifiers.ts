@@ -11,6 +11,7 @@ export const exampleIds: Readonly<Record<string, string>> = {
   webhook_endpoints: "whe_01JD0000000000000000000008",
   deliveries: "dlv_01JD0000000000000000000009",
   feed: "src_01JD000000000000000000000B",
+  drift: "drf_01JD000000000000000000000G",
   trades: "trd_01JD000000000000000000000A",
   positions: "pos_01JD000000000000000000000B",
   orders: "ord_01JD000000000000000000000C",
@@ -27,6 +28,7 @@ export const exampleNames: Readonly<Record<string, string>> = {
   symbol: "EURUSD",
   seq: "921",
   command_id: "cmd_01JD000000000000000000000F",
+  snapshot_id: "S-1",
 };
 
 /** Identifiers that several examples share. */

@@ -25,8 +25,8 @@ export const clients = {
 } satisfies Entity<Client> & Record<string, unknown>;
 
 /**
- * Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`);
- * those with orders to cancel (`due`).
+ * Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`); of
+ * the source that they are linked to, by login (`client`); those with orders to cancel (`due`).
  */
 export const accounts = {
   et: "ACCOUNT",
@@ -34,6 +34,7 @@ export const accounts = {
   keyOf: (item: Account): Key => accounts.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|ACC`,
   ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|ACC`,
+  ofSource: (tenant: string, sourceId: string) => `${tenant}|${sourceId}|ACC`,
   indexesOf: (item: Account): IndexKeys => ({
     list_pk: accounts.all(item.tenant_id),
     list_sk: ulidOf(item.id),
@@ -41,6 +42,9 @@ export const accounts = {
     state_sk: ulidOf(item.id),
     owner_pk: accounts.ofClient(item.tenant_id, item.client_id),
     owner_sk: ulidOf(item.id),
+    ...(item.source_id === undefined || item.source_id === null
+      ? {}
+      : { client_pk: accounts.ofSource(item.tenant_id, item.source_id), client_sk: item.platform_login ?? "" }),
     ...(item.orders_void_at === undefined ? {} : dueKeys("ACCOUNT", item.id, item.orders_void_at)),
   }),
 } satisfies Entity<Account> & Record<string, unknown>;

@@ -1,0 +1,242 @@
+import type { SnapshotAccountBody } from "../../schema/feed/snapshot.ts";
+import type { Account, Ledger } from "../account.ts";
+import { formatAmount, parseAmount } from "../money.ts";
+import type { Position } from "../trading/position.ts";
+import { rational, shortDecimalText } from "../trading/pricing/rational.ts";
+import type { Transaction } from "../transaction.ts";
+import type { LegName } from "../transaction-legs.ts";
+
+/** A snapshot as far as its accounts are compared with ours: of which source, and of which moment. */
+export interface Moment {
+  readonly source: { readonly id: string; readonly name: string };
+  /** Number of the last item of the source that the snapshot includes. */
+  readonly as_of_seq: string;
+  /** From when on an effect without a number is left out of a comparison, RFC 3339. */
+  readonly unnumbered_since: string;
+}
+
+/** What booked money of an account, or closed a position of it, with the item of a feed that caused it. */
+export interface Effect {
+  readonly source_id: string | undefined;
+  /** Absent where no item is known yet. */
+  readonly feed_seq: string | undefined;
+  readonly at: string;
+  readonly balance_minor: bigint;
+  readonly credit_minor: bigint;
+  /** What names it when it is left out: its transaction, its trade or its ledger entry. */
+  readonly id: string;
+  /** The position that it closed, by {@link positionKey}; undefined where it closed none. */
+  readonly closed: string | undefined;
+}
+
+/** An account of this service with its effects since {@link Moment.unnumbered_since} at the latest. */
+export interface OurSide {
+  readonly account: Pick<Account, "currency" | "position_mode">;
+  readonly balance_minor: bigint;
+  readonly credit_minor: bigint;
+  readonly positions: readonly Position[];
+  readonly effects: readonly Effect[];
+}
+
+/** An account as the platform has it. */
+export type TheirSide = Pick<SnapshotAccountBody, "balance" | "credit" | "positions">;
+
+/** What can differ between two books of one login. */
+export type DifferenceKind =
+  | "balance"
+  | "credit"
+  | "position_missing_here"
+  | "position_missing_there"
+  | "position_lots"
+  | "position_side"
+  | "account_unknown"
+  | "account_missing";
+
+/** One difference between two books, each side as text; null where it has nothing. */
+export interface Difference {
+  readonly kind: DifferenceKind;
+  /** Identifier of the position at its source, or its own where the source has none; null for money and accounts. */
+  readonly position_id: string | null;
+  readonly symbol: string | null;
+  readonly ours: string | null;
+  readonly theirs: string | null;
+}
+
+/** What the comparison of an account comes to. */
+export interface Comparison {
+  /** `moved_on`: what could not be compared has changed since; the rest is equal. */
+  readonly status: "equal" | "moved_on" | "drifting";
+  readonly differences: readonly Difference[];
+  /** Transactions, trades and positions that were not compared, because they came later or have no number yet. */
+  readonly left_out: readonly string[];
+}
+
+/**
+ * Compares an account with the platform's at the number of an item: without what later items did, and without what was
+ * booked a short time ago and no item has reported yet. Money in flight is not booked, so it is in neither book: an
+ * operation that the platform has made and reported up to this number is booked.
+ */
+export function compareAccount(ours: OurSide, theirs: TheirSide, moment: Moment): Comparison {
+  const effects = ours.effects.filter((effect) => isLeftOut(effect, moment));
+  const money = (["balance", "credit"] as const).flatMap((kind) => moneyDifference(kind, ours, effects, theirs));
+  const unknown = money.find(({ ours: text }) => text === null);
+  const positions = comparePositions(ours, theirs, effects, moment);
+  const differences = [...money.filter((each) => each !== unknown), ...positions.differences];
+  const left_out = [...new Set([...effects.map(({ id }) => id), ...positions.left_out])];
+  if (differences.length > 0) return { status: "drifting", differences, left_out };
+  const moved = unknown !== undefined || positions.left_out.length > 0;
+  return { status: moved ? "moved_on" : "equal", differences, left_out };
+}
+
+/** Whether a snapshot of this number cannot include an effect, or need not yet. */
+function isLeftOut(
+  { source_id, feed_seq, at }: Pick<Effect, "source_id" | "feed_seq" | "at">,
+  { source, as_of_seq, unnumbered_since }: Moment,
+): boolean {
+  if (source_id === source.id && feed_seq !== undefined) return BigInt(feed_seq) > BigInt(as_of_seq);
+  return at > unnumbered_since;
+}
+
+/** The difference of a sum of money; one whose own side is null says that theirs is no amount of the currency. */
+function moneyDifference(
+  kind: "balance" | "credit",
+  ours: OurSide,
+  leftOut: readonly Effect[],
+  theirs: TheirSide,
+): readonly Difference[] {
+  const { currency } = ours.account;
+  const nothing = { kind, position_id: null, symbol: null } as const;
+  const text = theirs[kind];
+  const member = `${kind}_minor` as const;
+  const minor = leftOut.reduce((sum, effect) => sum - effect[member], ours[member]);
+  const given = signedAmount(text, currency);
+  if (given === undefined) return [{ ...nothing, ours: null, theirs: text }];
+  return given === minor
+    ? []
+    : [{ ...nothing, ours: formatAmount(minor, currency), theirs: formatAmount(given, currency) }];
+}
+
+/** Minor units of an amount with a sign; undefined when it has more digits than its currency, apart from zeros. */
+function signedAmount(text: string, currency: Account["currency"]): bigint | undefined {
+  const shortest = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const size = parseAmount(shortest.replace("-", ""), currency);
+  if (typeof size === "string") return undefined;
+  return text.startsWith("-") ? -size : size;
+}
+
+type TheirPosition = TheirSide["positions"][number];
+
+/** One position of either side. With netting it is that of a symbol. */
+interface Held {
+  readonly position_id: string;
+  readonly symbol: string;
+  readonly side: "buy" | "sell";
+  readonly lots: string;
+}
+
+function comparePositions(
+  ours: OurSide,
+  theirs: TheirSide,
+  effects: readonly Effect[],
+  moment: Moment,
+): Pick<Comparison, "differences" | "left_out"> {
+  const { position_mode: mode } = ours.account;
+  const moved = ours.positions.filter((position) => isLeftOut(lastChange(position, moment), moment));
+  const skipped = new Set(
+    [...moved.map((position) => positionKey(mode, position)), ...effects.map(({ closed }) => closed)].filter(
+      (key) => key !== undefined,
+    ),
+  );
+  const here = byKey(
+    ours.positions.map((position) => [positionKey(mode, position), { ...position, position_id: nameOf(position) }]),
+  );
+  const there = byKey(theirs.positions.map((position) => [theirKey(mode, position), position]));
+  const keys = [...new Set([...here.keys(), ...there.keys()])].toSorted();
+  const compared = keys.filter((key) => !skipped.has(key));
+  return {
+    differences: compared.flatMap((key) => positionDifference(here.get(key), there.get(key))),
+    left_out: [...skipped].toSorted(),
+  };
+}
+
+/** The item that changed a position last, or when it was changed by anything else. */
+function lastChange({ source, feed_seq, updated_at: at }: Position, moment: Moment) {
+  return { source_id: source === moment.source.name ? moment.source.id : undefined, feed_seq, at };
+}
+
+function nameOf({ source_position_id, id }: Position): string {
+  return source_position_id ?? id;
+}
+
+/** What two sides call the same position: with hedging what its source does, with netting its symbol. */
+export function positionKey(
+  mode: Account["position_mode"],
+  position: Pick<Position, "id" | "symbol" | "source_position_id">,
+): string {
+  return mode === "netting" ? position.symbol : (position.source_position_id ?? position.id);
+}
+
+function theirKey(mode: Account["position_mode"], { position_id, symbol }: TheirPosition): string {
+  return mode === "netting" ? symbol : position_id;
+}
+
+/** Positions by their key; those of one key are one position with the sum of their lots. */
+function byKey(held: readonly (readonly [string, Held])[]): ReadonlyMap<string, Held> {
+  const found = new Map<string, Held>();
+  for (const [key, position] of held) {
+    const other = found.get(key);
+    found.set(key, other === undefined ? position : summed(other, position));
+  }
+  return found;
+}
+
+function summed(one: Held, other: Held): Held {
+  const signed = ({ side, lots }: Held) => (side === "buy" ? rational(lots) : rational(lots).neg());
+  const sum = signed(one).add(signed(other));
+  return { ...one, side: sum.lt(0n) ? "sell" : "buy", lots: shortDecimalText(sum.abs(), 2, 8) };
+}
+
+function positionDifference(ours: Held | undefined, theirs: Held | undefined): readonly Difference[] {
+  const held = theirs ?? ours;
+  if (held === undefined) return [];
+  const { position_id, symbol } = held;
+  const of = (kind: DifferenceKind): readonly Difference[] => [
+    { kind, position_id, symbol, ours: textOf(ours), theirs: textOf(theirs) },
+  ];
+  if (ours === undefined) return of("position_missing_here");
+  if (theirs === undefined) return of("position_missing_there");
+  if (ours.side !== theirs.side) return of("position_side");
+  return rational(ours.lots).equals(theirs.lots) ? [] : of("position_lots");
+}
+
+function textOf(held: Held | undefined): string | null {
+  return held === undefined ? null : `${held.side} ${held.lots}`;
+}
+
+/** The leg of its transaction that a ledger entry booked. */
+function legOf({ kind, amount_minor }: Ledger): LegName {
+  return kind === "return" || (kind === "withdrawal" && amount_minor > 0n) ? "reverse" : "forward";
+}
+
+/**
+ * What an entry of the ledger did, with the item that caused it. What was booked by an acknowledgement or by a person
+ * has the number of the item that reported it later, which its transaction keeps.
+ * @param closed the position that it closed, by {@link positionKey}
+ */
+export function effectOf(entry: Ledger, transaction: Transaction | undefined, closed: string | undefined): Effect {
+  const { source_id, feed_seq, transaction_id, trade_id, id, created_at: at, amount_minor } = entry;
+  const operation = transaction?.platform_operations?.find(({ leg }) => leg === legOf(entry));
+  const joined = operation?.feed_seq === undefined ? undefined : operation;
+  const granted = entry.moves === "credit";
+  // Credit that is spent becomes balance, and credit that is given back was balance.
+  const spent = entry.kind === "credit_in" || entry.kind === "credit_out" ? -amount_minor : 0n;
+  return {
+    source_id: source_id ?? joined?.source_id,
+    feed_seq: feed_seq ?? joined?.feed_seq,
+    at,
+    balance_minor: granted ? 0n : amount_minor,
+    credit_minor: granted ? amount_minor : spent,
+    id: transaction_id ?? trade_id ?? id,
+    closed,
+  };
+}

@@ -1,0 +1,88 @@
+import type { DriftBody } from "../../schema/feed/drift.ts";
+import type { TradingChange, TradingDecision } from "../trading/changes.ts";
+
+/** A difference between the books of an account as it is stored. */
+export interface Drift extends Omit<DriftBody, "object" | "_links"> {
+  readonly tenant_id: string;
+  readonly client_id: string | null;
+  /** Numbers of the account when it was compared: whether it has changed since. */
+  readonly balance_seq: number | null;
+  readonly pos_version: number | null;
+}
+
+/**
+ * What is remembered of comparing one login of a source; only of one that has differed, or could not be compared.
+ * Differences are named by their subject, see {@link subjectOf}.
+ */
+export interface Reconciliation {
+  readonly tenant_id: string;
+  readonly source_id: string;
+  readonly platform_login: string;
+  /** The newest snapshot that was compared while there was something to remember. */
+  readonly as_of_seq: string;
+  readonly taken_at: string;
+  /** Since when the account could not be compared completely; absent when it was. */
+  readonly moved_on_since?: string;
+  /** Open drifts. */
+  readonly open: Readonly<Record<string, string>>;
+  /** Accepted differences, each with what it was: another one is reported. */
+  readonly accepted: Readonly<Record<string, string>>;
+  readonly version: number;
+}
+
+/** One change of a decision about drifts, in addition to what it books. */
+export type DriftChange =
+  | TradingChange
+  | { readonly op: "create"; readonly entity: "drift"; readonly item: Drift }
+  | { readonly op: "create"; readonly entity: "reconciliation"; readonly item: Reconciliation }
+  | { readonly op: "update"; readonly entity: "drift"; readonly before: Drift; readonly after: Drift }
+  | {
+      readonly op: "update";
+      readonly entity: "reconciliation";
+      readonly before: Reconciliation;
+      readonly after: Reconciliation;
+    };
+
+/** What a decision about drifts comes to. */
+export type DriftDecision<R> =
+  | (Omit<Extract<TradingDecision<R>, { ok: true }>, "changes"> & { readonly changes: readonly DriftChange[] })
+  | Extract<TradingDecision<R>, { ok: false }>;
+
+/** What a difference is about: money, one position, or whether the account is there. */
+export function subjectOf({ kind, position_id }: Pick<Drift, "kind" | "position_id">): string {
+  if (kind === "balance" || kind === "credit") return kind;
+  return position_id === null ? "account" : `position ${position_id}`;
+}
+
+/** What of a difference is accepted: for money its amount, otherwise both sides. */
+export function acceptedOf({ kind, ours, theirs }: Pick<Drift, "kind" | "ours" | "theirs">): string {
+  if (kind !== "balance" && kind !== "credit") return JSON.stringify([kind, ours, theirs]);
+  return String(minorOf(theirs) - minorOf(ours));
+}
+
+/** An amount as a whole number: both sides of a difference have as many digits as their currency. */
+function minorOf(amount: string | null): bigint {
+  return BigInt((amount ?? "0").replace(".", ""));
+}
+
+/** What the platform has in addition, in minor units. */
+export function deltaMinor({ ours, theirs }: Pick<Drift, "ours" | "theirs">): bigint {
+  return minorOf(theirs) - minorOf(ours);
+}
+
+/** The drift as the API shows it. */
+export function driftBody(drift: Drift): DriftBody {
+  const { tenant_id: _tenant, client_id: _client, balance_seq: _seq, pos_version: _positions, ...fields } = drift;
+  const { account_id: account, source_id, resolution } = drift;
+  const transaction = resolution?.transaction_id ?? null;
+  return {
+    ...fields,
+    object: "drift",
+    _links: {
+      self: { href: `/v2/drift/${drift.id}` },
+      source: { href: `/v2/feed/sources/${source_id}` },
+      ...(account === null ? {} : { account: { href: `/v2/accounts/${account}` } }),
+      ...(transaction === null ? {} : { transaction: { href: `/v2/transactions/${transaction}` } }),
+    },
+  };
+}

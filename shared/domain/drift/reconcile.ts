@@ -1,0 +1,191 @@
+import { limits } from "../../limits.ts";
+import { type Context, later } from "../decision.ts";
+import type { Comparison, Difference } from "./compare.ts";
+import {
+  acceptedOf,
+  type Drift,
+  type DriftChange,
+  type DriftDecision,
+  type Reconciliation,
+  subjectOf,
+} from "./drift.ts";
+
+/** A snapshot as far as drifts name it. */
+export interface SnapshotRef {
+  readonly source_id: string;
+  readonly snapshot_id: string;
+  readonly as_of_seq: string;
+  readonly taken_at: string;
+}
+
+/** The login that was compared, with its account where it has one. */
+export interface Compared {
+  readonly platform_login: string;
+  readonly account_id: string | null;
+  readonly client_id: string | null;
+  readonly balance_seq: number | null;
+  readonly pos_version: number | null;
+  readonly comparison: Comparison;
+  /** Whether the books of the account were compared, or only whether it is there. */
+  readonly books: boolean;
+  readonly explained_by: Drift["explained_by"];
+}
+
+/** What is remembered of a login, with its open drifts. */
+export interface Remembered {
+  readonly reconciliation: Reconciliation | undefined;
+  readonly drifts: readonly Drift[];
+}
+
+/** What a comparison comes to once it is remembered. */
+export interface Reconciled {
+  readonly status: "equal" | "moved_on" | "drifting" | "superseded";
+  readonly moved_on_since: string | undefined;
+}
+
+type Decided = Extract<DriftDecision<Reconciled>, { ok: true }>;
+
+type Order = Pick<SnapshotRef, "as_of_seq" | "taken_at">;
+
+/** Whether a snapshot is older than another one: by its number, and of one number by its time. */
+export function isOlder(one: Order, other: Order): boolean {
+  const [a, b] = [BigInt(one.as_of_seq), BigInt(other.as_of_seq)];
+  return a === b ? one.taken_at < other.taken_at : a < b;
+}
+
+/**
+ * Decides what the comparison of a login makes of its drifts: a new difference is a drift, one that is gone resolves
+ * its drift as agreed, and one that was accepted is reported again only when it has changed. A snapshot that is older
+ * than the newest one changes nothing.
+ */
+export function reconcile(
+  { reconciliation: before, drifts }: Remembered,
+  compared: Compared,
+  snapshot: SnapshotRef,
+  context: Context,
+): Decided {
+  const { comparison } = compared;
+  if (before !== undefined && isOlder(snapshot, before)) {
+    return decided({ status: "superseded", moved_on_since: before.moved_on_since }, []);
+  }
+  const known = before?.accepted ?? {};
+  const reported = comparison.differences.filter((each) => known[subjectOf(each)] !== acceptedOf(each));
+  const bySubject = new Map(reported.map((each) => [subjectOf(each), each]));
+  const differing = new Set(comparison.differences.map(subjectOf));
+  const isGone = (subject: string) => !differing.has(subject) && wasCompared(subject, compared);
+  const open = new Map(drifts.filter(({ status }) => status === "open").map((each) => [subjectOf(each), each]));
+  const changes: DriftChange[] = [];
+  const left = new Map([...open].map(([subject, { id }]) => [subject, id]));
+  const room = () => changes.length < limits.snapshots.reported_at_once;
+  for (const [subject, drift] of open) {
+    if (room() && isGone(subject)) {
+      changes.push({ op: "update", entity: "drift", before: drift, after: agreed(drift, context) });
+      left.delete(subject);
+    }
+  }
+  for (const [subject, difference] of bySubject) {
+    const drift = open.get(subject);
+    if (!room()) break;
+    if (drift === undefined) {
+      const item = detected(difference, compared, snapshot, context);
+      changes.push({ op: "create", entity: "drift", item });
+      left.set(subject, item.id);
+    } else if (!isSame(drift, difference, compared)) {
+      changes.push({
+        op: "update",
+        entity: "drift",
+        before: drift,
+        after: seen(drift, difference, compared, snapshot, context),
+      });
+    }
+  }
+  const accepted = Object.fromEntries(
+    Object.entries(known).filter(([subject]) => !isGone(subject) && !bySubject.has(subject)),
+  );
+  const status = reported.length > 0 ? "drifting" : comparison.status === "moved_on" ? "moved_on" : "equal";
+  const since = status === "moved_on" ? { moved_on_since: before?.moved_on_since ?? context.now } : {};
+  const after = {
+    ...remembered(before, compared, snapshot, context),
+    ...since,
+    open: Object.fromEntries(left),
+    accepted,
+  };
+  const result = { status, moved_on_since: after.moved_on_since } as const;
+  return decided(result, [...changes, ...reconciliationChange(before, after)]);
+}
+
+function decided(result: Reconciled, changes: readonly DriftChange[]): Decided {
+  return { ok: true, result, changes, events: [] };
+}
+
+/** Whether a comparison has looked at a subject: not at what moved on, nor at the books of an account that is gone. */
+function wasCompared(subject: string, { books, comparison }: Compared): boolean {
+  if (subject === "account") return true;
+  const position = /^position (.*)$/s.exec(subject)?.[1];
+  return books && (position === undefined || !comparison.left_out.includes(position));
+}
+
+function isSame(drift: Drift, { kind, ours, theirs }: Difference, { balance_seq, pos_version }: Compared): boolean {
+  const unmoved = drift.balance_seq === balance_seq && drift.pos_version === pos_version;
+  return drift.kind === kind && drift.ours === ours && drift.theirs === theirs && unmoved;
+}
+
+function detected(difference: Difference, compared: Compared, snapshot: SnapshotRef, context: Context): Drift {
+  const { platform_login, account_id, client_id, balance_seq, pos_version, explained_by } = compared;
+  return {
+    id: context.newId("drf"),
+    tenant_id: context.tenant_id,
+    ...snapshot,
+    ...{ platform_login, account_id, client_id, balance_seq, pos_version },
+    ...difference,
+    explained_by,
+    status: "open",
+    proposal: null,
+    resolution: null,
+    resolved_at: null,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+  };
+}
+
+/** The drift as a newer snapshot finds it. What was proposed of it was proposed of other numbers. */
+function seen(
+  before: Drift,
+  difference: Difference,
+  { balance_seq, pos_version, explained_by }: Compared,
+  snapshot: SnapshotRef,
+  { now }: Context,
+): Drift {
+  const numbers = { balance_seq, pos_version, explained_by, proposal: null };
+  const updated_at = later(before.updated_at, now);
+  return { ...before, ...difference, ...snapshot, ...numbers, updated_at, version: before.version + 1 };
+}
+
+function agreed(before: Drift, { now }: Context): Drift {
+  const updated_at = later(before.updated_at, now);
+  const resolution = { action: "agreed", by: null, reason: null, transaction_id: null } as const;
+  const ended = { status: "resolved", resolution, proposal: null, resolved_at: updated_at } as const;
+  return { ...before, ...ended, updated_at, version: before.version + 1 };
+}
+
+function remembered(
+  before: Reconciliation | undefined,
+  { platform_login }: Compared,
+  { source_id, as_of_seq, taken_at }: SnapshotRef,
+  { tenant_id }: Context,
+) {
+  return { tenant_id, source_id, platform_login, as_of_seq, taken_at, version: (before?.version ?? 0) + 1 };
+}
+
+/** The change of what is remembered; none while there is nothing to remember and was nothing before. */
+function reconciliationChange(before: Reconciliation | undefined, after: Reconciliation): readonly DriftChange[] {
+  if (before === undefined) {
+    return isEmpty(after) ? [] : [{ op: "create", entity: "reconciliation", item: after }];
+  }
+  return isEmpty(before) && isEmpty(after) ? [] : [{ op: "update", entity: "reconciliation", before, after }];
+}
+
+function isEmpty({ open, accepted, moved_on_since }: Reconciliation): boolean {
+  return Object.keys(open).length + Object.keys(accepted).length === 0 && moved_on_since === undefined;
+}

@@ -1,0 +1,201 @@
+import type { ResolveDrift } from "../../schema/feed/drift.ts";
+import type { Account, Balance } from "../account.ts";
+import { type Context, later, refuse } from "../decision.ts";
+import { operationMarker } from "../feed/operation-marker.ts";
+import type { FeedSource } from "../feed/source.ts";
+import { formatAmount } from "../money.ts";
+import { type Booking, post } from "../posting.ts";
+import type { Tenant } from "../tenant.ts";
+import { draftTransaction, moved, type Transaction, transactionEvent } from "../transaction.ts";
+import {
+  acceptedOf,
+  type Drift,
+  type DriftChange,
+  type DriftDecision,
+  deltaMinor,
+  type Reconciliation,
+  subjectOf,
+} from "./drift.ts";
+import type { SnapshotHead } from "./snapshot.ts";
+
+/** A drift with what decides whether the value of the platform can be adopted. */
+export interface DriftState {
+  readonly drift: Drift;
+  readonly reconciliation: Reconciliation | undefined;
+  readonly source: FeedSource;
+  /** The newest snapshot of the source. */
+  readonly head: SnapshotHead | undefined;
+  readonly tenant: Tenant;
+  /** The account, where the drift has one. */
+  readonly account: Account | undefined;
+  readonly balance: Balance | undefined;
+  /** What its open positions have gained or lost, in minor units. */
+  readonly floating_minor: bigint;
+  /** What may be the cause of the difference, as it is now. */
+  readonly explained_by: Drift["explained_by"];
+}
+
+/**
+ * Decides `POST /drift/{id}/resolve`. To accept a difference keeps it, so that only a change of it is reported
+ * again. To adopt the platform's value books it here, and takes two applications: the first proposes it, the second
+ * approves, and whether it is still as it was proposed is asked again then.
+ */
+export function resolveDrift(state: DriftState, request: ResolveDrift, context: Context): DriftDecision<Drift> {
+  const { drift } = state;
+  if (drift.status === "resolved") return refuse("illegal_transition", "The drift is resolved already.");
+  const reason = { code: request.reason.code, message: request.reason.message ?? null };
+  if (request.action === "accept") return accepted(state, reason, context);
+  const refusal = refuseAdoption(state);
+  if (refusal !== undefined) return refusal;
+  if (drift.proposal === null) return proposed(drift, context);
+  if (drift.proposal.by.id === context.actor.id) {
+    return refuse("four_eyes_required", "Another application than the one that proposed it must approve.");
+  }
+  return adopted(state, reason, context);
+}
+
+interface Reason {
+  readonly code: string;
+  readonly message: string | null;
+}
+
+function accepted(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
+  const { drift, reconciliation } = state;
+  if (drift.proposal !== null) return refuse("illegal_transition", "Its adoption waits for approval.");
+  const resolution = { action: "accept", by: context.actor, reason, transaction_id: null } as const;
+  const noted = { [subjectOf(drift)]: acceptedOf(drift) };
+  return resolved(drift, resolution, forgotten(reconciliation, drift, noted), context);
+}
+
+/** What is remembered of the login without an open drift, and with what was accepted instead. */
+function forgotten(
+  before: Reconciliation | undefined,
+  drift: Drift,
+  noted: Readonly<Record<string, string>>,
+): readonly DriftChange[] {
+  if (before === undefined) return [];
+  const open = Object.fromEntries(Object.entries(before.open).filter(([, id]) => id !== drift.id));
+  const after = { ...before, open, accepted: { ...before.accepted, ...noted }, version: before.version + 1 };
+  return [{ op: "update", entity: "reconciliation", before, after }];
+}
+
+function resolved(
+  before: Drift,
+  resolution: NonNullable<Drift["resolution"]>,
+  changes: readonly DriftChange[],
+  { now }: Context,
+): Extract<DriftDecision<Drift>, { ok: true }> {
+  const updated_at = later(before.updated_at, now);
+  const after: Drift = {
+    ...before,
+    ...{ status: "resolved", resolution, proposal: null, resolved_at: updated_at },
+    updated_at,
+    version: before.version + 1,
+  };
+  return {
+    ok: true,
+    result: after,
+    changes: [{ op: "update", entity: "drift", before, after }, ...changes],
+    events: [],
+  };
+}
+
+/**
+ * Why the platform's value cannot be adopted now; undefined when it can: the newest snapshot must have found the
+ * difference on an account that has not changed since, and nothing may be on its way that could be its cause.
+ */
+function refuseAdoption({ drift, reconciliation, head, account, balance, explained_by }: DriftState) {
+  if (drift.kind !== "balance" || account === undefined || balance === undefined) {
+    return refuse("illegal_transition", `A drift of the kind ${drift.kind} cannot be adopted.`);
+  }
+  if (account.status === "closed") return refuse("account_closed", "The account is closed.");
+  const causes = explained_by.filter(({ type }) => type !== "transaction");
+  if (causes.length > 0) {
+    const detail = "Items that were put aside, or commands that have not ended, may be the cause.";
+    return refuse("drift_changed", detail, { extra: { causes: causes.map(({ id }) => id) } });
+  }
+  const newest =
+    head !== undefined &&
+    reconciliation?.open[subjectOf(drift)] === drift.id &&
+    reconciliation.as_of_seq === head.as_of_seq &&
+    reconciliation.taken_at === head.taken_at;
+  const unchanged = drift.balance_seq === balance.seq && drift.pos_version === balance.pos_version;
+  return newest && unchanged
+    ? undefined
+    : refuse("drift_changed", "The account, or its newest snapshot, is another one than the drift was found with.");
+}
+
+function proposed(before: Drift, { actor, now }: Context): DriftDecision<Drift> {
+  const updated_at = later(before.updated_at, now);
+  const after: Drift = { ...before, proposal: { by: actor, at: updated_at }, updated_at, version: before.version + 1 };
+  return { ok: true, result: after, changes: [{ op: "update", entity: "drift", before, after }], events: [] };
+}
+
+/**
+ * Books the difference of a balance as an adjustment that is completed at once, as money that the platform has moved
+ * already: its entry has the number of the snapshot, and no operation that is reported later is the same money.
+ */
+function adopted(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
+  const { drift, tenant, account, balance, source, floating_minor } = state;
+  if (account === undefined || balance === undefined || drift.proposal === null) throw new Error("Nothing to adopt.");
+  const minor = deltaMinor(drift);
+  const amount = formatAmount(minor < 0n ? -minor : minor, account.currency);
+  const named = { method: "internal", provider: source.name, provider_reference: drift.id } as const;
+  const draft = draftTransaction(
+    "adjustment",
+    { account, tenant },
+    { account_id: account.id, amount, ...named },
+    context,
+  );
+  if (!draft.ok) return draft;
+  const { by } = drift.proposal;
+  const cause = { source_id: source.id, feed_seq: drift.as_of_seq };
+  const operation = { ...cause, operation_id: drift.id, leg: "forward", at: drift.taken_at, confirmed: true } as const;
+  const pending: Transaction = {
+    ...draft.result,
+    amount_minor: minor,
+    created_by: by,
+    platform_operations: [operation],
+    status_history: [{ from: null, to: "pending", at: context.now, actor: by, reason }],
+  };
+  const completed = moved(pending, "completed", context, null);
+  const done = { ...completed, approved_by: context.actor, approved_at: completed.updated_at };
+  const booking: Booking = {
+    kind: "adjustment",
+    customer_minor: minor,
+    legs: [["adjustment", -minor]],
+    captured_minor: 0n,
+    final: false,
+    happened: true,
+    owed: source.authoritative === "platform",
+  };
+  const margin = { payable_minor: 0n, floating_minor, stale: false, liquidating: false };
+  const posting = post(done, balance, { ...context, cause }, booking, { margin });
+  if (!posting.ok) return posting;
+  const { balance_before_minor, balance_after_minor, changes } = posting.result;
+  const transaction: Transaction = { ...done, balance_before_minor, balance_after_minor };
+  const resolution = { action: "adopt_platform", by: context.actor, reason, transaction_id: transaction.id } as const;
+  const decision = resolved(drift, resolution, forgotten(state.reconciliation, drift, {}), context);
+  const previous = { status: "pending" };
+  return {
+    ...decision,
+    changes: [
+      ...decision.changes,
+      { op: "create", entity: "transaction", item: transaction },
+      claimOf(drift, transaction),
+      ...changes,
+    ],
+    events: [
+      transactionEvent("transaction.created", pending),
+      transactionEvent("transaction.completed", transaction, previous),
+      transactionEvent("transaction.updated", transaction, previous),
+      ...decision.events,
+    ],
+  };
+}
+
+function claimOf({ id, source_id }: Drift, { id: owner }: Transaction): DriftChange {
+  const refusal = { code: "illegal_transition", detail: "The drift is resolved already." } as const;
+  const value = operationMarker({ id: source_id }, id);
+  return { op: "claim", kind: "source_operation", value, owner, refusal };
+}

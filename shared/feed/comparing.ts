@@ -1,0 +1,159 @@
+import type { Account, Ledger } from "../domain/account.ts";
+import { compareAccount, type Effect, effectOf, type Moment, positionKey } from "../domain/drift/compare.ts";
+import type { Compared } from "../domain/drift/reconcile.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
+import { sourceLoginMarker } from "../domain/open-account.ts";
+import type { Holdings } from "../domain/trading/margin.ts";
+import type { Trade } from "../domain/trading/trade.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { limits } from "../limits.ts";
+import { inParallel } from "../runtime/parallel.ts";
+import type { SnapshotAccountBody } from "../schema/feed/snapshot.ts";
+import { ledgers, trades, transactions, uniques } from "../table/entities.ts";
+import { pagesOf } from "../table/partition.ts";
+import { findAll, readKeys } from "../table/store.ts";
+import { readItem } from "../table/table.ts";
+import { readAccounts } from "../trading/holdings.ts";
+
+/** A snapshot whose accounts are compared with ours. */
+export interface Comparing {
+  readonly tenant_id: string;
+  readonly source: FeedSource;
+  readonly as_of_seq: string;
+  readonly taken_at: string;
+}
+
+/** The moment of a snapshot that accounts are compared at. */
+export function momentOf({ source, as_of_seq, taken_at }: Comparing): Moment {
+  const since = Date.parse(taken_at) - limits.snapshots.unnumbered_seconds * 1000;
+  return { source, as_of_seq, unnumbered_since: new Date(since).toISOString() };
+}
+
+/**
+ * Compares accounts of a platform with ours, in their order. All are read in common: their logins, their money with the
+ * positions of those that have any, and the ledger of those alone that booked something a short time before.
+ */
+export async function compareAll(
+  comparing: Comparing,
+  theirs: readonly SnapshotAccountBody[],
+): Promise<readonly Compared[]> {
+  const { tenant_id: tenant } = comparing;
+  const owners = await ownersOf(comparing, theirs);
+  const holdings = await readAccounts(tenant, [...new Set(owners.values())]);
+  const byId = new Map(holdings.map((each) => [each.account.id, each]));
+  const compared: Compared[] = [];
+  await inParallel(limits.snapshots.parallel, theirs, async (account, place) => {
+    const held = byId.get(owners.get(account.platform_login) ?? "");
+    compared[place] = held === undefined ? unknownAccount(account) : await compareHeld(comparing, held, account);
+  });
+  return compared;
+}
+
+/** The accounts that these logins of a source belong to, linked or of its platform alone. */
+async function ownersOf(
+  { tenant_id: tenant, source }: Comparing,
+  theirs: readonly SnapshotAccountBody[],
+): Promise<ReadonlyMap<string, string>> {
+  const logins = theirs.map(({ platform_login }) => platform_login);
+  const linked = (login: string) => uniques.key(tenant, "platform_login", sourceLoginMarker(source.id, login));
+  const unlinked = (login: string) => uniques.key(tenant, "platform_login", JSON.stringify([source.platform, login]));
+  const found = new Map<string, string>();
+  const note = (names: readonly string[], owners: readonly unknown[]) => {
+    for (const [place, login] of names.entries()) {
+      const owner = owners[place] as { readonly owner_id: string } | undefined;
+      if (owner !== undefined && !found.has(login)) found.set(login, owner.owner_id);
+    }
+  };
+  note(logins, await readKeys(logins.map(linked), false));
+  const left = logins.filter((login) => !found.has(login));
+  // People look for a login that is reported as unknown: a read that lags behind must not be the reason.
+  note([...left, ...left], await readKeys([...left.map(linked), ...left.map(unlinked)]));
+  return found;
+}
+
+function unknownAccount({ platform_login, balance }: SnapshotAccountBody): Compared {
+  const difference = { kind: "account_unknown", position_id: null, symbol: null, ours: null, theirs: balance } as const;
+  return {
+    ...{ platform_login, account_id: null, client_id: null, balance_seq: null, pos_version: null },
+    comparison: { status: "drifting", differences: [difference], left_out: [] },
+    books: false,
+    explained_by: [],
+  };
+}
+
+/** An account that a complete snapshot does not contain. */
+export function missingAccount({ id, client_id, platform_login, status }: Account): Compared {
+  const difference = { kind: "account_missing", position_id: null, symbol: null, ours: status, theirs: null } as const;
+  return {
+    ...{ platform_login: platform_login ?? "", account_id: id, client_id, balance_seq: null, pos_version: null },
+    comparison: { status: "drifting", differences: [difference], left_out: [] },
+    books: false,
+    explained_by: [],
+  };
+}
+
+async function compareHeld(
+  comparing: Comparing,
+  { account, balance, positions }: Holdings,
+  theirs: SnapshotAccountBody,
+): Promise<Compared> {
+  const moment = momentOf(comparing);
+  const effects = await effectsOf(comparing, { account, balance, positions }, moment);
+  const { balance_minor, credit_minor, seq: balance_seq, pos_version } = balance;
+  const about = { account_id: account.id, client_id: account.client_id, balance_seq, pos_version, books: true };
+  const shared = { platform_login: theirs.platform_login, ...about, explained_by: [] };
+  if (effects === undefined) {
+    return { ...shared, books: false, comparison: { status: "moved_on", differences: [], left_out: [] } };
+  }
+  const ours = { account, balance_minor, credit_minor, positions, effects };
+  return { ...shared, comparison: compareAccount(ours, theirs, moment) };
+}
+
+/**
+ * What an account booked since a snapshot, or so shortly before that its items may not have come; undefined where that
+ * is more than a comparison looks at.
+ */
+async function effectsOf(
+  { tenant_id: tenant }: Comparing,
+  { account, balance }: Holdings,
+  { unnumbered_since }: Moment,
+): Promise<readonly Effect[] | undefined> {
+  const skew = limits.snapshots.clock_skew_seconds * 1000;
+  const horizon = new Date(Date.parse(unnumbered_since) - skew).toISOString();
+  if (balance.seq === 0 || (balance.posted_at ?? balance.updated_at) < horizon) return [];
+  const entries: Ledger[] = [];
+  const newest = { descending: true, to: ledgers.sortOf(balance.seq), page_size: limits.snapshots.looked_at_entries };
+  for await (const { items } of pagesOf(ledgers.partition(tenant, account.id), newest)) {
+    const read = items.map((item) => readItem<Ledger>(item));
+    entries.push(...read.filter(({ created_at }) => created_at >= horizon));
+    if (read.some(({ created_at }) => created_at < horizon)) break;
+    if (entries.length >= limits.snapshots.looked_at_entries) return undefined;
+  }
+  const unnumbered = entries.filter(({ feed_seq }) => feed_seq === undefined);
+  const asked = new Set(unnumbered.flatMap(({ transaction_id }) => transaction_id ?? []));
+  const closing = new Set(entries.flatMap(({ kind, trade_id }) => (kind === "realised_pnl" ? (trade_id ?? []) : [])));
+  const [money, closed] = await Promise.all([
+    findAll<Transaction>(
+      transactions,
+      [...asked].map((id) => transactions.key(tenant, id)),
+    ),
+    findAll<Trade>(
+      trades,
+      [...closing].map((id) => trades.key(tenant, id)),
+    ),
+  ]);
+  const transactionOf = new Map(money.map((each) => [each.id, each]));
+  const tradeOf = new Map(closed.map((each) => [each.id, each]));
+  return entries.map((entry) => {
+    const trade = tradeOf.get(entry.trade_id ?? "");
+    const key = trade && closedKey(account, trade);
+    return effectOf(entry, transactionOf.get(entry.transaction_id ?? ""), key);
+  });
+}
+
+/** The position that a closed trade was; undefined for a part of one, which is still open or closed by another. */
+function closedKey({ position_mode }: Account, { id, symbol, source_trade_id, parent_trade_id }: Trade) {
+  if (parent_trade_id !== null && position_mode === "hedging") return undefined;
+  const named = source_trade_id === null ? {} : { source_position_id: source_trade_id };
+  return positionKey(position_mode, { id, symbol, ...named });
+}

@@ -1,0 +1,136 @@
+import { Drift, ListDriftQuery, ResolveDriftRequest } from "../schema/feed/drift.ts";
+import { FeedSnapshot, ListSnapshotsQuery, SnapshotPart, SnapshotPartRequest } from "../schema/feed/snapshot.ts";
+import { page } from "../schema/fields.ts";
+import { route } from "./route.ts";
+
+/** `POST /feed/sources/{id}/snapshots` */
+export const sendSnapshot = route({
+  id: "send_feed_snapshot",
+  method: "POST",
+  path: "/feed/sources/{id}/snapshots",
+  tag: "Drift",
+  summary: "Submit a part of a snapshot",
+  description: `Compares accounts of the platform with those of this service, at the number of an item: without what
+later items did. Send a snapshot in parts of at most 256 KiB, in any order; a part that is sent again returns the same
+result. \`as_of_seq\` is the number of the last item that the snapshot includes; \`snapshot_ahead\` if it has not been
+received.
+
+- Money of a command is compared once it is booked. What was acknowledged and no item has reported yet is left out until
+  a snapshot that is taken five minutes later.
+- Positions that have changed since are left out, and the account counts as \`moved_on\`.
+- A difference becomes a drift (\`GET /drift\`). Nothing is corrected automatically. A later snapshot without the
+  difference resolves it as \`agreed\`.
+- A snapshot that is older than the newest one, by \`as_of_seq\` and then \`taken_at\`, is \`superseded\`.
+- Once all parts of a \`complete\` snapshot have arrived, linked accounts that it does not contain are
+  \`account_missing\`.`,
+  file: "feed/send-snapshot",
+  scope: "feed:write",
+  rate: "feed",
+  grants: ["read", "query", "query:client", "put", "update"],
+  body: SnapshotPartRequest,
+  named: true,
+  cleaned: true,
+  reply: SnapshotPart,
+  example: {
+    snapshot_id: "S-1",
+    taken_at: "2026-11-21T06:30:00.000Z",
+    as_of_seq: "0",
+    part: 1,
+    parts: 1,
+    complete: false,
+    accounts: [
+      {
+        platform_login: "50012345",
+        balance: "1000.00",
+        credit: "0.00",
+        positions: [{ position_id: "P-41", symbol: "EURUSD", side: "buy", lots: "1.00", open_price: "1.10010" }],
+      },
+    ],
+  },
+  refusals: ["snapshot_ahead", "snapshot_conflict", "source_ended"],
+});
+
+/** `GET /feed/sources/{id}/snapshots` */
+export const listSnapshots = route({
+  id: "list_feed_snapshots",
+  method: "GET",
+  path: "/feed/sources/{id}/snapshots",
+  tag: "Drift",
+  summary: "List snapshots",
+  description: "Snapshots of the last 30 days with what their parts came to. By default, newest items first.",
+  file: "feed/list-snapshots",
+  scope: "feed:write",
+  grants: ["read", "query", "query:list"],
+  query: ListSnapshotsQuery,
+  reply: page(FeedSnapshot),
+  refusals: ["invalid_cursor"],
+});
+
+/** `GET /feed/sources/{id}/snapshots/{snapshot_id}` */
+export const getSnapshot = route({
+  id: "get_feed_snapshot",
+  method: "GET",
+  path: "/feed/sources/{id}/snapshots/{snapshot_id}",
+  tag: "Drift",
+  summary: "Get a snapshot",
+  description: "Returns how many accounts were compared, equal, moved on or drifting.",
+  file: "feed/get-snapshot",
+  scope: "feed:write",
+  grants: ["query"],
+  reply: FeedSnapshot,
+});
+
+/** `GET /drift` */
+export const listDrift = route({
+  id: "list_drift",
+  method: "GET",
+  path: "/drift",
+  tag: "Drift",
+  summary: "List drifts",
+  description: "Differences between this service and trading platforms, newest first.",
+  file: "feed/list-drift",
+  scope: "transactions:read",
+  grants: ["read", "query:list"],
+  query: ListDriftQuery,
+  reply: page(Drift),
+  refusals: ["invalid_cursor"],
+});
+
+/** `GET /drift/{id}` */
+export const getDrift = route({
+  id: "get_drift",
+  method: "GET",
+  path: "/drift/{id}",
+  tag: "Drift",
+  summary: "Get a drift",
+  description: "Returns both sides of the difference, what may be the cause, and how it was resolved.",
+  file: "feed/get-drift",
+  scope: "transactions:read",
+  grants: ["read"],
+  reply: Drift,
+});
+
+/** `POST /drift/{id}/resolve` */
+export const resolveDrift = route({
+  id: "resolve_drift",
+  method: "POST",
+  path: "/drift/{id}/resolve",
+  tag: "Drift",
+  summary: "Resolve a drift",
+  description: `\`accept\` keeps the difference; only a change of it is reported again. \`adopt_platform\` books a
+difference of the balance here, as an adjustment, and changes nothing on the platform. It takes two applications: the
+first request proposes it, the same request of another application approves it. Refused with \`drift_changed\` unless
+the newest snapshot found the difference, the account has not changed since, no item of it is set aside and all of its
+commands have ended; this is checked again at the approval.`,
+  file: "feed/resolve-drift",
+  scope: "transactions:settle",
+  grants: ["read", "query", "put", "update", "delete", "read:quotes"],
+  body: ResolveDriftRequest,
+  reply: Drift,
+  example: { action: "accept", reason: { code: "known_difference", message: "Opened before the link." } },
+  refusals: ["illegal_transition", "four_eyes_required", "drift_changed", "account_closed", "amount_too_large"],
+  emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+});
+
+/** Rows of snapshots and drifts. */
+export const driftRoutes = [sendSnapshot, listSnapshots, getSnapshot, listDrift, getDrift, resolveDrift] as const;

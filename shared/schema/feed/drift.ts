@@ -1,0 +1,96 @@
+import * as z from "zod/mini";
+import { described } from "../described.ts";
+import { Actor } from "../event.ts";
+import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "../fields.ts";
+import { StatusReason } from "../transaction.ts";
+
+/** What can differ between the books of an account. */
+export const DriftKind = z.enum([
+  "balance",
+  "credit",
+  "position_missing_here",
+  "position_missing_there",
+  "position_lots",
+  "position_side",
+  "account_unknown",
+  "account_missing",
+]);
+
+const DriftStatus = z.enum(["open", "resolved"]);
+
+const Explanation = z.object({
+  type: described(
+    z.enum(["possible_duplicate", "reject", "command", "transaction"]),
+    "`possible_duplicate` or `reject`: an item that was put aside, by its sequence number. `command`: a command that " +
+      "has not ended. `transaction`: money that no item of the platform has reported.",
+  ),
+  id: described(z.string(), "Identifier, or the sequence number of the item."),
+});
+
+const Resolution = z.object({
+  action: described(
+    z.enum(["agreed", "accept", "adopt_platform"]),
+    "`agreed` if a later snapshot no longer differs, `accept` if the difference was accepted, or `adopt_platform` if " +
+      "the value of the platform was booked.",
+  ),
+  by: described(z.nullable(Actor), "Application that resolved the drift; null with `agreed`."),
+  reason: described(z.nullable(StatusReason), "Reason that was given."),
+  transaction_id: described(z.nullable(z.string()), "The transaction that was booked."),
+});
+
+const Proposal = z.object({
+  by: described(Actor, "Application that proposed to adopt the value of the platform; another one must approve."),
+  at: described(Timestamp, "Time of the proposal."),
+});
+
+/** A difference between the books of an account in responses. */
+export const Drift = z.object({
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("drift"), "Resource type; always this value."),
+  source_id: described(z.string(), "Feed source identifier."),
+  platform_login: described(z.string(), "Login on the trading platform."),
+  account_id: described(z.nullable(z.string()), "Account identifier; null if the login is not known here."),
+  kind: described(DriftKind, "What differs."),
+  position_id: described(z.nullable(z.string()), "Identifier of the position on the platform; null for other kinds."),
+  symbol: described(z.nullable(z.string()), "Symbol of the position; null for other kinds."),
+  ours: described(z.nullable(z.string()), "Value in this service: an amount, or direction and lots; null if none."),
+  theirs: described(z.nullable(z.string()), "Value on the platform; null if none."),
+  snapshot_id: described(z.string(), "The newest snapshot that found it like this."),
+  as_of_seq: described(z.string(), "Sequence number of the last item that the snapshot includes."),
+  taken_at: described(Timestamp, "Time of the snapshot on the platform."),
+  explained_by: described(z.array(Explanation), "What may be the cause."),
+  status: described(DriftStatus, "Whether the drift is `open` or `resolved`."),
+  proposal: described(z.nullable(Proposal), "The proposal that waits for approval; null if there is none."),
+  resolution: described(z.nullable(Resolution), "How the drift was resolved; null while it is open."),
+  resolved_at: described(z.nullable(Timestamp), "Time of the resolution; null while it is open."),
+  created_at: described(Timestamp, "Time at which the drift was detected."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
+});
+
+/** `POST /drift/{id}/resolve` */
+export const ResolveDriftRequest = z.strictObject({
+  action: described(
+    z.enum(["accept", "adopt_platform"]),
+    "`accept` keeps the difference; only a change of it is reported again. `adopt_platform` books the value of the " +
+      "platform here, once a second application has sent the same request.",
+  ),
+  reason: described(StatusReason, "Reason, for the audit trail."),
+});
+
+/** Query of `GET /drift`. */
+export const ListDriftQuery = z.strictObject({
+  ...pageParameters,
+  ...createdRange,
+  status: described(z.optional(setOf(DriftStatus.options)), "Statuses, separated by commas."),
+  kind: described(z.optional(setOf(DriftKind.options)), "Kinds of drift, separated by commas."),
+  account_id: described(z.optional(id("acc")), "Account identifier."),
+  source_id: described(z.optional(id("src")), "Feed source identifier."),
+  sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
+});
+
+/** A drift on the wire. */
+export type DriftBody = z.infer<typeof Drift>;
+/** A resolution on the wire. */
+export type ResolveDrift = z.infer<typeof ResolveDriftRequest>;

@@ -1,0 +1,282 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { bridge, closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { putMarket } from "../../support/builders/trading-data.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { newCaller } from "../../support/emulator/request.ts";
+import { findings } from "../../support/oracles/oracle.ts";
+
+const api = await startApi();
+const caller = newCaller();
+beforeAll(() => putMarket(api, caller.tenant_id));
+afterAll(api.stop);
+afterEach(async () => {
+  vi.useRealTimers();
+  api.watched.interfere = () => undefined;
+  expect(await findings(api.emulator)).toEqual([]);
+});
+
+const broker = brokerage(api, caller);
+const { newSource, unusedLogin } = bridge(api, caller);
+const second = newCaller({ tenant_id: caller.tenant_id });
+
+type By = typeof caller;
+const call = (method: string, address: string, body?: object, by: By = caller) =>
+  api.call(by, method, address, body === undefined ? {} : { body });
+
+interface Theirs {
+  readonly platform_login: string;
+  readonly balance: string;
+  readonly credit: string;
+  readonly positions: readonly object[];
+}
+
+/** A source with an account that has 1000.00 on both sides, and what its bridge says of it. */
+async function linked(more: object = {}) {
+  const source = await newSource();
+  const login = unusedLogin();
+  const link = { platform: "mt5", platform_login: login, source_id: source.id };
+  const account = (await broker.account(undefined, { type: "demo", leverage: 100, ...link, ...more })) as {
+    id: string;
+  };
+  await source.send(moneyMoved(login, "B-0", "deposit", "1000.00"));
+  const theirs = (fields: Partial<Theirs> = {}): Theirs => ({
+    ...{ platform_login: login, balance: "1000.00", credit: "0.00", positions: [] },
+    ...fields,
+  });
+  let taken = 0;
+  const post = async (fields: object, by: By = caller) => {
+    taken += 1;
+    const seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
+    const whole = { snapshot_id: `S-${taken}`, taken_at: new Date().toISOString(), as_of_seq: seq };
+    const body = { ...whole, part: 1, parts: 1, complete: false, accounts: [theirs()], ...fields };
+    return { body, answer: await call("POST", `${source.path}/snapshots`, body, by) };
+  };
+  return {
+    ...{ source, login, account, theirs, post },
+    /** Sends a snapshot of one part as of now; returns its result. */
+    snapshot: async (fields: object = {}) => {
+      const { answer } = await post(fields);
+      expect(answer.status, answer.text).toBe(200);
+      return answer.body;
+    },
+    drifts: async (query = "") => (await call("GET", `/drift?source_id=${source.id}${query}`)).body.data,
+    balance: async () => (await broker.get(`/accounts/${account.id}/balance`)).balance,
+  };
+}
+
+const reason = { code: "checked" };
+const resolve = (id: string, action: string, by: By = caller) =>
+  call("POST", `/drift/${id}/resolve`, { action, reason }, by);
+const counts = (equal: number, moved_on: number, drifting: number) => ({
+  ...{ compared: equal + moved_on + drifting, equal, moved_on, drifting },
+});
+const position = (position_id: string, fields: object = {}) => ({
+  ...{ position_id, symbol: "EURUSD", side: "buy", lots: "1.00", open_price: "1.10010" },
+  ...fields,
+});
+
+describe("a snapshot", () => {
+  it("of equal books is equal, counts its accounts, and is read again", async () => {
+    const { source, login, snapshot, theirs, drifts } = await linked();
+    await source.send(opening(login, "D-1", "P-1"));
+    const accounts = [theirs({ balance: "996.50", positions: [position("P-1")] })];
+    expect(await snapshot({ accounts })).toMatchObject({ status: "compared", ...counts(1, 0, 0), left_out: [] });
+    expect(await drifts()).toEqual([]);
+    const path = `${source.path}/snapshots`;
+    expect((await call("GET", `${path}/S-1`)).body).toMatchObject({ ...counts(1, 0, 0), received_parts: 1 });
+    expect((await call("GET", path)).body.data).toMatchObject([{ snapshot_id: "S-1", missing: null }]);
+    expect((await call("GET", `${path}/S-none`)).status).toBe(404);
+    expect((await call("GET", "/feed/sources/src_01JD0000000000000000000000/snapshots")).status).toBe(404);
+  });
+
+  it("is compared at its number: what later items did is left out, of money and of positions", async () => {
+    const { source, login, snapshot, theirs, drifts } = await linked();
+    await source.send(opening(login, "D-1", "P-1", { commission: "0" }));
+    const as_of_seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
+    await source.send(
+      moneyMoved(login, "B-1", "deposit", "50.00"),
+      closing("D-2", "P-1", { profit: "340.00" }),
+      opening(login, "D-3", "P-2"),
+    );
+    const accounts = [theirs({ positions: [position("P-1")] })];
+    const result = await snapshot({ as_of_seq, accounts });
+    expect(result).toMatchObject(counts(0, 1, 0));
+    expect(result.left_out[0].ids).toEqual(expect.arrayContaining(["P-1", "P-2"]));
+    expect(await drifts()).toEqual([]);
+  });
+
+  it("that includes items which have not come is refused with what is expected", async () => {
+    const { source, post } = await linked();
+    const { expected_next_seq } = await source.get();
+    const { answer } = await post({ as_of_seq: expected_next_seq });
+    expect([answer.status, answer.body]).toMatchObject([
+      409,
+      { code: "snapshot_ahead", expected_seq: expected_next_seq },
+    ]);
+    expect((await post({ part: 2 })).answer.status).toBe(422);
+    expect((await post({ taken_at: new Date(Date.now() + 120_000).toISOString() })).answer.status).toBe(422);
+    const elsewhere = "/feed/sources/src_01JD0000000000000000000000/snapshots";
+    expect((await call("POST", elsewhere, (await post({})).body)).status).toBe(404);
+  });
+
+  it("takes its parts in any order and each once, also when the process of one has died", async () => {
+    const { source, snapshot, post, theirs, drifts } = await linked();
+    const other = { ...theirs({ balance: "7.00" }), platform_login: unusedLogin() };
+    const whole = { snapshot_id: "S-parts", parts: 2, complete: true, taken_at: new Date().toISOString() };
+    const last = { ...whole, part: 2, accounts: [other] };
+    let failures = 0;
+    api.watched.interfere = ({ operation, input }) => {
+      if (operation !== "PutItem" || !JSON.stringify(input).includes("PART#0002")) return undefined;
+      failures += 1;
+      return { status: 400, body: { __type: "AccessDeniedException" } };
+    };
+    const { answer } = await post(last);
+    api.watched.interfere = () => undefined;
+    expect([failures, answer.status]).toEqual([1, 500]);
+    expect(await snapshot(last)).toMatchObject(counts(0, 0, 1));
+    expect(await snapshot(last)).toMatchObject(counts(0, 0, 1));
+    expect((await post({ ...last, accounts: [] })).answer.body.code).toBe("snapshot_conflict");
+    expect((await post({ ...last, part: 1, complete: false })).answer.body.code).toBe("snapshot_conflict");
+    expect(await snapshot({ ...whole, part: 1 })).toMatchObject(counts(1, 0, 0));
+    expect(await drifts()).toMatchObject([{ kind: "account_unknown", account_id: null, ours: null, theirs: "7.00" }]);
+    expect((await call("GET", `${source.path}/snapshots/S-parts`)).body).toMatchObject({
+      ...counts(1, 0, 1),
+      received_parts: 2,
+      missing: 0,
+    });
+  });
+
+  it("that is complete shows which linked accounts are missing, until one contains them again", async () => {
+    const { snapshot, account, drifts, post } = await linked();
+    const { body } = await post({ accounts: [], complete: true });
+    expect((await call("GET", `/drift?account_id=${account.id}`)).body.data).toEqual([]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 400_000 });
+    await snapshot({ accounts: [], complete: true });
+    expect(await drifts()).toMatchObject([
+      { kind: "account_missing", account_id: account.id, ours: "active", theirs: null, status: "open" },
+    ]);
+    await snapshot();
+    expect(await drifts()).toMatchObject([{ status: "resolved", resolution: { action: "agreed" } }]);
+    expect(body.complete).toBe(true);
+  });
+
+  it("that is older than the newest one is superseded and resolves nothing", async () => {
+    const { snapshot, theirs, drifts } = await linked();
+    const before = new Date(Date.now() - 1000).toISOString();
+    await snapshot({ accounts: [theirs({ balance: "990.00" })] });
+    expect(await snapshot({ taken_at: before })).toMatchObject({ status: "superseded", ...counts(0, 0, 0) });
+    expect(await drifts()).toMatchObject([{ kind: "balance", status: "open" }]);
+    await snapshot();
+    expect(await drifts()).toMatchObject([{ kind: "balance", status: "resolved", resolution: { action: "agreed" } }]);
+  });
+
+  it("finds an acknowledgement of an operation that does not exist five minutes after it", async () => {
+    const { source, account, snapshot, drifts } = await linked();
+    const deposit = await broker.deposit(account, "100.00", { status: "completed" });
+    expect(await snapshot()).toMatchObject(counts(1, 0, 0));
+    await call("POST", `${source.path}/commands/take`, {});
+    await call("POST", `${source.path}/commands/${deposit.command_id}/ack`, { attempt: 1, status: "done" });
+    expect(await snapshot()).toMatchObject({ ...counts(1, 0, 0), left_out: [{ ids: [deposit.id] }] });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 301_000 });
+    expect(await snapshot()).toMatchObject(counts(0, 0, 1));
+    expect(await drifts()).toMatchObject([
+      {
+        ...{ kind: "balance", account_id: account.id, ours: "1100.00", theirs: "1000.00", status: "open" },
+        explained_by: [{ type: "transaction", id: deposit.id }],
+      },
+    ]);
+  });
+});
+
+describe("a drift", () => {
+  it("names both sides of a position, and what was put aside", async () => {
+    const { source, login, snapshot, theirs, drifts } = await linked();
+    await source.send(
+      opening(login, "D-1", "P-1", { commission: "0" }),
+      opening(login, "D-2", "P-2", { symbol: "NO" }),
+    );
+    const positions = [position("P-1", { lots: "2.00" }), position("P-2", { symbol: "NO" })];
+    await snapshot({ accounts: [theirs({ positions })] });
+    const found = await drifts();
+    expect(
+      found.map(({ kind, position_id, ours, theirs: other }: Record<string, string>) => [
+        kind,
+        position_id,
+        ours,
+        other,
+      ]),
+    ).toEqual(
+      expect.arrayContaining([
+        ["position_lots", "P-1", "buy 1.00", "buy 2.00"],
+        ["position_missing_here", "P-2", null, "buy 1.00"],
+      ]),
+    );
+    expect(found[0].explained_by).toMatchObject([{ type: "reject" }]);
+    expect(await drifts("&kind=position_lots")).toHaveLength(1);
+    const { id } = found[0];
+    expect((await call("GET", `/drift/${id}`)).body).toEqual(found[0]);
+    const unknown = "drf_01JD0000000000000000000000";
+    expect([(await call("GET", `/drift/${unknown}`)).status, (await resolve(unknown, "accept")).status]).toEqual([
+      404, 404,
+    ]);
+    const headers = { "If-None-Match": '"1"' };
+    expect((await api.call(caller, "GET", `/drift/${id}`, { headers })).status).toBe(304);
+    expect((await resolve(id, "adopt_platform")).body.code).toBe("illegal_transition");
+  });
+
+  it("that was accepted is reported again only when it has changed", async () => {
+    const { snapshot, theirs, drifts } = await linked();
+    const accounts = [theirs({ balance: "990.00" })];
+    await snapshot({ accounts });
+    const [{ id }] = await drifts();
+    expect((await resolve(id, "accept")).body).toMatchObject({ status: "resolved", resolution: { action: "accept" } });
+    expect((await resolve(id, "accept")).body.code).toBe("illegal_transition");
+    await snapshot({ accounts });
+    expect(await drifts("&status=open")).toEqual([]);
+    await snapshot({ accounts: [theirs({ balance: "980.00" })] });
+    expect(await drifts("&status=open")).toMatchObject([{ ours: "1000.00", theirs: "980.00" }]);
+  });
+
+  it("of a balance is adopted by two applications, books the difference here once, and stays equal", async () => {
+    const { snapshot, theirs, drifts, balance, account } = await linked();
+    const accounts = [theirs({ balance: "1012.50" })];
+    await snapshot({ accounts });
+    const [{ id }] = await drifts();
+    expect((await resolve(id, "adopt_platform")).body).toMatchObject({ status: "open", proposal: { by: {} } });
+    expect((await resolve(id, "adopt_platform")).body.code).toBe("four_eyes_required");
+    expect((await resolve(id, "accept")).body.code).toBe("illegal_transition");
+    expect(await balance()).toBe("1000.00");
+    const adopted = await resolve(id, "adopt_platform", second);
+    expect(adopted.body).toMatchObject({ status: "resolved", resolution: { action: "adopt_platform", reason } });
+    expect(await balance()).toBe("1012.50");
+    const { transaction_id } = adopted.body.resolution;
+    expect(await broker.get(`/transactions/${transaction_id}`)).toMatchObject({
+      ...{ kind: "adjustment", status: "completed", amount: "12.50", account_id: account.id },
+      ...{ created_by: { id: caller.application_id }, approved_by: { id: second.application_id } },
+    });
+    expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
+  });
+
+  it("is not adopted once its account has changed, something was put aside, or a newer snapshot has come", async () => {
+    const { source, login, account, snapshot, theirs, drifts } = await linked();
+    const accounts = [theirs({ balance: "1012.50" })];
+    await snapshot({ accounts });
+    const [{ id }] = await drifts();
+    await resolve(id, "adopt_platform");
+    await source.send(moneyMoved(login, "B-1", "deposit", "1.00"));
+    expect((await resolve(id, "adopt_platform", second)).body.code).toBe("drift_changed");
+    await snapshot({ accounts: [theirs({ balance: "1013.50" })] });
+    expect((await resolve(id, "adopt_platform")).body.proposal).not.toBeNull();
+    await snapshot({ accounts: [] });
+    expect((await resolve(id, "adopt_platform", second)).body.code).toBe("drift_changed");
+    await snapshot({ accounts: [theirs({ balance: "1013.50" })] });
+    await broker.deposit(account, "5.00", { status: "completed" });
+    expect((await resolve(id, "adopt_platform", second)).body).toMatchObject({
+      code: "drift_changed",
+      causes: [expect.stringMatching(/^cmd_/)],
+    });
+    await source.send(opening(login, "D-1", "P-1", { symbol: "NO" }));
+    expect((await resolve(id, "adopt_platform", second)).body.code).toBe("drift_changed");
+  });
+});

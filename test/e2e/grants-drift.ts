@@ -1,0 +1,56 @@
+import { expect } from "vitest";
+import type { ApiClient } from "../support/stack/api-client.ts";
+import { someClient } from "../support/stack/api-client.ts";
+import { floorOf } from "../support/stack/cloud-floor.ts";
+import { eventually } from "../support/wait.ts";
+import { quoteSymbol, type StoryOptions, withPlacing } from "./grants-stack.ts";
+
+/** What is read of an answer. */
+interface Answer {
+  readonly id: string;
+  readonly expected_next_seq: string;
+  readonly data: readonly { readonly id: string; readonly kind: string }[];
+}
+
+/** A platform whose books differ: in a balance, which two applications adopt, and in an account that is missing. */
+export async function tellOfDrift({ stack, saboteur }: StoryOptions): Promise<void> {
+  const { api, tenant_id } = stack;
+  let calls = 0;
+  const call = async (method: string, path: string, body?: object, by: ApiClient = api) => {
+    calls += 1;
+    const headers: Record<string, string> = path.endsWith("/snapshots") ? {} : { "Idempotency-Key": `drift-${calls}` };
+    const answer = await by.call<Answer>(method, path, { headers, ...(body === undefined ? {} : { body }) });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body;
+  };
+  const source_id = (await call("POST", "/feed/sources", { name: "mt5:drift", platform: "mt5" })).id;
+  const source = `/feed/sources/${source_id}`;
+  const client = await call("POST", "/clients", someClient());
+  const link = { platform: "mt5", source_id, type: "demo", leverage: 100 };
+  const { id: account_id } = await call("POST", "/accounts", { client_id: client.id, platform_login: "7003", ...link });
+  const money = { operation_id: "B-1", platform_login: "7003", amount: "1000.00", kind: "deposit" };
+  const first = { seq: "1", type: "balance_operation", data: money };
+  const sent = await api.call("POST", `${source}/batches`, { body: { first_seq: "1", items: [first] } });
+  expect(sent.status, sent.text).toBe(200);
+  await quoteSymbol(stack);
+  const floor = await floorOf(stack);
+  expect((await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" })).kind).toBe("done");
+  const snapshot = (snapshot_id: string, balance: string) => {
+    const accounts = [{ platform_login: "7003", balance, credit: "0", positions: [] }];
+    const whole = { snapshot_id, taken_at: new Date().toISOString(), as_of_seq: "1", part: 1, parts: 1 };
+    return call("POST", `${source}/snapshots`, { ...whole, complete: true, accounts });
+  };
+  await snapshot("S-1", "1010.00");
+  await snapshot("S-2", "1012.50");
+  const drift = await eventually(async () => {
+    const { data } = await call("GET", "/drift");
+    return data.find(({ kind }) => kind === "balance");
+  });
+  const resolve = (by: ApiClient) =>
+    call("POST", `/drift/${drift.id}/resolve`, { action: "adopt_platform", reason: { code: "story" } }, by);
+  await resolve(api);
+  const other = await stack.newApplication({ tenant_id });
+  await withPlacing({ stack, saboteur, account_id }, "resolve-drift", () => resolve(other.api));
+  await eventually(async () => (await call("GET", `${source}/snapshots`)).data.length === 2 || undefined);
+  for (const path of [`${source}/snapshots/S-2`, `/drift/${drift.id}`]) await call("GET", path);
+}
