@@ -113,6 +113,8 @@ export interface Ledger {
   readonly settlement?: Settlement;
   /** Number of the entry that it takes back, where it gives a payout back. */
   readonly reverses_seq?: number;
+  /** Number of the first entry after it happened, where a platform reported it later and that matters. */
+  readonly precedes_seq?: number;
   /** The item of a feed that caused it; absent where the operation of a command has not been reported yet. */
   readonly source_id?: FeedCause["source_id"];
   readonly feed_seq?: FeedCause["feed_seq"];

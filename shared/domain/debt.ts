@@ -107,23 +107,27 @@ export function settledOwed({ balance_minor }: Standing): Standing {
   return { balance_minor, debt_minor: greatest(0n, -balance_minor) };
 }
 
-/** An entry that takes an earlier debit back: all of it, or a part. */
-interface Reversal {
-  readonly reverses_seq: number;
-  readonly amount_minor: bigint;
-}
+/**
+ * An entry that has another place in a replay than in the ledger: it takes an earlier debit back, all of it or a part,
+ * or it happened before an entry that was booked earlier.
+ */
+type Moved = Pick<Ledger, "kind" | "amount_minor"> & {
+  readonly reverses_seq?: number | undefined;
+  readonly precedes_seq?: number | undefined;
+};
 
 /** What a late credit finds: the entries since its debit, in their order and without a gap. */
 export interface Span {
   readonly entries: readonly Ledger[];
-  readonly reversal: Reversal;
+  readonly reversal: Moved;
   /** The credit after the last of the entries. */
   readonly lots: readonly CreditLot[];
 }
 
-/** Where a replay must begin so that no reversal among the entries reaches back behind it. */
+/** Where a replay must begin so that no entry among these has its place before it. */
 export function replayFrom(entries: readonly Ledger[], from: number): number {
-  return entries.reduce((first, { reverses_seq: seq }) => Math.min(first, seq ?? first), from);
+  const places = entries.flatMap(({ reverses_seq: seq, precedes_seq: next }) => seq ?? next ?? []);
+  return Math.min(from, ...places);
 }
 
 /** What a replay comes to. */
@@ -134,9 +138,10 @@ export interface Replayed extends Standing {
 }
 
 /**
- * The standing as it would be had the reversed debits never been made: the same entries once more, each reversal at the
- * place of its debit, and every loss settled again where it was settled, by the credit that is there then. That is what
- * a late credit must lead to: it first repays the corrections, and the credit, that its own debit has caused.
+ * The standing as it would be had the reversed debits never been made, and what happened late been booked at its time:
+ * the same entries once more, each reversal at the place of its debit, and every loss settled again where it was
+ * settled, by the credit that is there then. That is what a late credit must lead to: it first repays the corrections,
+ * and the credit, that its own debit or its absence has caused.
  */
 export function replay({ entries, reversal, lots: now }: Span): Replayed {
   const [first] = entries;
@@ -150,8 +155,10 @@ export function replay({ entries, reversal, lots: now }: Span): Replayed {
   };
   let lots = entries.reduce<readonly CreditLot[]>((each, entry) => withoutChanges(each, entry.lots ?? []), now);
   let unspent_minor = 0n;
+  const late = [...entries, reversal].filter(({ precedes_seq: seq }) => seq !== undefined);
   for (const entry of entries) {
-    const { settlement, reverses_seq, kind, balance_version, credit_policy } = entry;
+    const { settlement, reverses_seq, precedes_seq, kind, balance_version, credit_policy } = entry;
+    for (const each of late) if (each.precedes_seq === balance_version) standing = afterPosting(standing, each);
     if (entry.moves === "credit") {
       lots = movedAgain(lots, entry);
       continue;
@@ -160,7 +167,8 @@ export function replay({ entries, reversal, lots: now }: Span): Replayed {
     if (settlement === "credit" || (settlement === "repayment" && kind === "credit_in")) {
       unspent_minor += entry.amount_minor;
     }
-    if ((settlement !== undefined && !leaves.has(settlement)) || reverses_seq !== undefined) continue;
+    const elsewhere = reverses_seq !== undefined || precedes_seq !== undefined;
+    if ((settlement !== undefined && !leaves.has(settlement)) || elsewhere) continue;
     const back = reversed.get(balance_version);
     const amount_minor = entry.amount_minor + (back ?? 0n);
     // What is kept of a debit that was taken back is a fee, which removes no credit.

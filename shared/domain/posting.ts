@@ -50,6 +50,16 @@ export interface Booking {
   readonly owed?: boolean;
   /** The debit that it takes back. */
   readonly reverses?: ReversedDebit;
+  /** When it happened on its platform, where a loss was corrected since then. */
+  readonly late?: Late;
+}
+
+/** The place in the ledger where money belongs that a platform reported later. */
+export interface Late {
+  /** Number of the first entry after it happened. */
+  readonly seq: number;
+  /** The entries since then, and before it as far as {@link replay} needs. */
+  readonly entries: readonly Ledger[];
 }
 
 /** A debit that is taken back, by the number of its entry. */
@@ -132,6 +142,7 @@ export function post(
       ...posted.noted,
       ...(policy === undefined ? {} : { credit_policy: policy }),
       ...(booking.reverses === undefined ? {} : { reverses_seq: booking.reverses.seq }),
+      ...(booking.late === undefined ? {} : { precedes_seq: booking.late.seq }),
     },
   });
   const follows = { standing: posted.standing, lots: lotsOf(balance), seq };
@@ -214,16 +225,17 @@ interface Repaid {
   readonly entries: readonly { readonly item: Ledger; readonly control: Contra["control_account"] }[];
 }
 
-/** What a credit that takes a debit back repays at once: the credit and the corrections that the debit has caused. */
+/** What a late credit repays at once: the credit and the corrections that its debit, or its absence, has caused. */
 function repayments(
   transaction: Transaction,
-  { reverses, customer_minor }: Booking,
+  { kind, reverses, late, customer_minor }: Booking,
   { standing: posted, lots, seq }: Follows,
   context: Context,
 ): Repaid {
-  if (reverses?.entries === undefined) return { standing: posted, lots, entries: [] };
-  const reversal = { amount_minor: customer_minor, reverses_seq: reverses.seq };
-  const end = replay({ entries: reverses.entries, reversal, lots });
+  const since = reverses?.entries ?? late?.entries;
+  if (since === undefined) return { standing: posted, lots, entries: [] };
+  const place = reverses === undefined ? { precedes_seq: late?.seq } : { reverses_seq: reverses.seq };
+  const end = replay({ entries: since, reversal: { kind, amount_minor: customer_minor, ...place }, lots });
   const credit = end.unspent_minor;
   const correction = posted.balance_minor - credit - end.balance_minor;
   const parts = [

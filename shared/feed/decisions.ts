@@ -167,7 +167,8 @@ function decideOperation(
     needs: async (state, found) => {
       // The decision may count a metric, which a request that the rate limit refuses must not.
       await untilAdmitted();
-      links = await linksOf({ tenant_id: run.tenant_id, source: run.source, reads }, data, state, found);
+      const { tenant_id, source } = run;
+      links = await linksOf({ tenant_id, source, reads, at: item.at }, data, state, found);
       return {};
     },
     decide: (account, market, found, context) => {

@@ -1,4 +1,5 @@
 import type { Command } from "../domain/command/command.ts";
+import { isTrading } from "../domain/debt.ts";
 import { type OperationLinks, unconfirmed } from "../domain/feed/join-operation.ts";
 import { type Operation, operationMinor } from "../domain/feed/platform-money.ts";
 import type { Dedup } from "../domain/feed/records.ts";
@@ -7,7 +8,7 @@ import type { Transaction } from "../domain/transaction.ts";
 import { type Ref, ref } from "../table/store.ts";
 import type { AccountState, Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
-import { sinceDebit } from "../trading/since-debit.ts";
+import { sinceDebit, sinceMoment } from "../trading/since-debit.ts";
 import { candidatesOf } from "./unjoined-legs.ts";
 
 /** What is known of the transactions that an operation could be the money of. */
@@ -18,7 +19,7 @@ export type Linked = Omit<OperationLinks, "tenant" | "said">;
  * and the transaction that it was claimed for before it came. Most operations need no read for this.
  */
 export async function linksOf(
-  { tenant_id, source, reads }: Reading,
+  { tenant_id, source, reads, at }: Reading,
   data: Operation,
   { account, balance }: Pick<AccountState, "account" | "balance">,
   found: FoundLinks,
@@ -41,13 +42,17 @@ export async function linksOf(
   const asked = named === undefined && (known === undefined || claimant !== undefined) && amount.ok;
   const candidates = asked ? await candidatesOf(tenant_id, account.id, amount.result) : [];
   const since = named?.returning === undefined ? {} : await sinceDebit(named, balance);
-  return { named, command, claimant, candidates, ...since };
+  const adds = amount.ok && amount.result > 0n && !isTrading(data.kind) && source.authoritative === "service";
+  const late = adds && at !== undefined ? await sinceMoment(balance, at) : undefined;
+  return { named, command, claimant, candidates, late, ...since };
 }
 
 interface Reading {
   readonly tenant_id: string;
   readonly source: FeedSource;
   readonly reads: Reads;
+  /** When it happened on the platform, where the item says so. */
+  readonly at: string | undefined;
 }
 
 interface FoundLinks {

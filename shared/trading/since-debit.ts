@@ -1,5 +1,6 @@
 import type { Balance, Ledger } from "../domain/account.ts";
 import { replayFrom } from "../domain/debt.ts";
+import type { Late } from "../domain/posting.ts";
 import { type AccountContext, reversedFrom, type Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
@@ -25,6 +26,25 @@ export async function sinceDebit(
     from = first;
   }
   return {};
+}
+
+/**
+ * Where money belongs in the ledger that a platform moved at a time, where a loss was corrected since then; undefined
+ * almost always. The entries are read backwards, a page at a time.
+ * @param at when it happened, RFC 3339
+ */
+export async function sinceMoment(balance: Balance, at: string): Promise<Late | undefined> {
+  const { below_zero_seq: settled, seq } = balance;
+  let from = settled;
+  while (from !== undefined && from <= seq) {
+    const entries = await ledgerFrom(balance, from);
+    const next = entries.find(({ created_at }) => created_at > at)?.balance_version;
+    if (next === undefined || next > (settled ?? 0)) return undefined;
+    const first = replayFrom(entries, next);
+    if (from === 1 || (next > from && first >= from)) return { seq: next, entries: entries.slice(first - from) };
+    from = Math.max(1, Math.min(first, from - limits.page.max_items));
+  }
+  return undefined;
 }
 
 /** The entries of an account from one number to that of its balance, read again until none of them is missing. */

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import type { Account, Balance, Ledger } from "../../shared/domain/account.ts";
 import { replayFrom } from "../../shared/domain/debt.ts";
 import type { Decision } from "../../shared/domain/decision.ts";
+import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { requestCredit } from "../../shared/domain/internal-money/credit.ts";
 import { lotsOf } from "../../shared/domain/internal-money/credit-lots.ts";
 import { least } from "../../shared/domain/money.ts";
@@ -40,6 +41,10 @@ export class Book {
   policy: Tenant["credit_on_withdrawal"];
   /** What entries that move credit do by themselves, by their numbers. */
   private readonly credits = new Map<number, JudgedCredit>();
+  /** How many entries there were after each decision. */
+  private readonly ends: number[] = [];
+  /** How many entries each one belongs behind that was reported late, by its number. */
+  private readonly lates = new Map<number, number>();
   /** What each debit removed of the credit, by its number. */
   private readonly removes = new Map<number, JudgedEntry["removes"]>();
 
@@ -80,6 +85,7 @@ export class Book {
       if (kind === "withdrawal" && amount_minor < 0n) this.removes.set(balance_version, policy);
     }
     while (this.offsets.length < this.desk.ledger.length) this.offsets.push(profit < lost ? profit : lost);
+    this.ends.push(this.desk.ledger.length);
     return taken;
   }
 
@@ -92,6 +98,25 @@ export class Book {
     const request = { account_id: this.desk.account.id, amount, fee };
     const asked = this.take(requestWithdrawal(someClient(), this.accountContext, request, context));
     return asked && this.move(asked, { status });
+  }
+
+  /** Money that the platform of the account moved before the last so many postings, and reports now. */
+  reportLate(amount: string, postings: number): void {
+    const { state, balance, ledger } = this.desk;
+    const operation = { operation_id: `B-${ledger.length}`, platform_login: "5001", kind: "deposit", amount } as const;
+    const { floating_minor } = metricsAt(this.market, state, decisionTime);
+    const source = { id: "src_01JD0000000000000000000001", name: "mt5:live-1", authoritative: "service" } as const;
+    // The entries of a decision have one time: nothing happens between them.
+    const behind = this.ends.at(-1 - postings) ?? 0;
+    const place = behind + 1;
+    const matters = (balance.below_zero_seq ?? 0) >= place && place <= balance.seq;
+    const late = matters ? { seq: place, entries: this.since(place) } : undefined;
+    const links = { tenant: this.tenant, named: undefined, candidates: [], said: undefined, late };
+    const origin = { source, at: decisionTime };
+    const decision = applyOperation({ ...state, floating_minor }, operation, links, origin, context);
+    if (!decision.ok) return;
+    this.lates.set(ledger.length + 1, behind);
+    this.take(decision as never);
   }
 
   /** Grants credit, which ends after so many days where they are given. */
@@ -154,6 +179,7 @@ export class Book {
     const decision = decide();
     if (!decision.ok) return;
     desk.apply(decision);
+    this.ends.push(desk.ledger.length);
     while (this.offsets.length < desk.ledger.length) this.offsets.push(0n);
     const posted = desk.ledger
       .slice(entries)
@@ -214,6 +240,7 @@ export class Book {
       offset: this.offsets[entry.balance_version - 1] ?? 0n,
       settles: this.settles.get(entry.balance_version),
       credit: this.credits.get(entry.balance_version),
+      behind: this.lates.get(entry.balance_version),
       removes: this.removes.get(entry.balance_version),
     }));
   }

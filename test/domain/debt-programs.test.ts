@@ -26,6 +26,7 @@ const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant("pay" as const), amount, whole: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("give_back" as const), nth, keep_fee: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("force" as const), nth }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("late" as const), amount, nth }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("grant" as const), amount, days: fc.option(nth) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("take_back" as const), amount }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("end_credit" as const), nth }) },
@@ -66,6 +67,7 @@ function ran(
     }
     if (each.do === "grant") note(grants, book.grant(each.amount, each.days === null ? undefined : each.days + 1));
     if (each.do === "take_back") book.takeBack(each.amount);
+    if (each.do === "late") book.reportLate(each.amount, each.nth);
     if (each.do === "end_credit") {
       const granted = known(grants[each.nth % Math.max(1, grants.length)]);
       if (granted) book.endCredit(granted);

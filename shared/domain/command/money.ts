@@ -3,7 +3,7 @@ import { type Change, type Context, type Decision, refuse } from "../decision.ts
 import { operationMarker } from "../feed/operation-marker.ts";
 import { isEnded, refuseEnded } from "../feed/source.ts";
 import { transferCredit } from "../internal-money/transfer-booking.ts";
-import { adjustBalance, type Booking, completion, refusePayment } from "../posting.ts";
+import { adjustBalance, type Booking, completion, type Late, refusePayment } from "../posting.ts";
 import {
   type AccountContext,
   changed,
@@ -147,6 +147,8 @@ export interface Evidence {
   readonly confirmed: boolean;
   /** Number of the item that reported it; absent unless one did. */
   readonly feed_seq?: string;
+  /** Where it belongs in the ledger, where a loss was corrected since it happened. */
+  readonly late?: Late | undefined;
 }
 
 /**
@@ -181,17 +183,17 @@ function inProcessing(before: Transaction, context: Context): Transaction {
 
 /** How an operation of a platform is booked, and what the transaction notes of it. */
 export function happened(before: Transaction, leg: LegName, evidence: Evidence): Happened {
-  const { source, operation_id, at, confirmed, feed_seq } = evidence;
+  const { source, operation_id, at, confirmed, feed_seq, late } = evidence;
   const operation = { source_id: source.id, leg, at, confirmed, ...(feed_seq !== undefined && { feed_seq }) };
   const joined = operation_id === undefined ? [] : [{ ...operation, operation_id }];
   return {
-    how: { happened: true, owed: source.authoritative === "platform" },
+    how: { happened: true, owed: source.authoritative === "platform", ...(late !== undefined && { late }) },
     noted: { platform_operations: [...(before.platform_operations ?? []), ...joined], outcome: null },
   };
 }
 
 interface Happened {
-  readonly how: Pick<Booking, "happened" | "owed">;
+  readonly how: Pick<Booking, "happened" | "owed" | "late">;
   readonly noted: { readonly platform_operations: Transaction["platform_operations"]; readonly outcome: null };
 }
 

@@ -2,6 +2,7 @@ import { announcing } from "../command/announce.ts";
 import { type Command, commandChanges, isOpen, movedCommand } from "../command/command.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
 import { type Change, type Context, type Decision, numberOf, refuse } from "../decision.ts";
+import type { Late } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { type AccountContext, awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
@@ -22,6 +23,8 @@ export interface OperationLinks {
   readonly claimant?: Transaction | undefined;
   /** The ledger since the debit of the named transaction, where that is needed. */
   readonly since_debit?: AccountContext["since_debit"];
+  /** Where it belongs in the ledger, where it adds money and a loss was corrected since it happened. */
+  readonly late?: Late | undefined;
   /** Transactions of the account with an unjoined leg of the same amount; looked for where none is named. */
   readonly candidates: readonly string[];
   /** What a person says who tries the operation again: it is the money of the named transaction, or new money. */
@@ -83,7 +86,7 @@ function decideOperation(
     return refuse("possible_duplicate", detail, { extra: { candidates } });
   }
   const related = named?.id ?? null;
-  const decision = bookOperation(state, operation, minor, { tenant, related }, origin, context);
+  const decision = bookOperation(state, operation, minor, { tenant, related, late: links.late }, origin, context);
   if (!decision.ok) return decision;
   const made = { transaction_id: decision.result.id, ...(related === null ? {} : { related_to: related }) };
   return claimed(decision, made, reported);
@@ -131,14 +134,14 @@ function joinLeg(
   before: Transaction,
   leg: Leg,
   { operation, origin: { source, at } }: Reported,
-  { tenant, command, since_debit }: OperationLinks,
+  { tenant, command, since_debit, late }: OperationLinks,
   context: Context,
 ): Decision<Transaction> {
   const { account, balance } = state;
   const { margin } = asHappened(state, { source });
   const { operation_id } = operation;
   const accountContext = { tenant, account, balance, margin, ...(since_debit === undefined ? {} : { since_debit }) };
-  const evidence: Evidence = { source, operation_id, at, confirmed: true, ...numberOf(context) };
+  const evidence: Evidence = { source, operation_id, at, confirmed: true, late, ...numberOf(context) };
   const decision = isToBook(before, leg)
     ? platformMoved(before, leg.name, accountContext, evidence, context)
     : noted(before, leg, evidence, context);

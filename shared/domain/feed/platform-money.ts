@@ -3,7 +3,7 @@ import type { FeedData } from "../../schema/feed.ts";
 import type { Account, Balance, Contra } from "../account.ts";
 import { type Context, type Decision, numberOf, refuse, refuseField } from "../decision.ts";
 import { parseAmount } from "../money.ts";
-import { type Booking, completion, post } from "../posting.ts";
+import { type Booking, completion, type Late, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import { draftTransaction, moved, refuseAmount, type Transaction, transactionEvent } from "../transaction.ts";
 import type { Origin } from "./mirror-order.ts";
@@ -59,7 +59,11 @@ export function bookOperation(
   state: OperationState,
   operation: Operation,
   minor: bigint,
-  { tenant, related }: { readonly tenant: Tenant; readonly related: string | null },
+  {
+    tenant,
+    related,
+    late,
+  }: { readonly tenant: Tenant; readonly related: string | null; readonly late?: Late | undefined },
   { source, at }: Origin,
   context: Context,
 ): Decision<Transaction> {
@@ -83,7 +87,8 @@ export function bookOperation(
   const pending = { ...draft.result, amount_minor: signed, related_to: related, platform_operations: [joined] };
   const moment = moved(pending, "completed", context, null);
   const { booking, margin } = asHappened(state, { source });
-  const posting = post(moment, balance, context, { ...bookingOf(kind, pending, minor), ...booking }, { margin });
+  const placed = late === undefined ? booking : { ...booking, late };
+  const posting = post(moment, balance, context, { ...bookingOf(kind, pending, minor), ...placed }, { margin });
   if (!posting.ok) return posting;
   const { seq, balance_before_minor, balance_after_minor, changes } = posting.result;
   const debited = kind === "withdrawal" ? { debited_seq: seq } : {};

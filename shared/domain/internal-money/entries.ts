@@ -7,7 +7,9 @@ import { type CreditLot, creditOf, lotChanges, storedLots } from "./credit-lots.
 export type Leg = readonly [control: Contra["control_account"], minor: bigint];
 
 /** What of an entry is there in some cases only. */
-type Noted = Pick<Ledger, "settlement" | "reverses_seq" | "offset_minor" | "credit_policy" | "moves" | "lots">;
+type Noted = Partial<
+  Pick<Ledger, "settlement" | "reverses_seq" | "precedes_seq" | "offset_minor" | "credit_policy" | "moves" | "lots">
+>;
 
 /** One posting of a transaction on its account; the balance stays as it is where it moves credit. */
 export function ledgerEntry(

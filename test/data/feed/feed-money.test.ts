@@ -291,6 +291,36 @@ describe("an operation of a platform", () => {
   });
 });
 
+describe("money that the platform moved before a loss and reports after it", () => {
+  it("repays the correction that its absence caused, joined or not, where this service decides", async () => {
+    const ends = [];
+    for (const [authoritative, named, before] of [
+      ["service", false, true],
+      ["service", true, true],
+      ["service", false, false],
+      ["platform", false, true],
+    ] as const) {
+      const account = await trader("100.00");
+      const source = await newSource({ authoritative });
+      const deposit = named ? await broker.deposit(account, "80.00") : undefined;
+      const at = new Date(Date.now() - 60_000).toISOString();
+      await floor.open(account.id, { symbol: "EURUSD", side: "buy", lots: "0.05" });
+      await putQuote(api, caller.tenant_id, "EURUSD", ["1.07000", "1.07010"]);
+      await floor.evaluate(account.id);
+      await putQuote(api, caller.tenant_id, "EURUSD", ["1.10000", "1.10010"]);
+      expect(await balanceOf(account)).toBe("0.00");
+      const reference = deposit === undefined ? {} : { reference: deposit.id };
+      const operation = moneyMoved(account.login, "B-1", "deposit", "80.00", reference);
+
+      const [result] = await source.send({ ...operation, ...(before ? { at } : {}) });
+      expect(result?.status).toBe("applied");
+      ends.push(await balanceOf(account));
+    }
+    // 100.00 and 80.00 less a loss of 150.50.
+    expect(ends).toEqual(["29.50", "29.50", "80.00", "80.00"]);
+  });
+});
+
 describe("an account that is linked to a login while its money moves", () => {
   const unlinked = () => broker.account(undefined, { type: "demo", leverage: 100, platform: "mt5" });
   let logins = 70_000_000;

@@ -23,6 +23,8 @@ export interface JudgedEntry {
    */
   readonly settles: "due" | "owed" | "paid" | undefined;
   readonly credit?: JudgedCredit | undefined;
+  /** How many entries of the ledger it belongs behind, where it happened before it was booked. */
+  readonly behind?: number | undefined;
   /** What a debit removes of the credit; all of it is kept without. */
   readonly removes?: "remove" | "prorate" | undefined;
 }
@@ -54,7 +56,12 @@ const settling = new Set(["negative_balance_correction", "credit_out", "credit_i
 
 /** Judges a whole ledger, oldest entry first, of an account that began with this credit and with nothing else. */
 export function judgeDebt(entries: readonly JudgedEntry[], credit: bigint, start = 0n): Judged {
-  const own = entries.filter(({ kind, credit: moved }) => moved !== undefined || !settling.has(kind));
+  const late = entries.filter(({ behind }) => behind !== undefined);
+  const inTime = entries.flatMap((entry, place) => [
+    ...late.filter(({ behind }) => behind === place),
+    ...(entry.behind === undefined ? [entry] : []),
+  ]);
+  const own = inTime.filter(({ kind, credit: moved }) => moved !== undefined || !settling.has(kind));
   const gone = new Set<number>();
   const back = new Set<number>();
   const amounts = own.map(({ amount }) => amount);

@@ -53,7 +53,10 @@ function hasEntry(leg: RawItem): boolean {
   return leg["ledger_id"] !== null;
 }
 
-/** What a payout that was given back repaid: the replay of the whole ledger judges how much that must be. */
+/**
+ * What money that came late repaid, or a withdrawal removed of credit: the replay of the whole ledger judges how much
+ * that must be.
+ */
 function isRepayment(item: RawItem): boolean {
   return ["repayment", "policy"].includes(String(item["settlement"])) || settlingControls.has(item["control_account"]);
 }
@@ -91,6 +94,7 @@ export function judgeSettled(id: string, balance: RawItem, entries: readonly Raw
       settles: settles === "due" || settles === "owed" || settles === "paid" ? settles : undefined,
       offset: entry["offset_minor"] === undefined ? 0n : whole(entry, "offset_minor"),
       credit: creditOf(entry),
+      behind: entry["precedes_seq"] === undefined ? undefined : Number(whole(entry, "precedes_seq")) - 1,
       removes: entry["credit_policy"] as JudgedEntry["removes"],
     };
   });
@@ -123,8 +127,8 @@ function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: read
   if (signed ? amount === 0n || fee !== 0n : amount <= 0n || fee < 0n || fee >= amount)
     return [`${id} has the amount ${amount} and the fee ${fee}`];
   const inOrder = entries.toSorted((a, b) => Number(whole(a, "balance_version") - whole(b, "balance_version")));
-  const payout = ["withdrawal", "transfer_out"].includes(text(item, "kind"));
-  const own = <T extends RawItem>(items: readonly T[]) => items.filter((each) => !(payout && isRepayment(each)));
+  const settles = ["negative_balance_correction", "credit_in", "credit_out"].includes(text(item, "kind"));
+  const own = <T extends RawItem>(items: readonly T[]) => items.filter((each) => settles || !isRepayment(each));
   const booked = JSON.stringify([
     own(inOrder).map((entry) => [text(entry, "kind"), String(whole(entry, "amount_minor"))]),
     controlTotals(own(legs)),

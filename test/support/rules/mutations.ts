@@ -128,7 +128,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a late credit repays no correction",
     file: "shared/domain/posting.ts",
-    edits: [["if (reverses?.entries === undefined) return", "if (reverses !== null) return"]],
+    edits: [["if (since === undefined) return", "if (since !== null) return"]],
     test: { file: credit, name: "that was spent because of a payout is there again once the payout fails" },
   },
   {
