@@ -502,6 +502,9 @@ export const limits = {
     max_lease_seconds: 300,
     /** A person hands an unknown command out again at the earliest so long after its lease ended. */
     requeued_after_seconds: 600,
+    /** A search that its bridge could not make is issued again after so long, and so many times at the most. */
+    searched_again_seconds: 600,
+    max_searches: 6,
     /** A command that waits longer is reported by the sweep: its bridge does not take commands. */
     late_after_seconds: 120,
   },

@@ -18,7 +18,7 @@ import { Construct } from "constructs";
 import { averageDurationMs, averageLatencyMs } from "../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../stages.ts";
 import { allow } from "./grants.ts";
-import { platformRules } from "./platform-alarms.ts";
+import { platformAlarms } from "./platform-alarms.ts";
 
 /** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
 const ownNamespace = "Brokerage";
@@ -281,11 +281,7 @@ export class Alarms extends Construct {
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
       },
-      ...platformRules.map(({ metricName, ...rule }) => ({
-        ...rule,
-        metric: this.ownMetric(metricName),
-        threshold: 0,
-      })),
+      ...platformAlarms.map(({ metricName, ...alarm }) => ({ ...alarm, metric: this.ownMetric(metricName) })),
       ...lateStreams.map(({ id, description, functionId }) => ({
         id,
         description,

@@ -1,11 +1,20 @@
-const lasting = { evaluationPeriods: 3, datapointsToAlarm: 3 } as const;
+/** Money of trading platforms that a person must look at: any of it, or a state that lasts for minutes. */
+const atOnce = { threshold: 0 } as const;
+const lasting = { threshold: 0, evaluationPeriods: 3, datapointsToAlarm: 3 } as const;
 
-/** Alarms on the exchange with trading platforms, each on a metric that the functions count. */
-export const platformRules = [
+/** Alarms about the money and the commands of trading platforms, by the metrics of the functions. */
+export const platformAlarms = [
   {
     id: "unexpected-operation",
     description: "A platform moved money that names a transaction and is not its money; it was booked in addition.",
     metricName: "UnexpectedOperation",
+    ...atOnce,
+  },
+  {
+    id: "money-needs-attention",
+    description: "Money was not brought back on a trading platform: look for the outcome needs_attention.",
+    metricName: "MoneyNeedsAttention",
+    ...atOnce,
   },
   {
     id: "command-late",
@@ -23,10 +32,12 @@ export const platformRules = [
     id: "drift-open",
     description: "The books of an account differ from those of its trading platform.",
     metricName: "DriftOpen",
+    ...atOnce,
   },
   {
     id: "account-moved-on",
     description: "An account could not be compared completely with its trading platform for a day.",
     metricName: "AccountMovedOn",
+    ...atOnce,
   },
 ] as const;

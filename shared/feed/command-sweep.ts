@@ -7,6 +7,7 @@ import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { commands } from "../table/entities.ts";
 import { ref } from "../table/store.ts";
+import { countAttention } from "../trading/attention.ts";
 import { commitDecision } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 
@@ -49,6 +50,7 @@ async function settle({ id, tenant_id }: Command, remainingMs: () => number): Pr
     });
     if (transaction === undefined || !isComplete(found)) return unchanged(command);
     const decision = overdue({ command, transaction, accountContext: found, sought }, context);
+    if (decision !== undefined) await countAttention(decision);
     changes = decision?.ok ?? false;
     return decision ?? unchanged(command);
   });

@@ -68,6 +68,7 @@ export function countMetric(
     | "OutboxParked"
     | "DeliveryMessageFailed"
     | "UnexpectedOperation"
+    | "MoneyNeedsAttention"
     | "CommandLate"
     | "CommandUnknown"
     | "DriftOpen"

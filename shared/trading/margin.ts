@@ -12,6 +12,7 @@ import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
 import type { UpdateAccount } from "../schema/account.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
+import { countAttention } from "./attention.ts";
 import { prepared, readHolder, readsOf } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
 import { tradingRef } from "./items.ts";
@@ -41,8 +42,9 @@ export async function decideMoney<R>(
   transaction?: Transaction,
   most?: number,
 ): Promise<Committable<R>> {
-  if (held === undefined)
-    return decide({ ...accountContext, ...(await sinceDebit(transaction, accountContext.balance)) });
+  if (held === undefined) {
+    return countAttention(decide({ ...accountContext, ...(await sinceDebit(transaction, accountContext.balance)) }));
+  }
   const { state, market } = held;
   const { account, balance, risk } = state;
   const metrics = metricsAt(market, state, context.now);
@@ -56,7 +58,7 @@ export async function decideMoney<R>(
     liquidating: risk !== undefined && risk.run !== null,
   };
   const since = await sinceDebit(transaction, balance);
-  const decision = decide({ ...accountContext, account, balance, margin, ...since });
+  const decision = await countAttention(decide({ ...accountContext, account, balance, margin, ...since }));
   return prepared(withMarginUpdate(state, decision, market, context, most), context);
 }
 

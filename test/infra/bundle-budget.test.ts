@@ -47,7 +47,7 @@ const others: Readonly<Record<string, number>> = {
   "feed/send-batch": 250,
   "feed/retry-reject": 240,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 197,
+  "feed/ack-command": 200,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 178,

@@ -311,6 +311,7 @@ describe("what runs by itself", () => {
       "margin-dead",
       "margin-late",
       "message-failed",
+      "money-needs-attention",
       "outbox-parked",
       "publish-dead",
       "publish-failed",

@@ -17,6 +17,10 @@ export interface Command extends Omit<CommandBody, "object" | "_links" | "payloa
   readonly about_id?: string;
   /** The transaction is a leg of a transfer, which goes on when the command has ended. */
   readonly transfer?: true;
+  /** Searches for its operation since its outcome became unknown; absent before. */
+  readonly searches?: number;
+  /** When the next search is issued, RFC 3339; absent unless the last one has failed. */
+  readonly search_again_at?: string;
 }
 
 /** State of a command. */
@@ -206,7 +210,8 @@ export function draftCommand(draft: Draft, context: Context): Command {
 
 /** The command as the API shows it. */
 export function commandBody(command: Command): CommandBody {
-  const { tenant_id: _t, client_id: _c, amount_minor, currency, about_id, transfer: _l, ...fields } = command;
+  const { tenant_id, client_id, transfer, searches, search_again_at, ...shown } = command;
+  const { amount_minor, currency, about_id, ...fields } = shown;
   const source = `/v2/feed/sources/${command.source_id}`;
   const { transaction_id: transaction } = command;
   return {

@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { AckCommand } from "../../schema/feed/command.ts";
-import { type Context, type Decision, refuse, refuseField, unchanged } from "../decision.ts";
+import { type Change, type Context, type Decision, later, refuse, refuseField, unchanged } from "../decision.ts";
 import { type AccountContext, changed, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
 import { legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
@@ -105,14 +105,35 @@ function moneyRefused(state: CommandState, after: Command, reason: Reason, conte
 /** The outcome of a money command is not known: the transaction says so, and a search for its operation is issued. */
 function outcomeUnknown(state: CommandState, after: Command, context: Context): Decision<Command> {
   const { command, transaction } = state;
+  if (!isAwaited(state)) return withCommand(command, after);
+  const { search_again_at: _before, ...unknown } = after;
+  const marked = changed(transaction, { outcome: "unknown" }, context);
+  const decision = settled(transaction, marked, [searchFor(state, context)], []);
+  return both(state, decision, [command, { ...unknown, searches: 1 }]);
+}
+
+/** A search for the operation of a command. */
+function searchFor({ command, transaction }: CommandState, context: Context): Change {
   const { source_id, platform_login, amount_minor: minor, leg } = command;
   const link = { source_id, platform_login, about_id: command.id };
-  const search = draftCommand({ type: "find_operation", transaction, leg: leg ?? "forward", minor, ...link }, context);
-  const issue = { op: "create", entity: "command", item: search } as const;
-  const decision = withCommand(command, after);
-  if (!decision.ok || !isAwaited(state)) return decision;
-  const marked = settled(transaction, changed(transaction, { outcome: "unknown" }, context), [issue], []);
-  return both(state, marked, [command, after]);
+  const draft = { type: "find_operation", transaction, leg: leg ?? "forward", minor, ...link } as const;
+  return { op: "create", entity: "command", item: draftCommand(draft, context) };
+}
+
+/** The next search for the operation of an unknown command whose last search has failed; undefined before its time. */
+function searchedAgain(state: CommandState, context: Context): Decision<Command> | undefined {
+  const { command } = state;
+  const { status, searches = 0, search_again_at: due } = command;
+  if (status !== "unknown" || due === undefined || due > context.now || !isAwaited(state)) return undefined;
+  const { search_again_at: _due, ...before } = command;
+  const after: Command = {
+    ...before,
+    searches: searches + 1,
+    updated_at: later(command.updated_at, context.now),
+    version: command.version + 1,
+  };
+  const changes = [...commandChanges(command, after), searchFor(state, context)];
+  return { ok: true, result: after, changes, events: [] };
 }
 
 /** The end of a search: the operation that it found is the end of the command that it is about. */
@@ -126,20 +147,31 @@ function searched(
   const after = movedCommand(search, move, context, told);
   if (after === undefined) return unchanged(search);
   const own = withCommand(search, after);
+  if (own.ok && move === "failed" && sought !== undefined)
+    return { ...own, changes: [...own.changes, ...missed(sought, context)] };
   if (!own.ok || move !== "done" || sought === undefined || !isOpen(sought)) return own;
   if (told.operation_id !== null) {
     const found = moneyMoved({ ...state, command: sought }, told.operation_id, context);
     return found.ok ? { ...found, result: after, changes: [...own.changes, ...found.changes] } : found;
   }
   if (sought.status !== "unknown") return own;
-  const updated_at = after.updated_at > sought.updated_at ? after.updated_at : sought.updated_at;
-  const missed: Command = { ...sought, not_found_at: after.updated_at, updated_at, version: sought.version + 1 };
-  return { ...own, changes: [...own.changes, ...commandChanges(sought, missed)] };
+  const updated_at = later(after.updated_at, sought.updated_at);
+  const known: Command = { ...sought, not_found_at: after.updated_at, updated_at, version: sought.version + 1 };
+  return { ...own, changes: [...own.changes, ...commandChanges(sought, known)] };
+}
+
+/** What a failed search makes of the command that it is about: it is searched for again later, a few times. */
+function missed(sought: Command, { now, in: after }: Context): readonly Change[] {
+  const { status, searches = 1 } = sought;
+  if (status !== "unknown" || searches >= limits.commands.max_searches) return [];
+  const search_again_at = after(limits.commands.searched_again_seconds);
+  const updated_at = later(sought.updated_at, now);
+  return commandChanges(sought, { ...sought, search_again_at, updated_at, version: sought.version + 1 });
 }
 
 /**
- * Decides what time makes of a command: a lease that ran out, a wait that is over, or a search for the operation of a
- * command that has ended meanwhile. Undefined when it is none of them.
+ * Decides what time makes of a command: a lease that ran out, a wait that is over, a search for the operation of a
+ * command that has ended meanwhile, or one that is to be made again. Undefined when it is none of them.
  */
 export function overdue(state: CommandState, context: Context): Decision<Command> | undefined {
   const decision = endedByTime(state, context);
@@ -156,6 +188,8 @@ function endedByTime(state: CommandState, context: Context): Decision<Command> |
     const after = movedCommand(command, "expire", context);
     return after && moneyRefused(state, after, { code: "expired", message: null }, context);
   }
+  const search = searchedAgain(state, context);
+  if (search !== undefined) return search;
   const lost = lostLease(command, context.now);
   const after = lost && movedCommand(command, lost, context);
   if (after === undefined) return undefined;

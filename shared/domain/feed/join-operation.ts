@@ -1,7 +1,7 @@
 import { announcing } from "../command/announce.ts";
 import { type Command, commandChanges, isOpen, movedCommand } from "../command/command.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
-import { type Change, type Context, type Decision, numberOf, refuse } from "../decision.ts";
+import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
 import type { Late } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
@@ -147,7 +147,10 @@ function joinLeg(
     : noted(before, leg, evidence, context);
   if (!decision.ok) return decision;
   const legs = legChanges(account, before, decision.result);
-  const ended = commandEnded(commandOf(before, command, leg.name), operation, context);
+  const ended = [
+    ...commandEnded(commandOf(before, command, leg.name), operation, context),
+    ...corrected(command, before, leg, operation, context),
+  ];
   return announcing({ ...decision, changes: [...decision.changes, ...legs, ...ended] });
 }
 
@@ -175,6 +178,21 @@ function commandEnded(
   const move = command.status === "waiting" && reference !== command.id ? "cancel" : "done";
   const after = movedCommand(command, move, context, move === "done" ? { operation_id, error: null } : {});
   return after === undefined ? [] : commandChanges(command, after);
+}
+
+/** A command that was acknowledged with another operation than the one that names it shows the right one. */
+function corrected(
+  command: Command | undefined,
+  { id }: Transaction,
+  leg: Leg,
+  { operation_id, reference }: Operation,
+  { now }: Context,
+): readonly Change[] {
+  if (command === undefined || command.id !== reference || command.status !== "done") return [];
+  const own = command.transaction_id === id && command.leg === leg.name;
+  if (!own || command.operation_id === operation_id) return [];
+  const updated_at = later(command.updated_at, now);
+  return commandChanges(command, { ...command, operation_id, updated_at, version: command.version + 1 });
 }
 
 /**

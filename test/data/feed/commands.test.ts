@@ -1,5 +1,8 @@
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { limits } from "../../../shared/limits.ts";
+import { accounts } from "../../../shared/table/entities.ts";
 import { bridge, moneyMoved } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
@@ -113,6 +116,19 @@ describe("the money of an account that is linked to a source", () => {
     const refused = await ack(deposit.command_id, { attempt: 1, status: "done", operation_id: "B-1" });
     expect([refused.status, refused.body.code]).toEqual([409, "operation_known"]);
     expect(await balanceOf(account)).toBe("7.00");
+  });
+
+  it("moves at once on an account that was stored before accounts could be linked", async () => {
+    const account = await broker.account(undefined, { type: "demo" });
+    await api.emulator.client.send(
+      new UpdateItemCommand({
+        TableName: api.emulator.tableName,
+        Key: marshall(accounts.key(caller.tenant_id, account.id)),
+        UpdateExpression: "REMOVE source_id",
+      }),
+    );
+    expect(await broker.deposit(account, "5.00", done)).toMatchObject({ status: "completed" });
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ source_id: null, balance: "5.00" });
   });
 
   it("is settled by hand with the operation of the platform, and not on an account without a source", async () => {
@@ -359,9 +375,12 @@ describe("a source", () => {
     await take();
     await ack(withdrawal.command_id, { attempt: 1, status: "done", operation_id: "B-2" });
     expect((await call("DELETE", source.path)).body.status).toBe("ended");
-    expect((await broker.move(withdrawal, "failed")).body).toMatchObject({
-      ...{ status: "failed", outcome: "needs_attention" },
-    });
+    const written: string[] = [];
+    const output = vi.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
+    const failed = (await broker.move(withdrawal, "failed")).body;
+    output.mockRestore();
+    expect(failed).toMatchObject({ status: "failed", outcome: "needs_attention" });
+    expect(written.filter((line) => line.includes('"MoneyNeedsAttention":1'))).toHaveLength(1);
     expect(await balanceOf(account)).toBe("500.00");
     expect((await call("PATCH", `/accounts/${account.id}`, { source_id: null })).status).toBe(200);
   });
