@@ -6,9 +6,10 @@ import { positionMarker } from "../domain/feed/deals.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin, orderMarker } from "../domain/feed/mirror-order.ts";
 import { operationMarker } from "../domain/feed/operation-marker.ts";
-import type { FeedReject } from "../domain/feed/records.ts";
+import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
+import { undoOf } from "../domain/feed/undo.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
@@ -20,7 +21,7 @@ import { type Ref, ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
-import { markOf, type Records, resolved } from "./marks.ts";
+import { markOf, type Records, resolved, takenBackBy, withoutUndo } from "./marks.ts";
 import { type Linked, linksOf } from "./operation-links.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
@@ -126,7 +127,16 @@ function operationRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"bal
   };
 }
 
-function accountItemRefs(run: FeedRun, reading: GoodReading, item: AccountItem) {
+type AccountItemRefs = ReturnType<typeof recordRefs> & {
+  readonly position?: ReturnType<typeof positionRef>;
+  readonly order?: ReturnType<typeof orderRef>;
+  readonly deal?: Ref<Dedup>;
+};
+
+function accountItemRefs(run: FeedRun, reading: GoodReading, item: AccountItem): AccountItemRefs {
+  if (item.type === "deal_reversal") {
+    return { ...recordRefs(run, reading), deal: tradingRef.dedup(run.source.id, "deal", item.data.deal_id) };
+  }
   const opens = item.type === "execution" && item.data.action === "open";
   const order = opens ? (item.data.order_id ?? undefined) : undefined;
   return {
@@ -217,18 +227,22 @@ function decideAccountItem(
   { id, reads, context: given }: Account,
 ) {
   const refs = accountItemRefs(run, reading, item);
-  const symbols = item.type === "execution" && item.data.action === "open" ? [item.data.symbol] : [];
+  const opened = item.type === "execution" && item.data.action === "open" ? [item.data.symbol] : [];
   return decisionAbout<Verdict, typeof refs>(reads, given, {
     account_id: id,
     refs,
-    needs: (state, found) => ({
-      symbols,
-      source: run.source.name,
-      trades: tradesNeeded(state, item, found.position?.owner_id),
-    }),
+    needs: (state, { position, deal }) => {
+      const undo = takenBackBy(deal);
+      const symbols = undo === undefined ? opened : [undo.symbol];
+      return { symbols, source: run.source.name, trades: tradesNeeded(state, item, position?.owner_id, undo) };
+    },
     decide: (state, market, found, context) => {
-      const links = { trade_id: found.position?.owner_id, order_id: found.order?.owner_id ?? null };
-      return once(run, reading, found, context.now, (origin) => applyItem(state, market, item, links, origin, context));
+      const { deal, position, order } = found;
+      const links = { trade_id: position?.owner_id, order_id: order?.owner_id ?? null, undo: takenBackBy(deal) };
+      const decision = once(run, reading, found, context.now, (origin) =>
+        applyItem(state, market, item, links, origin, context),
+      );
+      return withoutUndo(decision, deal);
     },
   });
 }
@@ -327,7 +341,9 @@ function once(
     decision = failed();
   }
   if (!decision.ok) return decision;
-  const after = markOf(run, raw.seq, dedup, mark?.created_at ?? now, { status: "applied", made: decision.result });
+  const undo = dedup[0] === "deal" ? { undo: JSON.stringify(undoOf(decision.changes)) } : {};
+  const outcome = { status: "applied", made: decision.result, ...undo } as const;
+  const after = markOf(run, raw.seq, dedup, mark?.created_at ?? now, outcome);
   const changes: TradingChange[] = [
     ...decision.changes,
     { op: "mark", before: mark, after },

@@ -1,7 +1,8 @@
 import type { ItemReading } from "../domain/feed/batch.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
-import type { TradingChange } from "../domain/trading/changes.ts";
+import type { DealUndo } from "../domain/feed/undo.ts";
+import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { limits } from "../limits.ts";
 
 /** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
@@ -32,7 +33,7 @@ export function markOf(
   seq: string,
   [kind, name]: ItemReading["dedup"],
   created_at: string,
-  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "code" | "detail" | "candidates">>,
+  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "undo" | "code" | "detail" | "candidates">>,
 ): Dedup {
   return {
     tenant_id,
@@ -47,4 +48,19 @@ export function markOf(
     expires_at: Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds,
     ...outcome,
   };
+}
+
+/** What a deal is taken back by, from what was noted of it; undefined where nothing is left to take back. */
+export function takenBackBy(deal: Dedup | undefined): DealUndo | undefined {
+  return deal?.undo === undefined ? undefined : (JSON.parse(deal.undo) as DealUndo);
+}
+
+/** The decision that takes a deal back, with the note that nothing is left of it to take back. */
+export function withoutUndo<R extends { readonly status: string }>(
+  decision: TradingDecision<R>,
+  before: Dedup | undefined,
+): TradingDecision<R> {
+  if (!decision.ok || before === undefined || decision.result.status !== "applied") return decision;
+  const { undo: _undo, ...after } = before;
+  return { ...decision, changes: [...decision.changes, { op: "mark", before, after }] };
 }

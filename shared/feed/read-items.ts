@@ -3,7 +3,7 @@ import { type Refusal, refuseFields } from "../domain/decision.ts";
 import type { DedupName, FeedItem, ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { checkedValue } from "../http/validate.ts";
 import { limits } from "../limits.ts";
-import { FeedAccountUpdate, FeedPositionUpdate } from "../schema/feed/items.ts";
+import { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "../schema/feed/items.ts";
 import { FeedBalanceOperation, type FeedData, FeedExecution, FeedOrder, FeedSwap, FeedSymbol } from "../schema/feed.ts";
 import { TimestampInput } from "../schema/fields.ts";
 
@@ -15,6 +15,7 @@ const schemas = {
   swap: FeedSwap,
   position_update: FeedPositionUpdate,
   account_update: FeedAccountUpdate,
+  deal_reversal: FeedDealReversal,
   balance_operation: FeedBalanceOperation,
   symbol: FeedSymbol,
 } as const;
@@ -60,6 +61,8 @@ function dedupOf(item: ReadItem): DedupName {
       return ["swap", JSON.stringify([item.data.position_id, item.data.for_date])];
     case "position_update":
       return ["position", JSON.stringify([item.data.position_id, item.at ?? item.seq, item.data])];
+    case "deal_reversal":
+      return ["reversal", item.data.reversal_id];
     case "account_update":
       return ["account", JSON.stringify([item.data.platform_login, item.at ?? item.seq, item.data])];
     case "balance_operation":

@@ -144,6 +144,9 @@ Types of items and their \`data\`:
   \`commission\`, \`swap\`, \`profit\`, \`margin_rate\`) or closed them (\`action: close\`, \`deal_id\`,
   \`position_id\`, \`price\`, and optional \`lots\`, \`profit\`, \`commission\`, \`swap\`, \`reason\`). Amounts
   in the item take precedence over amounts that the service calculates.
+- \`deal_reversal\`: a deal that the platform took back (\`reversal_id\`, \`platform_login\`, \`deal_id\`). The amounts
+  that it booked are booked back, and its trade is open again, or closed with the reason \`reversed\`. Of several deals
+  of a position, take the last one back first.
 - \`order\`: a pending order placed or changed (\`status: pending\`, \`order_id\`, \`platform_login\`, \`type\`,
   \`symbol\`, \`side\`, \`lots\` and its prices) or ended (\`filled\`, \`cancelled\`, \`expired\`, \`rejected\`).
 - \`swap\`: \`position_id\`, \`amount\`, \`for_date\`.

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { described } from "./described.ts";
-import type { FeedAccountUpdate, FeedPositionUpdate } from "./feed/items.ts";
+import type { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "./feed/items.ts";
 import { CalendarDate, id, Links, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
@@ -63,8 +63,8 @@ const FeedItem = z.strictObject({
   seq: described(Sequence, "Sequence number assigned by the source."),
   type: described(
     z.string().check(z.minLength(1), z.maxLength(40)),
-    "Item type: `execution`, `order`, `swap`, `position_update`, `account_update`, `balance_operation` or `symbol`. " +
-      "An unknown type is put aside and can be retried.",
+    "Item type: `execution`, `deal_reversal`, `order`, `swap`, `position_update`, `account_update`, " +
+      "`balance_operation` or `symbol`. An unknown type is put aside and can be retried.",
   ),
   at: described(z.optional(z.unknown()), "Time of the item on the platform, RFC 3339."),
   data: described(z.optional(z.unknown()), "Content of the item; its members depend on `type`."),
@@ -338,6 +338,7 @@ export interface FeedData {
   readonly order: z.infer<typeof FeedOrder>;
   readonly swap: z.infer<typeof FeedSwap>;
   readonly position_update: z.infer<typeof FeedPositionUpdate>;
+  readonly deal_reversal: z.infer<typeof FeedDealReversal>;
   readonly account_update: z.infer<typeof FeedAccountUpdate>;
   readonly balance_operation: z.infer<typeof FeedBalanceOperation>;
   readonly symbol: z.infer<typeof FeedSymbol>;

@@ -105,6 +105,8 @@ const titles = {
     too_many_symbols: "The brokerage has reached the maximum number of symbols.",
     unknown_position: "The position does not exist.",
     unknown_order: "The order does not exist.",
+    unknown_deal: "The deal does not exist.",
+    deal_not_reversible: "A later deal depends on this one.",
     position_known: "The position already exists.",
     invalid_price: "The price is not valid.",
     no_conversion_path: "There is no conversion path to the currency of the account.",

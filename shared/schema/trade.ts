@@ -16,6 +16,7 @@ export const CloseReason = z.enum([
   "partial_close",
   "expiry",
   "platform",
+  "reversed",
 ]);
 
 /** Conversion path between two currencies, so that every amount can be recomputed. */

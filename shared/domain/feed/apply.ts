@@ -8,15 +8,19 @@ import type { ReadItem } from "./batch.ts";
 import { accrueDeal, closeDeal, openDeal } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
 import { updatePosition } from "./position-update.ts";
+import { reverseDeal, tradesOf } from "./reversal.ts";
+import type { DealUndo } from "./undo.ts";
 
 /** An item that moves the positions of an account. */
-export type AccountItem = Extract<ReadItem, { type: "execution" | "swap" | "position_update" }>;
+export type AccountItem = Extract<ReadItem, { type: "execution" | "deal_reversal" | "swap" | "position_update" }>;
 
 /** What is known of the things that an item names. */
 export interface ItemLinks {
   /** The trade that its position stands for. */
   readonly trade_id: string | undefined;
   readonly order_id: string | null;
+  /** What the deal is taken back by that a reversal names; undefined where there is none. */
+  readonly undo?: DealUndo | undefined;
 }
 
 /** Identifiers of what an item made or changed. */
@@ -33,7 +37,10 @@ export function applyItem(
 ): TradingDecision<Made> {
   const trade = links.trade_id === undefined ? undefined : state.trades.get(links.trade_id);
   const known = { trade, order_id: links.order_id };
-  const decision = tradeDecision(state, market, item, known, origin, context);
+  const decision =
+    item.type === "deal_reversal"
+      ? reverseDeal(state, market, links.undo, origin, context)
+      : tradeDecision(state, market, item, known, origin, context);
   if (!decision.ok) return decision;
   const made: Made = decision.result === undefined ? {} : { trade_id: decision.result.id };
   return { ...decision, result: made };
@@ -42,7 +49,7 @@ export function applyItem(
 function tradeDecision(
   state: TradingState,
   market: Market,
-  item: AccountItem,
+  item: Exclude<AccountItem, { type: "deal_reversal" }>,
   known: { readonly trade: Trade | undefined; readonly order_id: string | null },
   origin: Origin,
   context: Context,
@@ -54,12 +61,17 @@ function tradeDecision(
     : closeDeal(state, market, item.data, known, origin, context);
 }
 
-/** The trades that an item needs: that of its position, and with netting that of the position it may meet. */
+/**
+ * The trades that an item needs: those of the deal that it takes back, that of its position, and with netting that of
+ * the position it may meet.
+ */
 export function tradesNeeded(
   state: Pick<TradingState, "account" | "positions">,
   item: AccountItem,
   tradeId: string | undefined,
+  undo?: DealUndo,
 ) {
+  if (undo !== undefined) return tradesOf(undo);
   const nets = state.account.position_mode === "netting";
   const met =
     nets && item.type === "execution" && item.data.action === "open"

@@ -42,7 +42,7 @@ export function nextExpected(expected: string, results: readonly FeedResultBody[
 
 /** What a source calls the things that its items are about, so that each is applied once whatever its number is. */
 export type DedupName = readonly [
-  kind: "deal" | "order" | "operation" | "swap" | "position" | "account" | "item",
+  kind: "deal" | "order" | "operation" | "swap" | "position" | "account" | "reversal" | "item",
   name: string,
 ];
 

@@ -14,6 +14,8 @@ export interface Dedup {
   readonly status: "applied" | "rejected";
   /** Identifiers of what it made, such as `trade_id`. */
   readonly made: Readonly<Record<string, string>>;
+  /** What it is taken back by, as JSON; only of a deal that was not. */
+  readonly undo?: string;
   /** Why it was rejected. */
   readonly code: string | null;
   readonly detail: string | null;

@@ -22,6 +22,13 @@ export const FeedPositionUpdate = z
     ),
   );
 
+/** A deal that a platform took back. */
+export const FeedDealReversal = z.strictObject({
+  reversal_id: PlatformId,
+  platform_login: PlatformId,
+  deal_id: PlatformId,
+});
+
 /** What a platform changed of an account: its group, its leverage, and what it may trade. */
 export const FeedAccountUpdate = z
   .strictObject({

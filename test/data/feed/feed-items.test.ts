@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { opening } from "../../support/builders/bridge.ts";
-import { broker, newSource, trader } from "./feed-cases.ts";
+import { feedRejects } from "../../../shared/table/entities.ts";
+import { closing, opening } from "../../support/builders/bridge.ts";
+import { broker, caller, newSource, trader } from "./feed-cases.ts";
+
+const { changeItem } = await import("../../../shared/table/items.ts");
 
 const update = (type: string, data: object, at?: string) => ({ type, data, ...(at === undefined ? {} : { at }) });
 
@@ -25,5 +28,69 @@ describe("what a platform changes", () => {
     const [night] = await source.send(update("swap", { position_id: "P-1", amount: "-1.00", for_date: "2026-11-20" }));
     expect(night).toMatchObject({ status: "rejected", code: "validation_failed" });
     expect(await source.get()).toMatchObject({ swap_reporting: "accrued" });
+  });
+});
+
+describe("a deal that a platform takes back", () => {
+  const reversal = (login: string, reversal_id: string, deal_id: string) =>
+    update("deal_reversal", { reversal_id, platform_login: login, deal_id });
+
+  it("is taken back once, in the batch of the deal and after it, and its position can be closed again", async () => {
+    const [source, { id, login }] = [await newSource(), await trader()];
+    const items = [
+      opening(login, "D-1", "P-1"),
+      closing("D-2", "P-1", { profit: "340.00", commission: "-3.50" }),
+      reversal(login, "R-1", "D-2"),
+    ];
+    const results = await source.send(...items);
+    expect(said(results)).toEqual(["applied", "applied", "applied"]);
+    expect(results[2].trade_id).toBe(results[0].trade_id);
+    expect(said(await source.send(...items))).toEqual(["duplicate", "duplicate", "duplicate"]);
+    expect(await broker.get(`/accounts/${id}/balance`)).toMatchObject({ balance: "9996.50", used_margin: "1100.10" });
+    const trade = await broker.get(`/trades/${results[0].trade_id}`);
+    expect(trade).toMatchObject({ status: "open", close_reason: null, gross_pnl: null, commission: "-3.50" });
+    const [again] = await source.send(reversal(login, "R-2", "D-2"));
+    expect(again).toMatchObject({ status: "rejected", code: "unknown_deal" });
+    expect(said(await source.send(closing("D-3", "P-1", { lots: "0.40" }), reversal(login, "R-3", "D-3")))).toEqual([
+      "applied",
+      "applied",
+    ]);
+    expect(said(await source.send(reversal(login, "R-4", "D-1")))).toEqual(["applied"]);
+    expect(await broker.get(`/accounts/${id}/balance`)).toMatchObject({ balance: "10000.00", used_margin: "0.00" });
+    const closed = await broker.get(`/accounts/${id}/trades?close_reason=reversed`);
+    expect(closed.data.map(({ net_pnl }: { net_pnl: string }) => net_pnl)).toEqual(["0.00", "0.00"]);
+  });
+
+  it("of a netting position that it turned round gives the name back", async () => {
+    const source = await newSource();
+    const { login } = await trader("10000.00", { position_mode: "netting", margin_calculation: "net" });
+    const turned = { side: "sell", lots: "1.50" };
+    const [first] = await source.send(
+      opening(login, "D-1", "N-1"),
+      opening(login, "D-2", "N-1", turned),
+      reversal(login, "R-1", "D-2"),
+    );
+    const [closed] = await source.send(closing("D-3", "N-1"));
+    expect(closed).toMatchObject({ status: "applied", trade_id: first.trade_id });
+  });
+});
+
+describe("an item of an unknown type", () => {
+  it("is put aside as it came and applied by a retry once its type is known", async () => {
+    const [source, { id, login }] = [await newSource(), await trader()];
+    const [unknown] = await source.send(update("account_renamed", { platform_login: login, name: "x" }));
+    expect(unknown).toMatchObject({ status: "rejected", code: "validation_failed" });
+    const [reject] = await source.rejects();
+    expect(reject).toMatchObject({ status: "open", item: { type: "account_renamed", data: { name: "x" } } });
+    // The upgrade: what is stored of the item is of a type that is known by now.
+    const item = JSON.stringify({
+      seq: reject.seq,
+      type: "account_update",
+      data: { platform_login: login, group: "vip" },
+    });
+    await changeItem(feedRejects.key(caller.tenant_id, source.id, reject.seq), { set: { item } });
+    expect((await source.retry(reject.seq)).body).toMatchObject({ status: "applied" });
+    expect(await broker.get(`/accounts/${id}`)).toMatchObject({ group_id: "vip" });
+    expect((await source.rejects("?status=resolved"))[0]).toMatchObject({ seq: reject.seq });
   });
 });

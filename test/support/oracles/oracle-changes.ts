@@ -114,6 +114,8 @@ function inNameOrder(value: unknown): string {
 
 /** A transaction may be born completed, or with its command: created and completed are two versions of one write. */
 function firstVersionOff(item: RawItem): boolean {
+  // A position whose close a platform took back goes on where it was.
+  if (text(item, "et") === "POSITION" && typeof item["feed_seq"] === "string") return whole(item, "version") < 1n;
   const first =
     text(item, "et") === "TXN" && /^(?:approved|completed|processing)$/.test(text(item, "status")) ? 2n : 1n;
   return whole(item, "version") !== first;

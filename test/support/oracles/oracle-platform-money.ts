@@ -10,7 +10,9 @@ import { isReturning, takesMoney, tenantOf } from "./oracle-terms.ts";
 function newestOfPositions(items: readonly RawItem[]): RawItem[] {
   const own = ofType(items, "TRADE").filter(({ parent_trade_id: parent, source_trade_id: name }) => !parent && name);
   const newest = new Map<string, RawItem>();
-  for (const item of own.toSorted((a, b) => (text(a, "id") < text(b, "id") ? -1 : 1))) {
+  // A trade whose opening was taken back gives the name back.
+  const place = (item: RawItem) => `${text(item, "close_reason") === "reversed" ? 0 : 1} ${text(item, "id")}`;
+  for (const item of own.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))) {
     newest.set(`${tenantOf(item)} ${text(item, "source")} ${text(item, "source_trade_id")}`, item);
   }
   return [...newest.values()].map((item) => ({ ...item, et: "POSITION OF A SOURCE" }));

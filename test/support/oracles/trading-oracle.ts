@@ -202,9 +202,12 @@ function units(decimal: string): bigint {
 
 /** The events that a change of a trade must have. */
 export function expectedTradeEvents(before: RawItem | undefined, after: RawItem): string[] {
-  const closed = after["status"] === "closed" && before?.["status"] !== "closed";
-  const raised = before !== undefined && units(text(after, "initial_lots")) > units(text(before, "initial_lots"));
-  const opened = after["status"] === "open" && (before === undefined || raised);
+  // A deal that is taken back leaves a trade with other lots, one that is open again, or one that is closed.
+  const reversed = after["close_reason"] === "reversed" && before?.["close_reason"] !== "reversed";
+  const closed = after["status"] === "closed" && (before?.["status"] !== "closed" || reversed);
+  const reopened = before?.["status"] === "closed";
+  const moved = before !== undefined && units(text(after, "initial_lots")) !== units(text(before, "initial_lots"));
+  const opened = after["status"] === "open" && (before === undefined || moved || reopened);
   return [...(opened ? ["trade.opened"] : []), ...(closed ? ["trade.closed"] : [])];
 }
 

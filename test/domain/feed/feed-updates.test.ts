@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../shared/domain/account.ts";
-import { updateAccount } from "../../shared/domain/feed/account-update.ts";
-import { accrueDeal, openDeal } from "../../shared/domain/feed/deals.ts";
-import { updatePosition } from "../../shared/domain/feed/position-update.ts";
-import { metricsAt } from "../../shared/domain/trading/margin.ts";
-import { draftRisk, metricsBody } from "../../shared/domain/trading/risk.ts";
-import { FeedAccountUpdate, FeedPositionUpdate } from "../../shared/schema/feed/items.ts";
-import type { FeedData } from "../../shared/schema/feed.ts";
-import { someClient } from "../support/builders/decisions.ts";
-import { tradingAccount } from "../support/builders/trading.ts";
-import { TradingDesk } from "../support/builders/trading-desk.ts";
-import { context, market, opening, origin, unknown } from "./feed-cases.ts";
+import type { Account } from "../../../shared/domain/account.ts";
+import { updateAccount } from "../../../shared/domain/feed/account-update.ts";
+import { accrueDeal, openDeal } from "../../../shared/domain/feed/deals.ts";
+import { updatePosition } from "../../../shared/domain/feed/position-update.ts";
+import { metricsAt } from "../../../shared/domain/trading/margin.ts";
+import { draftRisk, metricsBody } from "../../../shared/domain/trading/risk.ts";
+import { FeedAccountUpdate, FeedPositionUpdate } from "../../../shared/schema/feed/items.ts";
+import type { FeedData } from "../../../shared/schema/feed.ts";
+import { someClient } from "../../support/builders/decisions.ts";
+import { tradingAccount } from "../../support/builders/trading.ts";
+import { TradingDesk } from "../../support/builders/trading-desk.ts";
+import { context, market, opening, origin, unknown } from "../feed-cases.ts";
 
 const accrued = { ...origin, source: { ...origin.source, swap_reporting: "accrued" } } as const;
 
