@@ -7,7 +7,7 @@ import { helpAsked, readArguments, runCommand, UsageError } from "../shared/runt
 /** A long form: test files, by the end of their names, with settings of their own, or a script of package.json. */
 type LongForm =
   | { readonly env: Readonly<Record<string, string>>; readonly file: string | readonly string[] }
-  | { readonly script: string };
+  | { readonly script: string; readonly args?: readonly string[] };
 
 /**
  * Journeys on a database whose indexes lag by two seconds and which throttles every twentieth call. Left out are those
@@ -42,11 +42,13 @@ const longForms: Readonly<Record<string, LongForm>> = {
   strain: { env: { INDEX_LAG_MS: "2000", THROTTLED_PERCENT: "5", EVENTUALLY_MS: "90000" }, file: strained },
   scale: { script: "scale" },
   soak: { script: "soak" },
+  bridge: { script: "bridge", args: ["--", "test", "--seconds", "300"] },
 };
 
 const names = Object.keys(longForms);
 const help = `Runs the long forms of the tests: more runs of the models with new seeds, long walks,
-journeys on a database that lags and throttles, the model of the event pipeline, and the soak.
+journeys on a database that lags and throttles, the model of the event pipeline, the soak, and a bridge over FIX that
+is killed at random.
 
 npm run check:long -- [options]
   --only <list>   names with commas between them, of ${names.join(", ")}
@@ -68,7 +70,9 @@ async function run(form: LongForm): Promise<boolean> {
   const bounds = `--testTimeout=${2 * 3600 * 1000}`;
   const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts", bounds];
   const [command, args] =
-    "script" in form ? ["npm", ["run", "--silent", form.script]] : [process.execPath, vitest.concat(form.file)];
+    "script" in form
+      ? ["npm", ["run", "--silent", form.script, ...(form.args ?? [])]]
+      : [process.execPath, vitest.concat(form.file)];
   const env = { ...process.env, ...("env" in form ? form.env : {}) };
   const child = spawn(command, args, { cwd: fileURLToPath(new URL("..", import.meta.url)), env, stdio: "inherit" });
   const [code] = (await once(child, "exit")) as [number | null];

@@ -66,7 +66,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     sendItems(context),
     quotes.send(context),
     commands.run(),
-    sendSnapshots(context, options.snapshotEveryMs ?? snapshotEveryMs),
+    ...(venue.knowsBalances ? [sendSnapshots(context, options.snapshotEveryMs ?? snapshotEveryMs)] : []),
   ];
   const unlessStopped = (error: unknown) => {
     if (!signal.aborted) throw error;

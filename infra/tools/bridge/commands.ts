@@ -141,7 +141,7 @@ export class Commands {
     const { amount, currency, comment } = command.payload as Record<"amount" | "currency" | "comment", string>;
     const outcome = await this.venue.money({ command_id, type, platform_login, amount, currency, comment });
     const { status, operation_id } = outcome;
-    const silent = !this.venue.knowsBalances && status === "done" && typeof operation_id === "string";
+    const silent = !this.venue.reportsMoney && status === "done" && typeof operation_id === "string";
     if (!silent) return { outcome };
     // The venue does not report money, so the operation is reported as the hook has named it.
     return { outcome, event: { kind: "money", money: { operation_id, platform_login, amount, reference: comment } } };

@@ -1,12 +1,21 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../../shared/runtime/command-line.ts";
+import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import { connectionHelp, connectionOf, connectionOptions, ServiceClient, sourceNamed } from "../service-client.ts";
 import { startBridge } from "./bridge.ts";
+import { readConfig } from "./config.ts";
 import { consoleHelp, consoleOf } from "./console.ts";
+import { loadEngine } from "./fix/engine.ts";
+import { FixVenue } from "./fix/fix-venue.ts";
+import { moneyHook } from "./money-hook.ts";
 import { SimulatedVenue } from "./simulated-venue.ts";
+import type { Venue } from "./venue.ts";
 
 const help = `Connects a trading venue to the service, until Ctrl-C.
+
+npm run bridge -- --config <file>
+  --config <file>    connects a venue over FIX 4.4 or 4.2 as the file says: infra/tools/bridge/bridge.example.json;
+                     installs the FIX engine at its first use. FIX_PASSWORD holds the password of the session
 
 npm run bridge -- --simulate [options]
   --simulate         a simulated venue that accepts commands and fills orders at the quotes of the service
@@ -14,11 +23,17 @@ npm run bridge -- --simulate [options]
   --currency <code>  currency of the accounts of the venue (default USD)
   --data <folder>    journal of the bridge and ledger of the venue (default .local/bridge)
 ${connectionHelp}
+
+npm run bridge -- test [options]
+  test               kills the bridge, a venue and the connection to the service at random, and compares the books
+  --seconds <n>      how long (default 45)
+  --seed <n>         what is killed when (default: random)
   --help             this text
 
 ${consoleHelp}`;
 
 const platforms = ["mt4", "mt5", "ctrader"];
+const say = (sentence: string) => console.log(sentence);
 
 /** The platform that the name of a source begins with. */
 function platformOf(source: string): string {
@@ -26,32 +41,84 @@ function platformOf(source: string): string {
   return platforms.includes(platform) ? platform : "other";
 }
 
-await runCommand(async () => {
-  if (helpAsked(help)) return;
-  const { values } = readArguments({
-    simulate: { type: "boolean", default: false },
-    source: { type: "string", default: "mt5:simulated" },
-    currency: { type: "string", default: "USD" },
-    data: { type: "string", default: resolve(".local", "bridge") },
-    ...connectionOptions,
-  });
-  if (!values.simulate) throw new UsageError("Give --simulate; --help says what it does.");
-  const say = (sentence: string) => console.log(sentence);
-  const client = new ServiceClient(connectionOf(values["base-url"]), { onRetry: say });
-  const source_id = await sourceNamed(client, values.source, platformOf(values.source));
-  const folder = resolve(values.data, source_id);
-  const venue = await SimulatedVenue.open({ client, folder, currency: values.currency });
+interface Wanted {
+  readonly source: string;
+  readonly baseUrl: string | undefined;
+  /** Folder of all bridges; each source has one in it. */
+  readonly data: string;
+  readonly venue: (client: ServiceClient, folder: string) => Promise<Venue>;
+}
+
+async function run({ source, baseUrl, data, venue: open }: Wanted): Promise<void> {
+  const client = new ServiceClient(connectionOf(baseUrl), { onRetry: say });
+  const source_id = await sourceNamed(client, source, platformOf(source));
+  const folder = resolve(data, source_id);
+  const venue = await open(client, folder);
   const bridge = await startBridge({ client, source_id, venue, folder, say });
-  say(`The bridge of ${values.source} (${source_id}) runs. Link accounts with this source_id; Ctrl-C stops it.`);
-  const lines = createInterface({ input: process.stdin });
-  lines.on("line", (line) => void consoleOf(venue, bridge)(line).then(say));
-  let stopped = false;
-  const stop = () => {
-    stopped = true;
-    lines.close();
-    void bridge.stop().then(() => process.exit());
-  };
+  say(`The bridge of ${source} (${source_id}) runs. Link accounts with this source_id; Ctrl-C stops it.`);
+  if (venue instanceof SimulatedVenue) {
+    const act = consoleOf(venue, bridge);
+    createInterface({ input: process.stdin }).on("line", (line) => void act(line).then(say));
+  }
+  const stop = () => void bridge.stop().then(() => process.exit());
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+  // Ends with an error only: a bridge that was stopped ends the process.
   await bridge.ended;
-  if (!stopped) stop();
+}
+
+async function runFix(file: string): Promise<void> {
+  const config = readConfig(file);
+  const folder = dirname(resolve(file));
+  const password = process.env["FIX_PASSWORD"];
+  const hook = await moneyHook(config.money, folder);
+  const engine = loadEngine(say);
+  await run({
+    source: config.source,
+    baseUrl: config.base_url,
+    data: resolve(folder, config.data ?? "bridge-data"),
+    venue: async (_, data) => {
+      const settings = { ...config.fix, ...(password !== undefined && { password }) } as FixVenueSettings;
+      return new FixVenue({ settings, engine, hook, folder: data, say });
+    },
+  });
+}
+
+type FixVenueSettings = ConstructorParameters<typeof FixVenue>[0]["settings"];
+
+async function main(): Promise<void> {
+  if (helpAsked(help)) return;
+  const { values, positionals } = readArguments(
+    {
+      config: { type: "string" },
+      simulate: { type: "boolean", default: false },
+      source: { type: "string", default: "mt5:simulated" },
+      currency: { type: "string", default: "USD" },
+      data: { type: "string", default: resolve(".local", "bridge") },
+      seconds: { type: "string", default: "45" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      ...connectionOptions,
+    },
+    { positionals: 1 },
+  );
+  const { config, simulate, source, currency, data } = values;
+  if (positionals[0] === "test") {
+    const { proveBridge } = await import("./fix/proof/prove.ts");
+    await proveBridge(wholeNumber("seconds", values.seconds, 5, 3600), wholeNumber("seed", values.seed, 0), say);
+    process.exit();
+  }
+  if (positionals.length > 0) throw new UsageError(`The argument "${positionals[0]}" is not known.`);
+  if (config !== undefined) return runFix(config);
+  if (!simulate) throw new UsageError("Give --config <file> or --simulate; --help says what they do.");
+  const venue = (client: ServiceClient, folder: string) => SimulatedVenue.open({ client, folder, currency });
+  return run({ source, baseUrl: values["base-url"], data, venue });
+}
+
+await runCommand(async () => {
+  try {
+    await main();
+  } catch (error) {
+    process.exitCode = 1;
+    setImmediate(() => process.exit());
+    throw error;
+  }
 });

@@ -38,6 +38,7 @@ export class VenueRefusal extends Error {
  */
 export class SimulatedVenue implements Venue {
   readonly knowsBalances = true;
+  readonly reportsMoney = true;
   private readonly options: SimulationOptions;
   private readonly events: VenueEvent[];
   private readonly log: DurableLog;

@@ -88,8 +88,10 @@ export interface VenueSink {
 
 /** A trading venue, as the bridge uses it. */
 export interface Venue {
-  /** Whether the events hold all money of their accounts, so that the bridge knows balances. */
+  /** Whether the events hold all money of their accounts from their beginning, so that the bridge knows balances. */
   readonly knowsBalances: boolean;
+  /** Whether an operation that a command asked for is an event; otherwise the outcome of the command reports it. */
+  readonly reportsMoney: boolean;
   /** Connects, and reports what happened after the cursor; 0 is the beginning. */
   start(cursor: number, sink: VenueSink): Promise<void>;
   /** Carries out a command once; an outcome that cannot be known is `unknown`. */

@@ -1,0 +1,249 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { MoneyHook } from "../money-hook.ts";
+import type { CloseCommand, MoneyCommand, Outcome, Venue, VenueEvent, VenueSink } from "../venue.ts";
+import { dictionaryOf, type FixEngine, type FixView, silentLoggers } from "./engine.ts";
+import { type BridgeSession, sessionClass } from "./fix-session.ts";
+import { Gate } from "./gate.ts";
+import { SentNumbers } from "./numbers.ts";
+import { quantityOf, type TranslateConfig, translate } from "./translate.ts";
+
+/** A session with a venue, as `bridge.json` describes it. */
+export interface FixSettings extends TranslateConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Version of FIX: `FIX.4.4` by default, or `FIX.4.2`. */
+  readonly begin_string?: "FIX.4.2" | "FIX.4.4";
+  readonly sender_comp_id: string;
+  readonly target_comp_id: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly heartbeat_seconds?: number;
+  /** Symbols whose prices are subscribed to. */
+  readonly symbols?: readonly string[];
+  /** Files of the connection over TLS. */
+  readonly tls?: { readonly ca?: readonly string[]; readonly key?: string; readonly cert?: string };
+  /** The venue reports the profit of every deal, and the bridge books all money, from the opening of each account. */
+  readonly complete_ledger?: boolean;
+}
+
+const reconnectMs = 500;
+/** A gap that the venue does not fill for so long is asked for again by a new logon. */
+const gapLimitMs = 5000;
+/** What an order came to is unknown after so long; half of a lease is left for it. */
+const orderLimitMs = 20_000;
+
+interface PendingOrder {
+  readonly position_id: string;
+  readonly settle: (outcome: Outcome) => void;
+}
+
+/** A venue over FIX, as a drop-copy client: it takes every report once, in order, across the death of either side. */
+export class FixVenue implements Venue {
+  readonly knowsBalances: boolean;
+  readonly reportsMoney = false;
+  private readonly settings: FixSettings;
+  private readonly engine: FixEngine;
+  private readonly hook: MoneyHook;
+  private readonly say: (sentence: string) => void;
+  private readonly sent: SentNumbers;
+  private readonly stopping = new AbortController();
+  private readonly pending = new Map<string, PendingOrder>();
+  private gate = new Gate(1);
+  private session: BridgeSession | undefined;
+  private ready = false;
+  private work: Promise<void> = Promise.resolve();
+
+  constructor(options: {
+    readonly settings: FixSettings;
+    readonly engine: FixEngine;
+    readonly hook: MoneyHook;
+    readonly folder: string;
+    readonly say: (sentence: string) => void;
+  }) {
+    const { settings, engine, hook, folder, say } = options;
+    this.knowsBalances = settings.complete_ledger ?? false;
+    this.settings = settings;
+    this.engine = engine;
+    this.hook = hook;
+    this.say = say;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.sent = new SentNumbers(join(folder, "fix-sent"), (error) => {
+      say(`The numbers of the session cannot be kept: ${String(error)}`);
+      this.stopping.abort();
+    });
+  }
+
+  async start(cursor: number, sink: VenueSink): Promise<void> {
+    this.gate = new Gate(cursor + 1);
+    await this.sent.start();
+    this.work = this.connect(sink);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.session?.requestStop("The bridge stops.");
+    await this.work;
+    await this.sent.stop();
+  }
+
+  money(command: MoneyCommand): Promise<Outcome> {
+    return this.hook(command);
+  }
+
+  async close(command: CloseCommand): Promise<Outcome> {
+    const { command_id, position_id, side, symbol, lots, platform_login } = command;
+    const outcome = new Promise<Outcome>((settle) => this.pending.set(command_id, { position_id, settle }));
+    const order = { id: command_id, platform_login, symbol, side, lots, effect: "C" };
+    if (!this.order(order, (error) => error && this.settle(command_id, { status: "not_sent" }))) {
+      this.pending.delete(command_id);
+      return { status: "not_sent", error: { code: "venue_offline", message: "The session is not logged on." } };
+    }
+    const limit = new AbortController();
+    const late = pause(orderLimitMs, undefined, { signal: limit.signal }).catch(() => undefined);
+    const message = `No fill of the order within ${orderLimitMs / 1000} s.`;
+    const unknown = late.then((): Outcome => ({ status: "unknown", error: { code: "order_unknown", message } }));
+    return Promise.race([outcome, unknown]).finally(() => limit.abort());
+  }
+
+  /** Sends an order, at the market without a price; returns whether the session was there to send it. */
+  order(
+    order: Pick<CloseCommand, "platform_login" | "symbol" | "side" | "lots"> & {
+      id: string;
+      price?: number;
+      effect?: string;
+    },
+    callback?: (error?: Error) => void,
+  ): boolean {
+    const { session, ready, settings } = this;
+    if (session === undefined || !ready) return false;
+    const OrderQty = quantityOf(order.lots, order.symbol, settings);
+    session.transmit(
+      "D",
+      {
+        ...{ ClOrdID: order.id, HandlInst: "1", Account: order.platform_login, TransactTime: new Date() },
+        ...{ Symbol: order.symbol, Instrument: { Symbol: order.symbol }, Side: order.side === "buy" ? "1" : "2" },
+        ...{ OrderQty, OrderQtyData: { OrderQty }, OrdType: order.price === undefined ? "1" : "2" },
+        ...(order.price !== undefined && { Price: order.price }),
+        ...(order.effect !== undefined && { PositionEffect: order.effect }),
+      },
+      callback,
+    );
+    return true;
+  }
+
+  private settle(id: string, outcome: Outcome): void {
+    this.pending.get(id)?.settle(outcome);
+    this.pending.delete(id);
+  }
+
+  private async connect(sink: VenueSink): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      const gaps = setInterval(() => this.endAtGap(), gapLimitMs);
+      await this.connectOnce(sink).catch(() => undefined);
+      clearInterval(gaps);
+      if (this.ready) this.say("The session with the venue has ended; connecting again.");
+      this.ready = false;
+      this.session = undefined;
+      await pause(reconnectMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  private gapAt: number | undefined;
+
+  /** Ends a session whose gap has not moved since the last look: the next logon asks for it again. */
+  private endAtGap(): void {
+    const { hasGap, next } = this.gate;
+    if (hasGap && this.gapAt === next) this.session?.requestStop("The venue did not fill a gap.");
+    this.gapAt = hasGap ? next : undefined;
+  }
+
+  private connectOnce(sink: VenueSink): Promise<unknown> {
+    const { engine, gate, sent } = this;
+    const Session = sessionClass(engine);
+    const makeSession = (config: ConstructorParameters<typeof Session>[0]) => {
+      const session = new Session(config, gate, sent, {
+        taken: (type, view) => this.taken(type, view, sink),
+        reset: () => sink.record([], gate.next - 1),
+        behind: (seq) => this.isBehind(seq),
+        ready: () => this.isReady(),
+        loggedOut: (text) => this.loggedOut(text),
+      });
+      this.session = session as BridgeSession;
+      return session;
+    };
+    const launcher = new (class extends engine.SessionLauncher {
+      protected override makeFactory() {
+        return { makeSession };
+      }
+    })(this.description(), null, silentLoggers);
+    return launcher.run();
+  }
+
+  private description() {
+    const { settings } = this;
+    const begin = settings.begin_string ?? "FIX.4.4";
+    const tcp = { host: settings.host, port: settings.port, ...(settings.tls !== undefined && { tls: settings.tls }) };
+    const application = { type: "initiator", name: "bridge", protocol: "ascii", dictionary: dictionaryOf(begin) };
+    return {
+      application: { ...application, tcp, reconnectSeconds: 1, connectTimeoutSeconds: 5 },
+      ...{ BeginString: begin, SenderCompId: settings.sender_comp_id, TargetCompID: settings.target_comp_id },
+      ...(settings.username !== undefined && { Username: settings.username, Password: settings.password }),
+      ...{ HeartBtInt: settings.heartbeat_seconds ?? 30, EncryptMethod: 0, ResetSeqNumFlag: false, BodyLengthChars: 7 },
+    };
+  }
+
+  private isReady(): void {
+    this.ready = true;
+    this.say("The session with the venue is logged on.");
+    const { symbols = [] } = this.settings;
+    if (symbols.length === 0) return;
+    const NoRelatedSym = symbols.map((name) => ({ Symbol: name, Instrument: { Symbol: name } }));
+    const NoMDEntryTypes = [{ MDEntryType: "0" }, { MDEntryType: "1" }];
+    this.session?.transmit("V", {
+      ...{ MDReqID: `prices-${Date.now()}`, SubscriptionRequestType: "1", MarketDepth: 1, MDUpdateType: 0 },
+      ...{ NoMDEntryTypes, MDReqGrp: { NoMDEntryTypes }, NoRelatedSym, InstrmtMDReqGrp: { NoRelatedSym } },
+    });
+  }
+
+  private isBehind(seq: number): void {
+    const expected = `message ${this.gate.next} was expected`;
+    this.say(`The venue logged on with message ${seq}, and ${expected}: ask it to go on, or to reset the numbers.`);
+  }
+
+  /** A venue that counts further than this session says which number it expects. */
+  private loggedOut(text: string): void {
+    const [, expected] = /expect\w*\s+(?:\w+\s+)*?(\d+)/i.exec(text) ?? [];
+    if (expected !== undefined && Number(expected) > this.sent.next) this.sent.moveTo(Number(expected));
+    if (text !== "") this.say(`The venue logged out: ${text}`);
+  }
+
+  private taken(type: string, view: FixView, sink: VenueSink): void {
+    if (!["8", "AE", "W", "X"].includes(type)) return;
+    const get = (number: number) => view.getString(number) ?? undefined;
+    const { events, quotes, note } = translate({ type, get, fields: view.toObject() }, this.settings);
+    if (note !== undefined) this.say(note);
+    for (const quote of quotes) sink.quote(quote);
+    if (type !== "8" && type !== "AE") return;
+    sink.record(type === "8" ? this.ordered(get, events) : events, this.gate.next - 1);
+  }
+
+  /** Names the position that an order of a command closes, and settles the command. */
+  private ordered(get: (tag: number) => string | undefined, events: readonly VenueEvent[]): readonly VenueEvent[] {
+    const id = get(11) ?? "";
+    const found = this.pending.get(id);
+    if (found === undefined) return events;
+    const [status, left] = [get(39), Number(get(151) ?? 0)];
+    const error = { code: "order_rejected", message: get(58) ?? "The venue rejected the order." };
+    if (status === "8") this.settle(id, { status: "failed", error });
+    else if (events.length > 0 && left === 0) this.settle(id, { status: "done", operation_id: get(17) ?? null });
+    const { position_id } = found;
+    return events.map((event) => {
+      if (event.kind !== "fill") return event;
+      const fill = { ...event.fill, position_id: event.fill.position_id ?? position_id, effect: "close" as const };
+      return { ...event, fill };
+    });
+  }
+}

@@ -1,0 +1,247 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Cloud, startCloud } from "../../../../local/cloud.ts";
+import { freePort } from "../../../../local/free-port.ts";
+import { synthesizeOnce } from "../../../../local/synthesis.ts";
+import { type Connection, ServiceClient } from "../../../service-client.ts";
+import { Book, type BookPosition } from "../../book.ts";
+import { loadEngine } from "../engine.ts";
+import { dealOf, logins } from "./deals.ts";
+import { type FlakyProxy, flakyProxy } from "./flaky-proxy.ts";
+
+const root = fileURLToPath(new URL("../../../../../", import.meta.url));
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const settleLimitMs = 120_000;
+
+interface Proof {
+  readonly folder: string;
+  readonly client: ServiceClient;
+  readonly connection: Connection;
+  readonly proxy: FlakyProxy;
+  readonly venuePort: number;
+  readonly deals: number;
+  readonly seed: number;
+  readonly say: (sentence: string) => void;
+}
+
+/** Processes that are started again after they were killed. */
+class Killable {
+  kills = 0;
+  private child: ChildProcess | undefined;
+  private readonly begin: () => ChildProcess;
+
+  constructor(begin: () => ChildProcess) {
+    this.begin = begin;
+  }
+
+  start(): void {
+    this.child = this.begin();
+  }
+
+  async kill(): Promise<void> {
+    const { child } = this;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    this.kills += 1;
+  }
+}
+
+function tsx(words: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
+  const output = process.env["BRIDGE_OUTPUT"] === undefined ? "ignore" : "inherit";
+  return spawn(process.execPath, ["--import", "tsx", ...words], {
+    cwd: root,
+    env,
+    stdio: ["ignore", output, "inherit"],
+  });
+}
+
+async function newBrokerage(cloud: Cloud): Promise<Connection> {
+  const request = { action: "create_application", tenant_id: null, name: "Bridge", scopes: null };
+  const { payload } = await cloud.invoke("brokerage-sandbox-provision", request);
+  return { ...(payload as Omit<Connection, "base_url">), base_url: cloud.baseUrl };
+}
+
+async function accountsOf({ client }: Proof, source_id: string): Promise<Map<string, string>> {
+  const accounts = new Map<string, string>();
+  for (const [place, platform_login] of logins.entries()) {
+    const body = { email: `bridge-${place}@example.com`, first_name: "Ana", last_name: "Silva" };
+    const made = await client.call<{ id: string }>("POST", "/clients", { body, idempotencyKey: `client-${place}` });
+    const link = { platform: "mt5", platform_login, source_id };
+    const account = { client_id: made.body.id, type: "demo", leverage: 500, ...link };
+    const options = { body: account, idempotencyKey: `account-${place}` };
+    accounts.set(platform_login, (await client.call<{ id: string }>("POST", "/accounts", options)).body.id);
+  }
+  return accounts;
+}
+
+/** Kills one of the three after another, until the time is over, while deposits go on. */
+async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<string, string>) {
+  const { folder, connection, proxy, venuePort, deals, seed, client } = proof;
+  const venue = new Killable(() =>
+    tsx([here("venue-process.ts"), String(venuePort), folder, String(deals), String(seed)]),
+  );
+  const env = {
+    ...process.env,
+    BROKERAGE_CLIENT_ID: connection.client_id,
+    BROKERAGE_CLIENT_SECRET: connection.client_secret,
+  };
+  const bridge = new Killable(() => tsx([here("../../run.ts"), "--config", join(folder, "bridge.json")], env));
+  venue.start();
+  bridge.start();
+  const until = performance.now() + seconds * 1000;
+  const deposits: string[] = [];
+  let state = seed;
+  let cuts = 0;
+  while (performance.now() < until) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    await pause(1000 + ((state >>> 8) % 3000));
+    const [, account_id = ""] = [...accounts][deposits.length % accounts.size] ?? [];
+    const body = { account_id, amount: "1000.00", status: "completed" };
+    const idempotencyKey = `deposit-${deposits.length}`;
+    const made = await client.call<{ id: string }>("POST", "/transactions/deposit", { body, idempotencyKey });
+    deposits.push(made.body.id);
+    const victim = (state >>> 20) % 3;
+    if (victim === 0) await bridge.kill().then(() => bridge.start());
+    if (victim === 1) await venue.kill().then(() => venue.start());
+    if (victim !== 2) continue;
+    cuts += 1;
+    proxy.cut();
+    await pause(500 + ((state >>> 4) % 1500));
+    proxy.mend();
+  }
+  return { deposits, venue, bridge, cuts };
+}
+
+/** The positions that the deals leave, by the book that knows no feed. */
+function expectedBook(deals: number, seed: number) {
+  const book = new Book();
+  const trades = new Map<string, number>();
+  for (let deal = 1; deal <= deals; deal += 1) {
+    const { login, side, lots, price } = dealOf(seed, deal);
+    const fill = { deal_id: `E-${deal}`, platform_login: login, symbol: "EURUSD", side, lots, price };
+    for (const item of book.itemsOf({ kind: "fill", fill })) {
+      book.apply(item);
+      // The part of a position that is closed becomes a trade of its own.
+      const isPart = book.position(login, item.data["position_id"] ?? "") !== undefined;
+      if (item.data["action"] === "open" || isPart) trades.set(login, (trades.get(login) ?? 0) + 1);
+    }
+  }
+  return {
+    positions: new Map(book.stored().map(({ account }) => [account.platform_login, account.positions])),
+    trades,
+  };
+}
+
+async function listed<T>(client: ServiceClient, first: string): Promise<T[]> {
+  const found: T[] = [];
+  let path: string | undefined = first;
+  while (path !== undefined) {
+    const page: { data: T[]; _links: { next?: { href: string } | null } } = (
+      await client.call<{ data: T[]; _links: { next?: { href: string } | null } }>("GET", path)
+    ).body;
+    found.push(...page.data);
+    path = page._links.next?.href.replace(/^\/v2/, "").replace(/^https?:\/\/[^/]+\/v2/, "");
+  }
+  return found;
+}
+
+const shapes = (positions: readonly Pick<BookPosition, "side" | "lots" | "open_price">[]) =>
+  positions.map(({ side, lots, open_price }) => `${side} ${Number(lots)} ${Number(open_price)}`).toSorted();
+
+/** Differences between the venue and the service; empty when the books are equal. */
+async function differences(proof: Proof, accounts: ReadonlyMap<string, string>, deposits: readonly string[]) {
+  const { client, deals, seed, folder } = proof;
+  const found: string[] = [];
+  const expected = expectedBook(deals, seed);
+  for (const [login, account] of accounts) {
+    const positions = await listed<BookPosition>(client, `/accounts/${account}/positions?limit=100`);
+    const trades = await listed<object>(client, `/accounts/${account}/trades?limit=100`);
+    const wanted = expected.trades.get(login) ?? 0;
+    if (trades.length !== wanted) found.push(`${login} has ${trades.length} trades in place of ${wanted}.`);
+    const [here, there] = [shapes(positions), shapes(expected.positions.get(login) ?? [])];
+    if (here.join() !== there.join()) found.push(`${login} has ${here.length} positions in place of ${there.length}.`);
+  }
+  const ledger = join(folder, "money.jsonl");
+  const lines = existsSync(ledger) ? readFileSync(ledger, "utf8").trim().split("\n") : [];
+  const booked = lines.map((line) => JSON.parse(line) as { comment: string });
+  for (const id of deposits) {
+    const { body } = await client.call<{ status: string; outcome: string | null; command_id: string }>(
+      "GET",
+      `/transactions/${id}`,
+    );
+    const times = booked.filter(({ comment }) => comment === body.command_id).length;
+    const settled = body.status === "completed" && times === 1;
+    // A hook that was never started leaves a command that a person settles, and no money anywhere.
+    const unknown = body.status === "processing" && body.outcome === "unknown" && times === 0;
+    if (!settled && !unknown) found.push(`Deposit ${id} is ${body.status}, and was booked ${times} times.`);
+  }
+  return found;
+}
+
+/**
+ * Runs a bridge over FIX against a venue on the same engine while one of the two, or the connection to the service, is
+ * killed at random; at the end every deal must be a trade once, and every deposit booked once.
+ * @throws Error the differences of the books
+ */
+export async function proveBridge(seconds: number, seed: number, say: (sentence: string) => void): Promise<void> {
+  loadEngine(say);
+  const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
+  say(`Starting the service; seed ${seed} ...`);
+  const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), say);
+  const cloud = await startCloud({ assemblyDir: assembly.directory, dataDir: join(folder, "cloud"), port: 0 });
+  const proxy = await flakyProxy(Number(new URL(cloud.baseUrl).port));
+  const children: Killable[] = [];
+  try {
+    const connection = await newBrokerage(cloud);
+    const client = new ServiceClient(connection);
+    const proof: Proof = {
+      ...{ folder, client, connection, proxy, seed, say },
+      venuePort: await freePort(),
+      deals: seconds * 12,
+    };
+    const body = { name: "mt5:proof", platform: "mt5" };
+    const source = await client.call<{ id: string }>("POST", "/feed/sources", { body, idempotencyKey: "source" });
+    writeConfig(proof, cloud.baseUrl);
+    const accounts = await accountsOf(proof, source.body.id);
+    const { deposits, venue, bridge, cuts } = await torment(proof, seconds, accounts);
+    children.push(venue, bridge);
+    const faults = await settledFaults(proof, accounts, deposits);
+    const killed = `bridge killed ${bridge.kills} times, venue ${venue.kills} times, service cut off ${cuts} times`;
+    if (faults.length > 0) throw new Error(`The books differ (seed ${seed}; ${killed}):\n${faults.join("\n")}`);
+    say(`${proof.deals} deals and ${deposits.length} deposits, each once; ${killed}.`);
+  } finally {
+    for (const child of children) await child.kill();
+    proxy.stop();
+    await cloud.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function settledFaults(proof: Proof, accounts: ReadonlyMap<string, string>, deposits: readonly string[]) {
+  const last = performance.now() + settleLimitMs;
+  for (;;) {
+    const faults = await differences(proof, accounts, deposits);
+    if (faults.length === 0 || performance.now() > last) return faults;
+    await pause(1000);
+  }
+}
+
+function writeConfig({ folder, proxy, venuePort }: Proof, baseUrl: string): void {
+  const address = new URL(baseUrl);
+  address.port = String(proxy.port);
+  const config = {
+    ...{ base_url: String(address), source: "mt5:proof", data: "bridge" },
+    money: { command: [process.execPath, here("book-money.mjs"), join(folder, "money.jsonl")] },
+    fix: {
+      ...{ host: "127.0.0.1", port: venuePort, sender_comp_id: "BROKERAGE", target_comp_id: "VENUE" },
+      ...{ heartbeat_seconds: 2, lot_size: { default: "100000" } },
+    },
+  };
+  writeFileSync(join(folder, "bridge.json"), JSON.stringify(config));
+}

@@ -1,0 +1,188 @@
+import { decimalOf, unitsOf } from "../units.ts";
+import type { Fill, VenueEvent, VenueQuote } from "../venue.ts";
+
+/** A message of FIX, as far as it is translated. */
+export interface FixMessage {
+  /** MsgType (35). */
+  readonly type: string;
+  /** The first value of a tag. */
+  get(tag: number): string | undefined;
+  /** Components and groups by their names. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** How the messages of a venue are read. */
+export interface TranslateConfig {
+  /** Quantity of one lot by symbol; `default` for the others. Without it quantities are lots. */
+  readonly lot_size?: Readonly<Record<string, string>>;
+  /** Login of messages without an Account (1). */
+  readonly account?: string;
+  /** Tags that a venue uses for what FIX 4.4 has no field for. */
+  readonly tags?: Readonly<Partial<Record<"position_id" | "profit" | "commission", number>>>;
+}
+
+/** What a message becomes. */
+export interface Translated {
+  readonly events: readonly VenueEvent[];
+  readonly quotes: readonly VenueQuote[];
+  /** What a person should know of the message. */
+  readonly note?: string;
+}
+
+const tag = {
+  account: 1,
+  avgPx: 6,
+  execId: 17,
+  execTransType: 20,
+  lastPx: 31,
+  lastQty: 32,
+  orderId: 37,
+  side: 54,
+  symbol: 55,
+  transactTime: 60,
+  positionEffect: 77,
+  execType: 150,
+  tradeReportTransType: 487,
+  tradeReportId: 571,
+} as const;
+
+const nothing: Translated = { events: [], quotes: [] };
+
+/**
+ * Translates an execution report (35=8), a trade capture report (35=AE) and market data (35=W, 35=X). Other messages
+ * become nothing.
+ */
+export function translate(message: FixMessage, config: TranslateConfig): Translated {
+  if (message.type === "8") return executionReport(message, config);
+  if (message.type === "AE") return tradeCapture(message, config);
+  if (message.type === "W" || message.type === "X") return { events: [], quotes: quotesOf(message) };
+  return nothing;
+}
+
+function executionReport(message: FixMessage, config: TranslateConfig): Translated {
+  const type = message.get(tag.execType) ?? "";
+  const id = message.get(tag.execId);
+  // FIX 4.2 has no trade type: there 1 and 2 are fills, unless ExecTransType says cancel, correct or status.
+  const transaction = message.get(tag.execTransType) ?? "0";
+  if (type === "G" || type === "H" || transaction === "1" || transaction === "2") {
+    return { ...nothing, note: `The venue took back or changed the deal ${id}: correct it by hand.` };
+  }
+  const isFill = type === "F" || ((type === "1" || type === "2") && transaction === "0");
+  if (!isFill || id === undefined || message.get(tag.lastQty) === undefined) return nothing;
+  return filled([{ ...common(message, config), deal_id: id, ...sideOf(message, config) }]);
+}
+
+function tradeCapture(message: FixMessage, config: TranslateConfig): Translated {
+  const id = message.get(tag.execId) ?? message.get(tag.tradeReportId);
+  if ((message.get(tag.tradeReportTransType) ?? "0") !== "0") {
+    return { ...nothing, note: `The venue took back or changed the trade report ${id}: correct it by hand.` };
+  }
+  if (id === undefined || message.get(tag.lastQty) === undefined) return nothing;
+  const sides = groupOf(message.fields, "NoSides");
+  const fills = sides.map((side, place) => ({
+    ...common(message, config),
+    deal_id: place === 0 ? id : `${id}/${place + 1}`,
+    platform_login: text(side["Account"]) ?? config.account,
+    side: buysOrSells(text(side["Side"])),
+    effect: effectOf(text(side["PositionEffect"])),
+  }));
+  return filled(fills);
+}
+
+type Draft = Omit<Fill, "platform_login"> & { readonly platform_login: string | undefined };
+
+function filled(drafts: readonly Draft[]): Translated {
+  const events: VenueEvent[] = [];
+  for (const { platform_login, ...rest } of drafts) {
+    if (platform_login === undefined) return { ...nothing, note: `The deal ${rest.deal_id} names no account.` };
+    events.push({ kind: "fill", fill: { ...rest, platform_login } });
+  }
+  return { events, quotes: [] };
+}
+
+function common(message: FixMessage, config: TranslateConfig) {
+  const symbol = message.get(tag.symbol) ?? "";
+  const { position_id, profit, commission } = config.tags ?? {};
+  const read = (number: number | undefined) => (number === undefined ? undefined : message.get(number));
+  return {
+    symbol,
+    lots: lotsOf(message.get(tag.lastQty) ?? "0", symbol, config),
+    price: message.get(tag.lastPx) ?? message.get(tag.avgPx) ?? "0",
+    at: timeOf(message.get(tag.transactTime)),
+    position_id: read(position_id),
+    profit: read(profit),
+    commission: read(commission),
+  };
+}
+
+function sideOf(message: FixMessage, config: TranslateConfig) {
+  return {
+    platform_login: message.get(tag.account) ?? config.account,
+    side: buysOrSells(message.get(tag.side)),
+    effect: effectOf(message.get(tag.positionEffect)),
+  };
+}
+
+function buysOrSells(side: string | undefined): "buy" | "sell" {
+  return side === "1" || side === "3" ? "buy" : "sell";
+}
+
+function effectOf(effect: string | undefined): "open" | "close" | undefined {
+  return effect === "O" ? "open" : effect === "C" ? "close" : undefined;
+}
+
+/** Lots of a quantity. */
+function lotsOf(quantity: string, symbol: string, { lot_size }: TranslateConfig): string {
+  const size = unitsOf(lot_size?.[symbol] ?? lot_size?.["default"] ?? "1");
+  return decimalOf((unitsOf(quantity) * 10n ** 8n) / size, 2);
+}
+
+/** Quantity of lots. */
+export function quantityOf(lots: string, symbol: string, { lot_size }: TranslateConfig): number {
+  return Number(lots) * Number(lot_size?.[symbol] ?? lot_size?.["default"] ?? "1");
+}
+
+/** UTCTimestamp of FIX as RFC 3339: 20261120-09:00:00.120 */
+function timeOf(stamp: string | undefined): string | undefined {
+  const [, year, month, day, time] = /^(\d{4})(\d\d)(\d\d)-(\d\d:\d\d:\d\d(?:\.\d{1,9})?)$/.exec(stamp ?? "") ?? [];
+  return time === undefined ? undefined : `${year}-${month}-${day}T${time}Z`;
+}
+
+function text(value: unknown): string | undefined {
+  return value === undefined || value === null || value === "" ? undefined : String(value);
+}
+
+/** The entries of a group, wherever the dictionary puts it. */
+function groupOf(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>>[] {
+  const here = fields[name];
+  if (Array.isArray(here)) return here as Record<string, unknown>[];
+  for (const value of Object.values(fields)) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
+    const found = groupOf(value as Record<string, unknown>, name);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** The best bid and ask of each symbol, where a message has both. */
+function quotesOf(message: FixMessage): VenueQuote[] {
+  const prices = new Map<string, { bid?: string; ask?: string }>();
+  for (const entry of groupOf(message.fields, "NoMDEntries")) {
+    const instrument = entry["Instrument"] as Readonly<Record<string, unknown>> | undefined;
+    const symbol = text(entry["Symbol"] ?? instrument?.["Symbol"]) ?? message.get(tag.symbol);
+    const price = text(entry["MDEntryPx"]);
+    if (symbol === undefined || price === undefined) continue;
+    const found = prices.get(symbol) ?? {};
+    if (entry["MDEntryType"] === "0") found.bid = plain(price);
+    if (entry["MDEntryType"] === "1") found.ask = plain(price);
+    prices.set(symbol, found);
+  }
+  return [...prices].flatMap(([symbol, { bid, ask }]) =>
+    bid === undefined || ask === undefined ? [] : [{ symbol, bid, ask }],
+  );
+}
+
+/** The engine reads prices as numbers, and a small one prints with an exponent. */
+function plain(price: string): string {
+  return price.includes("e") ? Number(price).toFixed(8) : price;
+}

@@ -1,0 +1,178 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { readConfig } from "../../infra/tools/bridge/config.ts";
+import { Gate, type Numbered } from "../../infra/tools/bridge/fix/gate.ts";
+import { SentNumbers } from "../../infra/tools/bridge/fix/numbers.ts";
+import { type TranslateConfig, translate } from "../../infra/tools/bridge/fix/translate.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "brokerage-fix-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A message from its text, tag=value with bars, as a log shows it. */
+const message = (text: string, fields: Readonly<Record<string, unknown>> = {}) => {
+  const pairs = text.split("|").map((pair) => pair.split("=") as [string, string]);
+  const get = (tag: number) => pairs.find(([number]) => Number(number) === tag)?.[1];
+  return { type: get(35) ?? "", get, fields };
+};
+const fill = "35=8|37=O1|17=E1|150=F|39=2|1=5001|55=EURUSD|54=1|32=10000|31=1.10005|60=20261120-09:00:00.120";
+const lots: TranslateConfig = { lot_size: { default: "100000", XAUUSD: "100" } };
+
+describe("a message of a venue", () => {
+  it("becomes a fill as an execution report, in lots and with its time", () => {
+    const expected = {
+      ...{ deal_id: "E1", platform_login: "5001", symbol: "EURUSD", side: "buy", lots: "0.10", price: "1.10005" },
+      at: "2026-11-20T09:00:00.120Z",
+    };
+    expect(translate(message(fill), lots).events).toMatchObject([{ kind: "fill", fill: expected }]);
+  });
+
+  it.each([
+    ["says what it opens and closes", `${fill}|77=C`, { effect: "close" }],
+    ["carries tags of the venue", `${fill}|198=P-9|9001=12.50`, { position_id: "P-9", profit: "12.50" }],
+    ["is one of FIX 4.2", fill.replace("150=F", "20=0|150=2"), { deal_id: "E1" }],
+    ["has the account of the session", fill.replace("|1=5001", ""), { platform_login: "7001" }],
+    ["sells short", fill.replace("54=1", "54=5"), { side: "sell" }],
+  ])("is a fill that %s", (_, text, expected) => {
+    const config = { ...lots, account: "7001", tags: { position_id: 198, profit: 9001 } };
+    expect(translate(message(text), config).events).toMatchObject([{ kind: "fill", fill: expected }]);
+  });
+
+  it.each([
+    ["a new order", fill.replace("150=F", "150=0")],
+    ["a status", fill.replace("150=F", "20=3|150=2")],
+    ["a heartbeat", "35=0"],
+  ])("is nothing when it is %s", (_, text) => {
+    expect(translate(message(text), lots)).toEqual({ events: [], quotes: [] });
+  });
+
+  it.each([
+    ["is cancelled", fill.replace("150=F", "150=H"), "by hand"],
+    ["is corrected in FIX 4.2", fill.replace("150=F", "20=2|150=2"), "by hand"],
+    ["names no account", fill.replace("|1=5001", ""), "names no account"],
+  ])("is reported to a person when it %s", (_, text, note) => {
+    const translated = translate(message(text), lots);
+    expect(translated.events).toEqual([]);
+    expect(translated.note).toContain(note);
+  });
+
+  it("becomes a fill of each side as a trade capture report", () => {
+    const NoSides = [
+      { Side: "1", Account: "5001" },
+      { Side: "2", Account: "5002" },
+    ];
+    const report = message("35=AE|571=T1|32=100|31=2650.10|55=XAUUSD", { TrdCapRptSideGrp: { NoSides } });
+    expect(translate(report, lots).events).toMatchObject([
+      { fill: { deal_id: "T1", platform_login: "5001", side: "buy", lots: "1.00" } },
+      { fill: { deal_id: "T1/2", platform_login: "5002", side: "sell", lots: "1.00" } },
+    ]);
+  });
+
+  it("becomes the best prices of each symbol as market data, when it has both", () => {
+    const entry = (MDEntryType: string, MDEntryPx: number, more: object = {}) => ({ MDEntryType, MDEntryPx, ...more });
+    const full = message("35=W|55=EURUSD", { MDFullGrp: { NoMDEntries: [entry("0", 1.1), entry("1", 1.1001)] } });
+    expect(translate(full, lots).quotes).toEqual([{ symbol: "EURUSD", bid: "1.1", ask: "1.1001" }]);
+    const gold = { Instrument: { Symbol: "XAUUSD" } };
+    const NoMDEntries = [entry("0", 2650, gold), entry("1", 2650.3, gold), entry("0", 1.2, { Symbol: "EURUSD" })];
+    expect(translate(message("35=X", { NoMDEntries }), lots).quotes).toEqual([
+      { symbol: "XAUUSD", bid: "2650", ask: "2650.3" },
+    ]);
+  });
+});
+
+describe("the gate of a session", () => {
+  const app = (seq: number): Numbered => ({ type: "8", seq });
+
+  it("leaves what comes after a gap until it is repeated, and what was taken before", () => {
+    const gate = new Gate(5);
+    expect([4, 5, 7, 8].map((seq) => gate.admit(app(seq)))).toEqual(["leave", "take", "leave", "leave"]);
+    expect(gate.hasGap).toBe(true);
+    expect([6, 7, 8].map((seq) => gate.admit(app(seq)))).toEqual(["take", "take", "take"]);
+    expect([gate.next, gate.hasGap]).toEqual([9, false]);
+  });
+
+  it("follows a gap fill from where it is, and no gap fill from further on", () => {
+    const gate = new Gate(5);
+    gate.admit({ type: "4", seq: 7, newSeq: 9, gapFill: true });
+    expect(gate.next).toBe(5);
+    gate.admit({ type: "4", seq: 4, newSeq: 9, gapFill: true });
+    expect(gate.next).toBe(9);
+  });
+
+  it("begins again where the venue resets its numbers", () => {
+    const gate = new Gate(500);
+    expect(gate.admit({ type: "A", seq: 1, reset: true })).toBe("reset");
+    expect(gate.next).toBe(2);
+    expect(gate.admit({ type: "4", seq: 2, newSeq: 40 })).toBe("reset");
+    expect(gate.next).toBe(40);
+  });
+
+  it("takes every message once and in order, however it is repeated", () => {
+    const arrivals = fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 12 })), {
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(arrivals, (bursts) => {
+        const gate = new Gate(1);
+        const taken: number[] = [];
+        // Each burst begins at the next message or before, as a repetition does, or leaves some out.
+        for (const [from, length] of bursts) {
+          for (let seq = from; seq < from + length; seq += 1) if (gate.admit(app(seq)) === "take") taken.push(seq);
+        }
+        expect(taken).toEqual(taken.map((_, place) => place + 1));
+      }),
+    );
+  });
+});
+
+describe("the numbers that a session sends", () => {
+  const fail = (error: unknown) => {
+    throw error;
+  };
+
+  it("are used once, also after a crash", async () => {
+    const path = join(folder, "sent");
+    const numbers = new SentNumbers(path, fail);
+    await numbers.start();
+    for (let next = 2; next <= 1500; next += 1) numbers.moveTo(next);
+    await numbers.stop();
+    expect(readFileSync(path, "utf8")).toBe("1500");
+    const again = new SentNumbers(path, fail);
+    await again.start();
+    again.moveTo(1510);
+    expect(new SentNumbers(path, fail).next).toBeGreaterThan(1510);
+  });
+
+  it("begin at 1 again when the session is reset", async () => {
+    const numbers = new SentNumbers(join(folder, "reset"), fail);
+    await numbers.start();
+    numbers.moveTo(900);
+    numbers.moveTo(1);
+    await numbers.stop();
+    expect(new SentNumbers(join(folder, "reset"), fail).next).toBe(1);
+  });
+});
+
+describe("the configuration of a bridge", () => {
+  const example = readFileSync(new URL("../../infra/tools/bridge/bridge.example.json", import.meta.url), "utf8");
+  const written = (text: string) => {
+    const path = join(folder, "bridge.json");
+    writeFileSync(path, text);
+    return path;
+  };
+
+  it("is that of the example", () => {
+    expect(readConfig(written(example))).toEqual(JSON.parse(example));
+  });
+
+  it.each([
+    ["{", "is no JSON"],
+    [example.replace('"port": 9880', '"port": 0'), "fix.port"],
+    [example.replace('"symbols"', '"symbol"'), "symbol"],
+    [example.replace("mt5:live-1", "live"), "source: must be a platform and a name such as mt5:live-1"],
+  ])("is refused with the member that is wrong: %#", (text, sentence) => {
+    expect(() => readConfig(written(text))).toThrow(sentence);
+  });
+});
