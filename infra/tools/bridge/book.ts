@@ -55,11 +55,9 @@ export class Book {
     }));
   }
 
-  /** The accounts whose balances are known, for a snapshot, and whether they are all. */
-  snapshot(): { readonly accounts: readonly BookAccountBody[]; readonly complete: boolean } {
-    const stored = this.stored();
-    const accounts = stored.filter(({ exact }) => exact).map(({ account }) => account);
-    return { accounts, complete: accounts.length === stored.length };
+  /** The accounts whose balances are known, for a snapshot. */
+  snapshot(): BookAccountBody[] {
+    return this.stored().flatMap(({ exact, account }) => (exact ? [account] : []));
   }
 
   position(platform_login: string, position_id: string): BookPosition | undefined {

@@ -71,7 +71,7 @@ export class SimulatedVenue implements Venue {
 
   /** Accounts with their balances and positions. */
   accounts() {
-    return this.book.snapshot().accounts;
+    return this.book.snapshot();
   }
 
   async money({ type, platform_login, amount, comment }: MoneyCommand): Promise<Outcome> {

@@ -6,13 +6,16 @@ import type { BridgeContext } from "./sender.ts";
 /** Largest part of a snapshot is 256 KiB; the rest of the body needs less than the difference. */
 const mostPartBytes = 240 * 1024;
 
+/** Accounts of one part. */
+const mostPartAccounts = 500;
+
 /** Accounts in parts of bounded size, none of which is split. There is always one part. */
 export function partsOf(accounts: readonly BookAccountBody[], mostBytes = mostPartBytes): BookAccountBody[][] {
   const parts: BookAccountBody[][] = [[]];
   let bytes = 0;
   for (const account of accounts) {
     const size = Buffer.byteLength(JSON.stringify(account)) + 1;
-    if (bytes > 0 && bytes + size > mostBytes) {
+    if (bytes > 0 && (bytes + size > mostBytes || parts.at(-1)?.length === mostPartAccounts)) {
       parts.push([]);
       bytes = 0;
     }
@@ -27,7 +30,7 @@ export function partsOf(accounts: readonly BookAccountBody[], mostBytes = mostPa
  * number. Returns whether the service takes snapshots.
  */
 export async function sendSnapshot({ client, journal, path, signal }: BridgeContext): Promise<boolean> {
-  const { accounts, complete } = journal.acceptedBook.snapshot();
+  const accounts = journal.acceptedBook.snapshot();
   const as_of_seq = journal.accepted - 1n;
   if (as_of_seq < 1n || accounts.length === 0) return true;
   const taken_at = new Date().toISOString();
@@ -36,7 +39,9 @@ export async function sendSnapshot({ client, journal, path, signal }: BridgeCont
   for (const [index, part] of parts.entries()) {
     const head = { snapshot_id, taken_at, as_of_seq: String(as_of_seq), part: index + 1, parts: parts.length };
     try {
-      await client.call("POST", `${path}/snapshots`, { body: { ...head, complete, accounts: part }, signal });
+      // The book knows no account without an item, so it cannot say that one is missing on the platform.
+      const body = { ...head, complete: false, accounts: part };
+      await client.call("POST", `${path}/snapshots`, { body, signal });
     } catch (error) {
       if (error instanceof ServiceError && error.status === 404) return false;
       throw error;

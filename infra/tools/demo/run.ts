@@ -5,14 +5,20 @@ import { helpAsked, readArguments, UsageError } from "../../../shared/runtime/co
 import { type Cloud, startCloud } from "../../local/cloud.ts";
 import { synthesizeOnce } from "../../local/synthesis.ts";
 import { isRecord } from "../../local/template/intrinsics.ts";
+import { startBridge } from "../bridge/bridge.ts";
+import { SimulatedVenue } from "../bridge/simulated-venue.ts";
 import { startReceiver } from "../receiver.ts";
+import { ServiceClient, sourceNamed } from "../service-client.ts";
 import { lifePlot, lifeTable } from "./picture.ts";
+import { booksTable, tellPlatformStory } from "./platform-story.ts";
 import { type Arrival, type DemoReply, tellStory } from "./story.ts";
 
 const help = `Tells the life of one account on the service of this machine, from an empty brokerage to a stop-out, by
 HTTP alone: every request and answer, every webhook with its signature, and at the end a table and a plot.
 
 npm run demo -- [options]
+  --platform         tells the life of an account of a trading platform instead: a deposit by a command to a simulated
+                     platform, deals that its bridge reports, and a drift
   --quiet            the table and the plot only
   --help             this text
 
@@ -88,9 +94,31 @@ async function play(cloud: Cloud, quiet: boolean): Promise<void> {
   }
 }
 
+async function playPlatform(cloud: Cloud, quiet: boolean, folder: string): Promise<void> {
+  const credentials = await newBrokerage(cloud);
+  const token = await tokenOf(cloud.baseUrl, credentials);
+  const given = Object.fromEntries(credentials) as { client_id: string; client_secret: string };
+  const client = new ServiceClient({ base_url: cloud.baseUrl, ...given });
+  const source_id = await sourceNamed(client, "mt5:simulated", "mt5");
+  const say = quiet ? () => undefined : (text: string) => console.log(text);
+  const venue = await SimulatedVenue.open({ client, folder, currency: "USD" });
+  const bridge = await startBridge({ client, source_id, venue, folder, say: (text) => say(`  Bridge: ${text}`) });
+  try {
+    const stage = { call: callerOf(cloud.baseUrl, token), say, source_id, venue, bridge };
+    const moments = await tellPlatformStory(stage);
+    console.log("\n## The two books of the account\n");
+    for (const line of booksTable(moments)) console.log(line);
+  } finally {
+    await bridge.stop();
+  }
+}
+
 async function main(): Promise<void> {
   if (helpAsked(help)) return;
-  const { values } = readArguments({ quiet: { type: "boolean", default: false } });
+  const { values } = readArguments({
+    quiet: { type: "boolean", default: false },
+    platform: { type: "boolean", default: false },
+  });
   console.log("Starting the service on this machine ...");
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-demo-"));
   // A process that receives a signal to end leaves nothing behind; what was started ends with this process.
@@ -99,7 +127,8 @@ async function main(): Promise<void> {
   const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), console.log);
   const cloud = await startCloud({ assemblyDir: assembly.directory, dataDir, port: 0 });
   try {
-    await play(cloud, values.quiet);
+    if (values.platform) await playPlatform(cloud, values.quiet, join(dataDir, "bridge"));
+    else await play(cloud, values.quiet);
   } finally {
     await cloud.stop();
   }

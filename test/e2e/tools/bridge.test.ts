@@ -5,6 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { startBridge } from "../../../infra/tools/bridge/bridge.ts";
+import { SimulatedVenue } from "../../../infra/tools/bridge/simulated-venue.ts";
+import { booksTable, tellPlatformStory } from "../../../infra/tools/demo/platform-story.ts";
+import { ServiceClient, sourceNamed } from "../../../infra/tools/service-client.ts";
 import { someClient } from "../../support/stack/api-client.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
@@ -129,5 +133,31 @@ describe("npm run bridge -- --simulate", () => {
     expect(platform?.balance).toBe("3000.00");
     expect(await get(`/accounts/${account}/balance`)).toMatchObject({ balance: "3000.00" });
     expect((await listed(account, "trades")).length).toBe(platform?.positions.length);
+  });
+});
+
+describe("the story of a platform", () => {
+  it("ends each step with the same balance on both sides, until the platform changes one silently", async () => {
+    const folder = join(data, "story");
+    const client = new ServiceClient({ base_url: stack.baseUrl, ...stack.credentials });
+    const source_id = await sourceNamed(client, "mt5:story", "mt5");
+    const venue = await SimulatedVenue.open({ client, folder, currency: "USD" });
+    const said: string[] = [];
+    const say = (text: string) => void said.push(text);
+    const bridge = await startBridge({ client, source_id, venue, folder, say });
+    const call = (method: string, path: string, body?: object) =>
+      stack.api.call(method, path, body === undefined ? {} : { body });
+    const moments = await tellPlatformStory({ call, say, source_id, venue, bridge });
+    await bridge.stop();
+    const steps = moments.filter(({ drifts }) => drifts === 0);
+    expect(steps.map(({ step, positions }) => [step, positions])).toEqual([
+      ["account linked", 0],
+      ["deposit by command", 0],
+      ["position opened", 1],
+      ["position closed", 0],
+    ]);
+    expect(steps.map(({ service }) => service)).toEqual(steps.map(({ platform }) => platform));
+    expect(steps.at(-1)?.service).toBe("999.00");
+    expect(booksTable(moments)).toHaveLength(moments.length + 2);
   });
 });
