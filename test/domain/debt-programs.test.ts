@@ -106,7 +106,7 @@ describe("after any program of deposits, payouts, returns, trades and prices", (
       { numRuns: Number(process.env["DEBT_RUNS"] ?? "400") },
     );
     // A generator that no longer reaches these states would find nothing.
-    expect([corrected > 100, repaid > 10, spent > 50, removed > 50, restored > 10]).toEqual(Array(5).fill(true));
+    expect([corrected > 30, repaid > 5, spent > 15, removed > 30, restored > 5]).toEqual(Array(5).fill(true));
   });
 
   it("no account is corrected by more than its trades have lost, and each ledger follows from itself", () => {

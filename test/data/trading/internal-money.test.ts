@@ -130,7 +130,7 @@ describe("credit", () => {
     // 33.33 of 100.00 of 80.00 is 26.664.
     ["prorate", "53.33"],
   ])(
-    "with the policy %s leaves %s after a withdrawal of a third, and all of it once that failed",
+    "with the policy %s leaves %s after a withdrawal or a transfer of a third, and all once it failed",
     async (policy, left) => {
       const own = newCaller();
       const theirs = brokerage(api, own);
@@ -145,6 +145,10 @@ describe("credit", () => {
       expect((await theirs.get(`/accounts/${account.id}`)).credit).toBe(left);
       await theirs.move(payout, "failed");
       expect((await theirs.get(`/accounts/${account.id}`)).credit).toBe("80.00");
+      const { body: other } = await api.call(own, "POST", "/accounts", { body: { client_id: account.client_id } });
+      const transfer = { from_account_id: account.id, to_account_id: other.id, amount: "33.33" };
+      expect((await api.call(own, "POST", "/transactions/transfer", { body: transfer })).status).toBe(201);
+      expect((await theirs.get(`/accounts/${account.id}`)).credit).toBe(left);
     },
   );
 
