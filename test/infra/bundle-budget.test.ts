@@ -21,31 +21,31 @@ const others: Readonly<Record<string, number>> = {
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 184,
+  "transactions/deposit": 185,
   "transactions/withdrawal": 185,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 199,
-  "transactions/update": 203,
-  "accounts/update": 177,
+  "transactions/transfer": 200,
+  "transactions/update": 204,
+  "accounts/update": 178,
   "sandbox/open-trade": 174,
   "sandbox/close-trade": 162,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 182,
-  "sandbox/fail-transaction": 177,
-  "sandbox/return-transaction": 182,
+  "sandbox/fail-transaction": 178,
+  "sandbox/return-transaction": 183,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 146,
+  "sandbox/simulate-provider": 147,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 134,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 196,
+  "sandbox/set-prices": 197,
   // It reads the events that it causes, whose payloads need their dictionary.
   "sandbox/drive-account": 207,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 250,
-  "feed/retry-reject": 240,
+  "feed/send-batch": 258,
+  "feed/retry-reject": 247,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 200,
   "feed/requeue-command": 178,
@@ -59,7 +59,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/test": 144,
   "sandbox/trigger-event": 144,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 176,
+  "events/sweep-events": 177,
 };
 
 const budgets = new Map<string, number>(
