@@ -104,11 +104,10 @@ function decideMove(
     return refuseField("validation_failed", "reason", `is required for the status ${to}`, "required");
   }
   const after = moved(transaction, to, context, reason);
-  const internal = transaction.kind === "adjustment" || isCredit(transaction);
   if (isTransfer(transaction) && from === "processing" && !isCommanded(accountContext.account)) {
     return refuse("illegal_transition", "The transfer is under way: its other account decides.");
   }
-  if (isCommanded(accountContext.account) && !internal) {
+  if (isCommanded(accountContext.account) && !isCredit(transaction)) {
     const decision = moveByCommand({ before: transaction, after, request }, accountContext, context);
     if (decision !== undefined) return decision;
   } else if (request.operation_id !== undefined || request.not_found !== undefined) {

@@ -117,7 +117,8 @@ export const createAdjustment = route({
   summary: "Create an adjustment",
   description:
     "Corrects a balance by a signed amount. A different application than the one that created the adjustment must " +
-    "approve it, whatever the policy of the brokerage is; then `PATCH` it to `completed`, which books it.",
+    "approve it, whatever the policy of the brokerage is; then `PATCH` it to `completed`, which books it. On an " +
+    "account with a `source_id` that asks the trading platform for it; the adjustment is `processing` until then.",
   file: "transactions/adjustment",
   scope: "transactions:write",
   grants: ["read", "put", "update"],
@@ -130,6 +131,7 @@ export const createAdjustment = route({
     "account_disabled",
     "account_closed",
     "platform_account",
+    "source_ended",
     "currency_mismatch",
     "amount_precision",
     "amount_too_large",

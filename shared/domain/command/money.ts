@@ -2,6 +2,7 @@ import type { Account } from "../account.ts";
 import { type Change, type Context, type Decision, refuse } from "../decision.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
 import { isEnded, refuseEnded } from "../feed/source.ts";
+import { adjustmentBooking, refuseAdjustment } from "../internal-money/adjustment-booking.ts";
 import { transferCredit } from "../internal-money/transfer-booking.ts";
 import { adjustBalance, type Booking, completion, type Late, refusePayment } from "../posting.ts";
 import {
@@ -72,7 +73,8 @@ export function commandForward(
   const { balance, margin } = accountContext;
   const refusal =
     refuseSource(accountContext) ??
-    (takesMoney(before) ? refusePayment(balance, before.amount_minor, margin) : undefined);
+    (takesMoney(before) ? refusePayment(balance, before.amount_minor, margin) : undefined) ??
+    (before.kind === "adjustment" ? refuseAdjustment(before, accountContext) : undefined);
   if (refusal !== undefined) return refusal;
   const next = inProcessing(before, context);
   const { transaction, changes } = issued(
@@ -170,11 +172,16 @@ export function platformMoved(
   const fields = { ...noted, platform_done_at: done_at };
   if (!takesMoney(before)) {
     const after = { ...moved(before, "completed", context, null), ...fields };
-    const booking = before.kind === "transfer_in" ? transferCredit(before) : completion(before);
-    return book(before, after, accountContext, context, { ...booking, ...how });
+    return book(before, after, accountContext, context, { ...arrival(before), ...how });
   }
   const next = inProcessing(before, context);
   return book(before, { ...next, ...fields }, accountContext, context, { ...intoTransit(before), ...how });
+}
+
+/** What is booked when a platform has credited, or adjusted, the money of a transaction. */
+function arrival(transaction: Transaction): Booking {
+  if (transaction.kind === "adjustment") return adjustmentBooking(transaction);
+  return transaction.kind === "transfer_in" ? transferCredit(transaction) : completion(transaction);
 }
 
 function inProcessing(before: Transaction, context: Context): Transaction {

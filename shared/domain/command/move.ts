@@ -10,7 +10,7 @@ import {
   withoutReturning,
 } from "../transaction.ts";
 import { bookReturn, complete, end } from "../transaction-booking.ts";
-import type { LegName } from "../transaction-legs.ts";
+import { type LegName, takesMoney } from "../transaction-legs.ts";
 import { type Command, commandChanges, isOpen, movedCommand, refuseOutstanding } from "./command.ts";
 import {
   askedBack,
@@ -136,7 +136,7 @@ function byHand(
 /** The state that the end of a command leads its transaction to. */
 function targetOf({ kind, returning }: Transaction, { leg }: Command): readonly Transaction["status"][] {
   if (leg === "reverse") return returning === undefined ? [] : [returning.to];
-  return kind === "deposit" || kind === "transfer_in" ? ["completed"] : ["processing", "completed"];
+  return takesMoney({ kind }) ? ["processing", "completed"] : ["completed"];
 }
 
 /**

@@ -1,23 +1,26 @@
 import type { CreateAdjustment } from "../../schema/internal-money/brokerage-money.ts";
 import type { TransactionState } from "../../schema/transaction.ts";
+import { isCommanded, refuseSource } from "../command/money.ts";
 import { type Context, type Decision, type Requirement, refuseField } from "../decision.ts";
-import { least } from "../money.ts";
-import { adjustBalance, type Booking, equal, refuseMargin, refuseUnsettled } from "../posting.ts";
+import { adjustBalance, equal } from "../posting.ts";
 import {
   type AccountContext,
   draftTransaction,
-  refuseFunds,
   refuseGate,
   type Transaction,
   transactionEvent,
   transactionMarkers,
 } from "../transaction.ts";
 import { book } from "../transaction-booking.ts";
-import { isLinked } from "../transaction-legs.ts";
+import { isLinked, legChanges } from "../transaction-legs.ts";
+import { adjustmentBooking, refuseAdjustment } from "./adjustment-booking.ts";
 
 type Scope = Context["scopes"][number];
 
-/** The moves of an adjustment. Nothing is paid, so it has no `processing`; another adjustment takes it back. */
+/**
+ * The moves of an adjustment; another adjustment takes it back. It is in `processing` only while a platform is asked to
+ * make it.
+ */
 export const adjustmentMoves: Readonly<Partial<Record<TransactionState, Partial<Record<TransactionState, Scope>>>>> = {
   pending: {
     approved: "transactions:approve",
@@ -29,6 +32,7 @@ export const adjustmentMoves: Readonly<Partial<Record<TransactionState, Partial<
     cancelled: "transactions:write",
     failed: "transactions:settle",
   },
+  processing: { completed: "transactions:settle", failed: "transactions:settle" },
 };
 
 /** The refusal of money that only the API moves, on an account that a trading platform keeps too. */
@@ -51,7 +55,9 @@ export function requestAdjustment(
   context: Context,
 ): Decision<Transaction> {
   const { account, balance } = accountContext;
-  if (isLinked(account)) return refusePlatformAccount("account_id");
+  if (isLinked(account) && !isCommanded(account)) return refusePlatformAccount("account_id");
+  const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
+  if (ended !== undefined) return ended;
   if (balance.accepts === "none") return refuseGate(account);
   const { amount, reason, ...more } = request;
   const debit = amount.startsWith("-");
@@ -74,6 +80,7 @@ export function requestAdjustment(
       // Closing the account, or linking it to a platform, moves this number.
       adjustBalance(balance, context, { add: { pending: 1 }, require: [equal("pos_version", balance.pos_version)] }),
       ...transactionMarkers(pending),
+      ...legChanges(account, undefined, pending),
     ],
     events: [transactionEvent("transaction.created", pending)],
   };
@@ -87,27 +94,8 @@ export function completeAdjustment(
   context: Context,
 ): Decision<Transaction> {
   const amount = before.amount_minor;
-  const booking: Booking = {
-    kind: "adjustment",
-    customer_minor: amount,
-    legs: [["adjustment", -amount]],
-    captured_minor: 0n,
-    final: true,
-  };
+  const booking = adjustmentBooking(before);
   if (amount > 0n) return book(before, after, accountContext, context, booking);
   const covered: Requirement = { attribute: "available_minor", is: "at_least", value: -amount };
-  return refuseDebit(accountContext, -amount) ?? book(before, after, accountContext, context, booking, [covered]);
-}
-
-/**
- * Why an amount cannot be debited now without a hold of its own: what is available, and what open positions leave,
- * must cover it. Undefined when it can.
- * @param debit what is taken, above zero
- */
-function refuseDebit({ balance, margin }: AccountContext, debit: bigint) {
-  const unsettled = refuseUnsettled(margin);
-  if (unsettled !== undefined) return unsettled;
-  if (balance.available_minor < debit) return refuseFunds(balance, 409);
-  const payable = least(margin?.payable_minor ?? balance.balance_minor, balance.balance_minor) - balance.held_minor;
-  return payable < debit ? refuseMargin(payable, balance) : undefined;
+  return refuseAdjustment(before, accountContext) ?? book(before, after, accountContext, context, booking, [covered]);
 }

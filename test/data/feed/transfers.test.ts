@@ -112,6 +112,22 @@ describe("a transfer with an account of a platform", () => {
   });
 });
 
+describe("an adjustment of an account of a platform", () => {
+  it("is asked of the platform, and refused where its source has ended", async () => {
+    const { source, linked, take, ack } = await sides();
+    const body = { account_id: linked.id, amount: "-25.00", reason: { code: "goodwill" } };
+    const { id } = await call("POST", "/transactions/adjustment", body);
+    await call("PATCH", `/transactions/${id}`, { status: "approved" }, { ...newCaller(), tenant_id: caller.tenant_id });
+    expect((await broker.move({ id }, "completed")).body.status).toBe("processing");
+    const command = await take();
+    expect([command.payload.amount, await balanceOf(linked)]).toEqual(["-25.00", "100.00"]);
+    await ack(command.id, "done", "B-1");
+    expect([(await broker.get(`/transactions/${id}`)).status, await balanceOf(linked)]).toEqual(["completed", "75.00"]);
+    await call("DELETE", source.path);
+    expect((await call("POST", "/transactions/adjustment", body)).code).toBe("source_ended");
+  });
+});
+
 describe("a transfer to an account of another client", () => {
   it("is made when another application has approved it, and only by its debit", async () => {
     const [from, to] = [await broker.account("100.00"), await broker.account()];

@@ -6,6 +6,7 @@ import { applyOperation, type OperationLinks, unconfirmed } from "../../../share
 import { operationMarker } from "../../../shared/domain/feed/operation-marker.ts";
 import type { Operation } from "../../../shared/domain/feed/platform-money.ts";
 import { type FeedSource, registerSource } from "../../../shared/domain/feed/source.ts";
+import { requestAdjustment } from "../../../shared/domain/internal-money/adjustment.ts";
 import { transferAmount } from "../../../shared/domain/internal-money/transfer.ts";
 import { transferStep } from "../../../shared/domain/internal-money/transfer-state.ts";
 import {
@@ -155,6 +156,12 @@ export class TwoBooks {
         ? requestDeposit(this.contextOf(), body, this.context())
         : requestWithdrawal(someClient(), this.contextOf(), body, this.context()),
     );
+  }
+
+  /** Asks for an adjustment as a caller of the API does; undefined when it is refused. */
+  adjustment(amount: string): Transaction | undefined {
+    const body = { account_id: this.main, amount, reason: { code: "goodwill" } };
+    return this.commit(requestAdjustment(this.contextOf(), body, this.context()));
   }
 
   /** Asks for a transfer as a caller of the API does; undefined when it is refused. */
