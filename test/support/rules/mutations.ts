@@ -13,6 +13,7 @@ export interface Mutation {
 }
 
 const deliver = "test/data/webhooks/deliver.test.ts";
+const command = "test/domain/command";
 const credit = "test/domain/internal-money/credit.test.ts";
 
 /** Bugs that would lose, repeat, misdirect or mistime events or money, each with the test that finds it. */
@@ -154,6 +155,60 @@ export const mutations: readonly Mutation[] = [
     file: "shared/domain/internal-money/credit.ts",
     edits: [["before.credit?.expired_at !== null", "before.credit === undefined"]],
     test: { file: credit, name: "ends at its time, once, as far as it is left" },
+  },
+  {
+    name: "a second operation swallowed by the join",
+    file: "shared/domain/transaction-legs.ts",
+    edits: [["filter(({ confirmed }) => confirmed !== false);", "filter(() => false);"]],
+    test: {
+      file: `${command}/money-by-command.test.ts`,
+      name: "a second operation of one command is booked in addition",
+    },
+  },
+  {
+    name: "a give-back booked by its command and by its operation",
+    file: "shared/domain/feed/join-operation.ts",
+    edits: [["  return own ? legs.find(", '  return own && command.leg === "forward" ? legs.find(']],
+    test: {
+      file: `${command}/money-by-command.test.ts`,
+      name: "gives a payout that failed back only when the opposite",
+    },
+  },
+  {
+    name: "a waiting command that survives a hand settlement",
+    file: "shared/domain/command/move.ts",
+    edits: [
+      [
+        'return ended(command, "cancel", byHand(before, leg, operation_id, accountContext, context), context);',
+        "return byHand(before, leg, operation_id, accountContext, context);",
+      ],
+    ],
+    test: { file: `${command}/money-by-command.test.ts`, name: "or by entering the operation here before the bridge" },
+  },
+  {
+    name: "failed of a stale attempt accepted",
+    file: "shared/domain/command/command.ts",
+    edits: [['if (status !== "done" && attempt !== command.attempt)', "if (attempt > command.attempt)"]],
+    test: { file: `${command}/command.test.ts`, name: "that is taken and acknowledged as failed for attempt 1" },
+  },
+  {
+    name: "a debit given back while its credit is unknown",
+    file: "shared/domain/internal-money/transfer-state.ts",
+    edits: [
+      ['  if (into.status !== "failed") return undefined;', '  if (into.status === "returned") return undefined;'],
+    ],
+    test: { file: `${command}/transfers.test.ts`, name: "is not given back while its credit is unknown" },
+  },
+  {
+    name: "a command handed out again when its lease runs out",
+    file: "shared/domain/command/command.ts",
+    edits: [
+      [
+        'return type === "find_operation" ? "not_sent" : "unknown";',
+        'return type.length > 0 ? "not_sent" : "unknown";',
+      ],
+    ],
+    test: { file: `${command}/command.test.ts`, name: "becomes unknown when its lease runs out" },
   },
 ];
 
