@@ -7,9 +7,9 @@ import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { commands } from "../table/entities.ts";
 import { ref } from "../table/store.ts";
-import { countAttention } from "../trading/attention.ts";
 import { commitDecision } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
+import { countAttention } from "../trading/margin.ts";
 
 /**
  * Ends the leases that ran out and the waits that are over, and reports the commands that wait for too long or whose

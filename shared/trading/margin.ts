@@ -10,9 +10,10 @@ import type { Market } from "../domain/trading/pricing/quote.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
+import { countMetric, log } from "../runtime/log.ts";
+import { untilAdmitted } from "../runtime/verdict.ts";
 import type { UpdateAccount } from "../schema/account.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
-import { countAttention } from "./attention.ts";
 import { prepared, readHolder, readsOf } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
 import { tradingRef } from "./items.ts";
@@ -158,4 +159,26 @@ export async function readHeld(
   const positions = holder.then((read) => read?.state.positions ?? []);
   const [read, market] = await Promise.all([holder, readMarketOf(tenant, positions, expected)]);
   return read === undefined || read.state.positions.length === 0 ? undefined : { state: read.state, market };
+}
+
+/**
+ * Logs and counts a transaction whose money a platform did not bring back, which only a person can settle: its reverse
+ * command has failed, or its source has ended. This happens at the decision of a request that is admitted, so one that
+ * is made again counts again.
+ */
+export async function countAttention<R>(decision: Decision<R>): Promise<Decision<R>> {
+  const left = decision.ok ? decision.changes.flatMap(leftTo) : [];
+  if (left.length > 0) await untilAdmitted();
+  for (const { id, status } of left) {
+    log.warn("Money was not brought back on a platform.", { transaction_id: id, status });
+    countMetric("MoneyNeedsAttention");
+  }
+  return decision;
+}
+
+/** The transaction that a change leaves to a person. */
+function leftTo(change: Extract<Decision<unknown>, { ok: true }>["changes"][number]): readonly Transaction[] {
+  if (change.op !== "update" || change.entity !== "transaction") return [];
+  const [before, after] = [change.before as Transaction, change.after as unknown as Transaction];
+  return after.outcome === "needs_attention" && before.outcome !== "needs_attention" ? [after] : [];
 }
