@@ -155,9 +155,9 @@ Types of items and their \`data\`:
 - \`account_update\`: \`platform_login\` and what changed: \`group\`, \`leverage\`, \`access\` (\`full\`,
   \`close_only\`, \`none\`).
 - \`balance_operation\`: \`operation_id\`, \`platform_login\`, \`amount\`, \`kind\` and optional \`reference\`.
-  The kind determines the sign of a \`deposit\` and a \`withdrawal\`; the amount of an \`adjustment\`, \`fee\`,
-  \`commission\`, \`dividend\`, \`swap\` or \`correction\` is signed. It is booked as reported: neither approval rules
-  nor the balance of the account can refuse it.
+  The kind determines the sign of a \`deposit\`, \`withdrawal\`, \`credit_in\` and \`credit_out\`; the amount of an
+  \`adjustment\`, \`fee\`, \`commission\`, \`dividend\`, \`swap\` or \`correction\` is signed. It is booked as reported:
+  neither approval rules nor the balance of the account can refuse it.
   \`reference\` is the id of the matching transaction: the money is then not booked twice, and a transaction that is
   still open takes over the state of the platform. If the amount or the account differs from the transaction, it is
   booked separately, with \`related_to\`. Without a reference, money that may belong to a transaction which the platform

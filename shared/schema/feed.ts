@@ -146,14 +146,14 @@ export const FeedOrder = z.discriminatedUnion("status", [FeedPendingOrder, FeedE
 export const FeedSwap = z.strictObject({ position_id: PlatformId, amount: SignedMoney, for_date: CalendarDate });
 
 /**
- * Money that a platform moved to or from an account. `kind` determines the sign of deposits and withdrawals; the
- * amounts of all other kinds are signed. `reference` is the transaction that the money belongs to.
+ * Money that a platform moved to or from an account. `kind` determines the sign of deposits, withdrawals and credit;
+ * the amounts of all other kinds are signed. `reference` is the transaction that the money belongs to.
  */
 export const FeedBalanceOperation = z.strictObject({
   operation_id: PlatformId,
   platform_login: PlatformId,
   amount: SignedDecimal,
-  kind: z.enum(["deposit", "withdrawal", ...platformKinds]),
+  kind: z.enum(["deposit", "withdrawal", "credit_in", "credit_out", ...platformKinds]),
   reference: nullable(PlatformId),
 });
 

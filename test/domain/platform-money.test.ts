@@ -71,6 +71,9 @@ describe("money that a platform moved", () => {
     ["deposit", "100.00", 10_000n],
     ["withdrawal", "100.00", -10_000n],
     ["withdrawal", "-100.00", -10_000n],
+    ["credit_in", "100.00", 10_000n],
+    ["credit_out", "100.00", -10_000n],
+    ["credit_out", "-100.00", -10_000n],
     ["adjustment", "-0.01", -1n],
     ["fee", "-3.50", -350n],
     ["fee", "3.50", 350n],
@@ -80,6 +83,7 @@ describe("money that a platform moved", () => {
 
   it.each([
     ["deposit", "-100.00", "sign_mismatch"],
+    ["credit_in", "-100.00", "sign_mismatch"],
     ["deposit", "0.00", "validation_failed"],
     ["adjustment", "-0.00", "validation_failed"],
     ["adjustment", "-0.001", "amount_precision"],
@@ -112,6 +116,27 @@ describe("money that a platform moved", () => {
         expect(transaction?.balance_after_minor).toBe(100_000n + moved);
       }),
     );
+  });
+
+  it("that is credit moves the credit alone, of no lot, and takes no more than there is", () => {
+    const credited = platformAccount({}, { credit_minor: 5_000n });
+    const granted = applied(credited, operation("credit_in", "20.00"));
+    expect(granted.balance).toMatchObject({ balance_minor: 100_000n, available_minor: 100_000n, credit_minor: 7_000n });
+    const lots = [{ transaction_id: null, amount: "20.00", expires_at: null }];
+    expect(granted.ledger).toMatchObject([{ kind: "credit_in", amount_minor: 2_000n, moves: "credit", lots }]);
+    expect(granted.contra).toMatchObject([{ control_account: "credit", amount_minor: -2_000n }]);
+    const taken = applied(credited, operation("credit_out", "50.00"));
+    expect(taken.balance).toMatchObject({ balance_minor: 100_000n, credit_minor: 0n });
+    expect(taken.transaction).toMatchObject({ kind: "credit_out", amount_minor: 5_000n, status: "completed" });
+    const state = { ...credited, floating_minor: 0n };
+    const more = applyOperation(
+      state,
+      operation("credit_out", "50.01"),
+      nothingKnown(credited.tenant),
+      origin,
+      context,
+    );
+    expect(refused(more as Decision<unknown>).code).toBe("insufficient_credit");
   });
 
   it("belongs to its operation for good, and to no provider's reference", () => {

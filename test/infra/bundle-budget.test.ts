@@ -6,7 +6,7 @@ import { routes } from "../../shared/routes/index.ts";
 import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 
 /** Largest bundle of a function behind the API in KiB; V8 reads each in 45 microseconds, called or not. */
-const apiBudget = 125;
+const apiBudget = 127;
 
 /** Largest bundle in KiB of a function that is another size; each says why it may be larger or must be smaller. */
 const others: Readonly<Record<string, number>> = {
@@ -22,30 +22,30 @@ const others: Readonly<Record<string, number>> = {
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
   "transactions/deposit": 185,
-  "transactions/withdrawal": 185,
+  "transactions/withdrawal": 186,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 200,
+  "transactions/transfer": 201,
   "transactions/update": 204,
-  "accounts/update": 178,
-  "sandbox/open-trade": 174,
+  "accounts/update": 179,
+  "sandbox/open-trade": 176,
   "sandbox/close-trade": 162,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 182,
-  "sandbox/fail-transaction": 178,
+  "sandbox/settle-transaction": 183,
+  "sandbox/fail-transaction": 179,
   "sandbox/return-transaction": 183,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 147,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 134,
+  "sandbox/match": 136,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 197,
+  "sandbox/set-prices": 198,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 207,
+  "sandbox/drive-account": 209,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 258,
-  "feed/retry-reject": 247,
+  "feed/send-batch": 259,
+  "feed/retry-reject": 249,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 200,
   "feed/requeue-command": 178,

@@ -167,7 +167,7 @@ interface CreditBooking {
  * The ledger side of a change of credit: an entry that moves credit, its counter entry, and the lots that are left. An
  * entry is written for a lot of which nothing is left to end as well: a replay may find more of it.
  */
-function moveCredit(
+export function moveCredit(
   transaction: Transaction,
   balance: Balance,
   left: readonly CreditLot[],

@@ -248,15 +248,22 @@ describe("an operation of a platform", () => {
         moneyMoved(account.login, "B-7", "dividend", "2.00"),
         moneyMoved(account.login, "B-8", "deposit", "-1.00"),
         moneyMoved(account.login, "B-9", "credit_in", "1.00"),
+        moneyMoved(account.login, "B-10", "credit_out", "0.40"),
+        moneyMoved(account.login, "B-11", "credit_out", "5.00"),
+        moneyMoved(account.login, "B-12", "credit_in", "-1.00"),
       )),
     );
     expect(said(results)).toEqual([
       ...Array.from({ length: 7 }, () => "applied"),
       "sign_mismatch",
-      "validation_failed",
+      "applied",
+      "applied",
+      "insufficient_credit",
+      "sign_mismatch",
     ]);
     expect(await moneyOf(account)).toMatchObject({
       balance: "-20.25",
+      credit: "0.60",
       held: "80.00",
       available_balance: "-100.25",
     });

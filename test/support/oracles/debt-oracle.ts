@@ -94,6 +94,9 @@ export function judgeDebt(entries: readonly JudgedEntry[], credit: bigint, start
 }
 
 function credited(lots: readonly Lot[], credit: JudgedCredit, amount: bigint): readonly Lot[] {
+  if (credit.does === "grant" && credit.lot === "") {
+    return lots.map((each) => (each.lot === "" ? { ...each, left: each.left + amount } : each));
+  }
   if (credit.does === "grant") return [...lots, { lot: credit.lot, ends: credit.ends, left: amount }];
   if (credit.does === "end") return lots.filter(({ lot }) => lot !== credit.lot);
   return take(lots, -amount);

@@ -70,7 +70,10 @@ function creditOf(entry: RawItem): JudgedCredit | undefined {
   const lot = String(entry["transaction_id"]);
   if (settlement === "expiry") return { does: "end", lot };
   const [first] = lotsOf(entry, "lots");
-  return whole(entry, "amount_minor") > 0n ? { does: "grant", lot, ends: first?.ends ?? null } : { does: "take" };
+  // What a platform granted is in no lot of a transaction.
+  return whole(entry, "amount_minor") > 0n
+    ? { does: "grant", lot: first?.lot ?? lot, ends: first?.ends ?? null }
+    : { does: "take" };
 }
 
 /** The lots that an item has, with what is left or changed of each. */
