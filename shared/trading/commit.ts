@@ -28,7 +28,7 @@ import { backoffMs } from "../table/transact.ts";
 import { positionsOf } from "./holdings.ts";
 import { ofOneItemEach, tradingRef, writeTrading } from "./items.ts";
 import { readMarket, readMarketToJudge, readMarketWith } from "./market.ts";
-import { readRollovers } from "./rollovers.ts";
+import { readRollovers } from "./nights/rollovers.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
 type Refs = Readonly<Record<string, Ref<unknown>>>;
