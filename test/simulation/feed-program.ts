@@ -1,8 +1,13 @@
 import type { Account, Ledger } from "../../shared/domain/account.ts";
-import { applyItem, type Made } from "../../shared/domain/feed/apply.ts";
+import type { Context } from "../../shared/domain/decision.ts";
+import { updateAccount } from "../../shared/domain/feed/account-update.ts";
+import { applyItem, type ItemLinks, type Made } from "../../shared/domain/feed/apply.ts";
 import type { ReadItem } from "../../shared/domain/feed/batch.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
+import type { Origin } from "../../shared/domain/feed/mirror-order.ts";
+import { type DealUndo, undoOf } from "../../shared/domain/feed/undo.ts";
 import { draftTenant } from "../../shared/domain/tenant.ts";
+import type { TradingDecision } from "../../shared/domain/trading/changes.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
 import type { Market } from "../../shared/domain/trading/pricing/quote.ts";
@@ -91,6 +96,45 @@ class Writer {
     return held === undefined ? this.opening(deal) : this.closing(deal, held);
   }
 
+  /** The next deal as an item, and what its platform changes right after it: the deal itself for one. */
+  nextItems(count: number): SentItem[] {
+    const at = new Date(Date.UTC(2026, 10, 20) + count).toISOString();
+    const before = this.open.map((each) => ({ ...each }));
+    const deal = { type: "execution", at, data: this.next(`D-${count}`) };
+    const chance = this.random();
+    if (chance < 0.08) {
+      this.open.splice(0, this.open.length, ...before);
+      const data = { reversal_id: `R-${count}`, platform_login: this.login, deal_id: `D-${count}` };
+      return [deal, { type: "deal_reversal", at, data }];
+    }
+    const change = chance < 0.4 ? this.changed(count, chance) : undefined;
+    return change === undefined ? [deal] : [deal, { ...change, at }];
+  }
+
+  /** Something that a platform changes without a deal. */
+  private changed(count: number, chance: number): SentItem | undefined {
+    const login = { platform_login: this.login };
+    if (chance < 0.14) return { type: "account_update", data: { ...login, leverage: this.pick([50, 100, 200]) } };
+    if (chance < 0.22) {
+      const [kind = "", amount = ""] = this.pick([
+        ["fee", "-3"],
+        ["dividend", "7"],
+        ["credit_in", "50"],
+        ["correction", "-11"],
+      ]);
+      return { type: "balance_operation", data: { ...login, operation_id: `O-${count}`, kind, amount } };
+    }
+    const held = this.open[0];
+    if (held === undefined) return undefined;
+    const named = { position_id: held.position };
+    if (chance < 0.32) {
+      const for_date = new Date(Date.UTC(2020, 0, 1 + count)).toISOString().slice(0, 10);
+      return { type: "swap", data: { ...named, amount: this.random() < 0.5 ? "-4" : "1", for_date } };
+    }
+    const [, [bid] = ["1"]] = feedPrices.find(([name]) => name === held.symbol) ?? [];
+    return { type: "position_update", data: { ...named, stop_loss: this.random() < 0.5 ? bid : null } };
+  }
+
   private opening(deal: string): object {
     const [symbol = "", [bid, ask] = ["1", "1"]] = this.pick(feedPrices);
     const units = 1 + Math.floor(this.random() * 30);
@@ -160,10 +204,9 @@ export function feedProgram(seed: number, accountCount: number, executions: numb
   const sent: SentItem[] = [];
   for (let count = 0; count < executions; count += 1) {
     const writer = writers[Math.floor(random() * writers.length)] as Writer;
-    const at = new Date(Date.UTC(2026, 10, 20) + count).toISOString();
-    const item = { type: "execution", at, data: writer.next(`D-${count}`) };
-    sent.push(item);
-    items.push(item);
+    const own = writer.nextItems(count);
+    sent.push(...own);
+    items.push(...own);
     if (random() < 0.05) items.push(sent[Math.floor(random() * sent.length)] as SentItem);
     if (count % Math.floor(executions / 4) === 7) items.push(poison[Math.floor((count * 4) / executions)] as SentItem);
   }
@@ -173,6 +216,7 @@ export function feedProgram(seed: number, accountCount: number, executions: numb
 /** What is compared of an account: everything that does not depend on when and under which identifier it was made. */
 interface Outcome {
   readonly balance: string;
+  readonly credit: string;
   readonly used_margin: string;
   readonly positions: readonly string[];
   readonly trades: readonly string[];
@@ -181,7 +225,7 @@ interface Outcome {
 
 /** What is compared of a position, as a text. */
 function positionText(position: Pick<Position, "symbol" | "side" | "lots" | "open_price"> & Fields): string {
-  const { symbol, side, lots, open_price, margin_minor, margin_ratio, swap_minor, source } = position;
+  const { symbol, side, lots, open_price, margin_minor, margin_ratio, swap_minor, source, stop_loss } = position;
   return JSON.stringify([
     symbol,
     side,
@@ -191,6 +235,7 @@ function positionText(position: Pick<Position, "symbol" | "side" | "lots" | "ope
     margin_ratio,
     String(swap_minor),
     source,
+    stop_loss,
   ]);
 }
 
@@ -209,6 +254,11 @@ function tradeText(trade: Fields): string {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+type ProgramItem = Extract<
+  ReadItem,
+  { type: "execution" | "swap" | "position_update" | "deal_reversal" | "account_update" | "balance_operation" }
+>;
+
 /** What the same items come to, each applied once and in order, in memory. */
 export function modelOf(
   { accounts, items }: FeedProgram,
@@ -216,7 +266,6 @@ export function modelOf(
 ): { outcomes: Outcome[]; events: string[] } {
   const market = feedMarket();
   const source = { id: "src_01JD000000000000000000000B", name: sourceName, authoritative: "platform" } as const;
-  const tenant = draftTenant("brk_01JD0000000000000000000000", "2026-11-20T00:00:00.000Z");
   const desks = new Map(
     accounts.map(({ login, ...terms }) => {
       const netting = terms.position_mode === "netting";
@@ -224,39 +273,56 @@ export function modelOf(
     }),
   );
   const trades = new Map<string, { readonly desk: TradingDesk; trade_id: string }>();
+  const undos = new Map<string, DealUndo>();
   for (const item of new Set(items)) {
     if (poison.includes(item)) continue;
-    const read = { seq: "1", at: item.at, ...item } as Extract<ReadItem, { type: "execution" | "balance_operation" }>;
-    const position = read.type === "execution" ? read.data.position_id : "";
-    const desk = desks.get(read.data.platform_login ?? "") ?? trades.get(position)?.desk;
+    const read = { seq: "1", at: item.at, ...item } as ProgramItem;
+    const position = "position_id" in read.data ? read.data.position_id : "";
+    const login = "platform_login" in read.data ? (read.data.platform_login ?? "") : "";
+    const desk = desks.get(login) ?? trades.get(position)?.desk;
     if (desk === undefined) throw new Error("An item of the program names no account.");
-    const links = { trade_id: trades.get(position)?.trade_id, order_id: null };
-    const unnamed = { tenant, named: undefined, candidates: [], said: undefined };
+    const undo = read.type === "deal_reversal" ? undos.get(read.data.deal_id) : undefined;
+    const links = { trade_id: trades.get(position)?.trade_id, order_id: null, undo };
     const context = decisionContext({ now: "2026-11-21T06:30:00.000Z" });
-    const at = item.at ?? context.now;
-    const decision =
-      read.type === "balance_operation"
-        ? applyOperation(
-            { ...desk.state, floating_minor: metricsAt(market, desk.state, context.now).floating_minor },
-            read.data,
-            unnamed,
-            { source, at },
-            context,
-          )
-        : applyItem(desk.state, market, read, links, { source, at }, context);
+    const decision = decided(desk, market, read, links, { source, at: item.at ?? context.now }, context);
     if (!decision.ok) throw new Error(`${JSON.stringify(item)}: ${decision.refusal.detail}`);
-    const changes = decision.changes.filter(({ op }) => op !== "claim");
-    const made: Made = desk.apply({ ...decision, changes });
-    const opened = read.type === "execution" && read.data.action === "open" && made["trade_id"] !== undefined;
-    if (opened) trades.set(position, { desk, trade_id: String(made["trade_id"]) });
+    if (read.type === "execution") undos.set(read.data.deal_id, undoOf(decision.changes));
+    for (const change of decision.changes) {
+      if (change.op !== "claim" || change.kind !== "source_position") continue;
+      trades.set(String(JSON.parse(change.value)[1]), { desk, trade_id: change.owner });
+    }
+    desk.apply({ ...decision, changes: decision.changes.filter(({ op }) => op !== "claim") });
   }
   const all = [...desks.values()];
   return { outcomes: all.map(outcomeOf), events: all.flatMap(({ announced }) => announced) };
 }
 
+const unnamed = {
+  tenant: draftTenant("brk_01JD0000000000000000000000", "2026-11-20T00:00:00.000Z"),
+  named: undefined,
+  candidates: [],
+  said: undefined,
+};
+
+/** What the decision about an item is. */
+function decided(
+  { state }: TradingDesk,
+  market: Market,
+  item: ProgramItem,
+  links: ItemLinks,
+  origin: Origin,
+  context: Context,
+): TradingDecision<Made> {
+  if (item.type === "account_update") return updateAccount(state as never, market, item.data, context);
+  if (item.type !== "balance_operation") return applyItem(state, market, item, links, origin, context);
+  const { floating_minor } = metricsAt(market, state, context.now);
+  return applyOperation({ ...state, floating_minor }, item.data, unnamed, origin, context);
+}
+
 function outcomeOf(desk: TradingDesk): Outcome {
   return {
     balance: String(desk.balance.balance_minor),
+    credit: String(desk.balance.credit_minor),
     used_margin: String(desk.balance.used_margin_minor),
     positions: [...desk.positions.values()].map((one) => positionText(one as never)).toSorted(),
     trades: [...desk.trades.values()].map((one: Trade) => tradeText(one as never)).toSorted(),
@@ -284,6 +350,7 @@ export function outcomesOf(all: readonly RawItem[], ids: readonly string[]): Out
     const ledger = of("LEDGER").toSorted((a, b) => Number(a["balance_version"]) - Number(b["balance_version"]));
     return {
       balance: String(balance?.["balance_minor"]),
+      credit: String(balance?.["credit_minor"]),
       used_margin: String(balance?.["used_margin_minor"]),
       positions: of("POSITION")
         .map((one) => positionText(one as never))
