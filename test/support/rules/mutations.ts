@@ -105,7 +105,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an unsigned withdrawal booked as positive",
     file: "shared/domain/feed/platform-money.ts",
-    edits: [['kind === "withdrawal" || negative ? -size : size', "negative ? -size : size"]],
+    edits: [['kind === "withdrawal" || kind === "credit_out" || negative;', 'kind === "credit_out" || negative;']],
     test: { file: "test/domain/platform-money.test.ts", name: "of kind withdrawal and amount 100.00 has its sign" },
   },
   {
