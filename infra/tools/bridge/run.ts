@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
@@ -26,6 +27,8 @@ ${connectionHelp}
 
 npm run bridge -- test [options]
   test               kills the bridge, a venue and the connection to the service at random, and compares the books
+  --ordermatch <f>   the venue is QuickFIX's ordermatch, whose connection is cut (Debian: libquickfix-doc and
+                     libquickfix17); it runs in a network namespace, since it listens on every address
   --seconds <n>      how long (default 45)
   --seed <n>         what is killed when (default: random)
   --help             this text
@@ -85,6 +88,20 @@ async function runFix(file: string): Promise<void> {
 
 type FixVenueSettings = ConstructorParameters<typeof FixVenue>[0]["settings"];
 
+/** Runs the test against the venue on the same engine, and against ordermatch where it is installed. */
+async function test(seconds: number, seed: number, given: string | undefined): Promise<void> {
+  const { debianOrdermatch, proveOrdermatch, runApart } = await import("./fix/proof/ordermatch.ts");
+  if (given === undefined) {
+    const { proveBridge } = await import("./fix/proof/prove.ts");
+    await proveBridge(seconds, seed, say);
+  }
+  const file = given ?? debianOrdermatch;
+  if (given === undefined && !existsSync(file)) return say("QuickFIX's ordermatch is not installed here: --help.");
+  const status = runApart(file, seconds, seed);
+  if (status === undefined) return proveOrdermatch(file, seconds, seed, say);
+  if (status !== 0) throw new UsageError("The test with ordermatch failed.");
+}
+
 async function main(): Promise<void> {
   if (helpAsked(help)) return;
   const { values, positionals } = readArguments(
@@ -94,6 +111,7 @@ async function main(): Promise<void> {
       source: { type: "string", default: "mt5:simulated" },
       currency: { type: "string", default: "USD" },
       data: { type: "string", default: resolve(".local", "bridge") },
+      ordermatch: { type: "string" },
       seconds: { type: "string", default: "45" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       ...connectionOptions,
@@ -102,8 +120,7 @@ async function main(): Promise<void> {
   );
   const { config, simulate, source, currency, data } = values;
   if (positionals[0] === "test") {
-    const { proveBridge } = await import("./fix/proof/prove.ts");
-    await proveBridge(wholeNumber("seconds", values.seconds, 5, 3600), wholeNumber("seed", values.seed, 0), say);
+    await test(wholeNumber("seconds", values.seconds, 5, 3600), wholeNumber("seed", values.seed, 0), values.ordermatch);
     process.exit();
   }
   if (positionals.length > 0) throw new UsageError(`The argument "${positionals[0]}" is not known.`);

@@ -144,7 +144,7 @@ export class FixVenue implements Venue {
       const gaps = setInterval(() => this.endAtGap(), gapLimitMs);
       await this.connectOnce(sink).catch(() => undefined);
       clearInterval(gaps);
-      if (this.ready) this.say("The session with the venue has ended; connecting again.");
+      if (this.ready && !signal.aborted) this.say("The session with the venue has ended; connecting again.");
       this.ready = false;
       this.session = undefined;
       await pause(reconnectMs, undefined, { signal }).catch(() => undefined);

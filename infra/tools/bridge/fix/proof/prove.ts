@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Cloud, startCloud } from "../../../../local/cloud.ts";
+import { startCloud } from "../../../../local/cloud.ts";
 import { freePort } from "../../../../local/free-port.ts";
 import { synthesizeOnce } from "../../../../local/synthesis.ts";
 import { type Connection, ServiceClient } from "../../../service-client.ts";
 import { Book, type BookPosition } from "../../book.ts";
 import { loadEngine } from "../engine.ts";
-import { dealOf, logins } from "./deals.ts";
+import { accountsOf, listed, newBrokerage, shapes } from "./brokerage.ts";
+import { dealOf } from "./deals.ts";
 import { type FlakyProxy, flakyProxy } from "./flaky-proxy.ts";
 
 const root = fileURLToPath(new URL("../../../../../", import.meta.url));
@@ -59,25 +60,6 @@ function tsx(words: readonly string[], env: NodeJS.ProcessEnv = process.env): Ch
     env,
     stdio: ["ignore", output, "inherit"],
   });
-}
-
-async function newBrokerage(cloud: Cloud): Promise<Connection> {
-  const request = { action: "create_application", tenant_id: null, name: "Bridge", scopes: null };
-  const { payload } = await cloud.invoke("brokerage-sandbox-provision", request);
-  return { ...(payload as Omit<Connection, "base_url">), base_url: cloud.baseUrl };
-}
-
-async function accountsOf({ client }: Proof, source_id: string): Promise<Map<string, string>> {
-  const accounts = new Map<string, string>();
-  for (const [place, platform_login] of logins.entries()) {
-    const body = { email: `bridge-${place}@example.com`, first_name: "Ana", last_name: "Silva" };
-    const made = await client.call<{ id: string }>("POST", "/clients", { body, idempotencyKey: `client-${place}` });
-    const link = { platform: "mt5", platform_login, source_id };
-    const account = { client_id: made.body.id, type: "demo", leverage: 500, ...link };
-    const options = { body: account, idempotencyKey: `account-${place}` };
-    accounts.set(platform_login, (await client.call<{ id: string }>("POST", "/accounts", options)).body.id);
-  }
-  return accounts;
 }
 
 /** Kills one of the three after another, until the time is over, while deposits go on. */
@@ -138,22 +120,6 @@ function expectedBook(deals: number, seed: number) {
   };
 }
 
-async function listed<T>(client: ServiceClient, first: string): Promise<T[]> {
-  const found: T[] = [];
-  let path: string | undefined = first;
-  while (path !== undefined) {
-    const page: { data: T[]; _links: { next?: { href: string } | null } } = (
-      await client.call<{ data: T[]; _links: { next?: { href: string } | null } }>("GET", path)
-    ).body;
-    found.push(...page.data);
-    path = page._links.next?.href.replace(/^\/v2/, "").replace(/^https?:\/\/[^/]+\/v2/, "");
-  }
-  return found;
-}
-
-const shapes = (positions: readonly Pick<BookPosition, "side" | "lots" | "open_price">[]) =>
-  positions.map(({ side, lots, open_price }) => `${side} ${Number(lots)} ${Number(open_price)}`).toSorted();
-
 /** Differences between the venue and the service; empty when the books are equal. */
 async function differences(proof: Proof, accounts: ReadonlyMap<string, string>, deposits: readonly string[]) {
   const { client, deals, seed, folder } = proof;
@@ -208,7 +174,7 @@ export async function proveBridge(seconds: number, seed: number, say: (sentence:
     const body = { name: "mt5:proof", platform: "mt5" };
     const source = await client.call<{ id: string }>("POST", "/feed/sources", { body, idempotencyKey: "source" });
     writeConfig(proof, cloud.baseUrl);
-    const accounts = await accountsOf(proof, source.body.id);
+    const accounts = await accountsOf(client, source.body.id);
     const { deposits, venue, bridge, cuts } = await torment(proof, seconds, accounts);
     children.push(venue, bridge);
     const faults = await settledFaults(proof, accounts, deposits);
