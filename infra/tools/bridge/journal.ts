@@ -72,6 +72,7 @@ export class Journal {
   /** Attempts that were acknowledged: a repeated answer of `take` holds them again. */
   private readonly settled: Set<string>;
   private readonly log: DurableLog;
+  private compacting = false;
   private wake: (() => void) | undefined;
   private waiting: Promise<void> | undefined;
 
@@ -199,24 +200,28 @@ export class Journal {
     }
     for (const item of this.items.splice(0, Number(expected - this.accepted))) this.acceptedBook.apply(item);
     this.accepted = expected;
-    if (this.log.bytes > longestLog && this.items.length < mostNames) void this.compact();
+    if (this.log.bytes <= longestLog || this.items.length >= mostNames) return;
+    // A disk that fails here fails at the next record too, which ends the bridge.
+    this.compact().catch(() => undefined);
   }
 
   /** Writes the log again without what is settled. */
-  compact(): Promise<void> {
-    return this.log.replace(() => {
-      const base = {
-        ...{ kind: "base", source_id: this.source_id, first_seq: String(this.accepted), cursor: this.cursor },
-        ...{
-          accepted_book: this.acceptedBook.stored(),
-          names: [...this.names],
-          attempts: this.attempts(),
-          settled: [...this.settled],
-        },
-      };
-      const rest = { kind: "items", first_seq: base.first_seq, items: this.items, names: [], cursor: this.cursor };
-      return this.items.length === 0 ? [base] : [base, rest];
-    });
+  async compact(): Promise<void> {
+    if (this.compacting) return;
+    this.compacting = true;
+    await this.log.replace(() => this.kept());
+    this.compacting = false;
+  }
+
+  /** The records that stand for everything up to now. */
+  private kept(): LogRecord[] {
+    const base = {
+      ...{ kind: "base", source_id: this.source_id, first_seq: String(this.accepted), cursor: this.cursor },
+      ...{ accepted_book: this.acceptedBook.stored(), names: [...this.names] },
+      ...{ attempts: this.attempts(), settled: [...this.settled] },
+    };
+    const rest = { kind: "items", first_seq: base.first_seq, items: this.items, names: [], cursor: this.cursor };
+    return this.items.length === 0 ? [base] : [base, rest];
   }
 
   /** Attempts that are not acknowledged. */
