@@ -215,7 +215,8 @@ function textOf(held: Held | undefined): string | null {
 
 /** The leg of its transaction that a ledger entry booked. */
 function legOf({ kind, amount_minor }: Ledger): LegName {
-  return kind === "return" || (kind === "withdrawal" && amount_minor > 0n) ? "reverse" : "forward";
+  const back = kind === "withdrawal" || kind === "transfer_out" ? amount_minor > 0n : amount_minor < 0n;
+  return kind === "return" || (back && kind !== "adjustment") ? "reverse" : "forward";
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Account, Balance, Contra } from "../../../shared/domain/account.ts";
+import type { Account, Balance, Contra, Ledger } from "../../../shared/domain/account.ts";
 import { type Command, commandChanges, takenCommand } from "../../../shared/domain/command/command.ts";
 import { acknowledge, type CommandState, overdue, requeueCommand } from "../../../shared/domain/command/settle.ts";
 import type { Change, Context, Decision, DomainEvent } from "../../../shared/domain/decision.ts";
@@ -34,6 +34,9 @@ export interface PlatformOperation {
   readonly reference: string | null;
   /** The account here that it belongs to. */
   readonly account_id: string;
+  /** Number of its item: they are numbered as the platform carries them out, at this time. */
+  readonly seq: number;
+  readonly at: string;
 }
 
 /** Whether items carry the comment of their operation: a bridge may not be able to read it. */
@@ -51,6 +54,7 @@ export class TwoBooks {
   readonly rejected: PlatformOperation[] = [];
   readonly source: FeedSource;
   contra = 0n;
+  readonly entries: Ledger[] = [];
   /** Operations that were booked in addition to the transaction that they name. */
   additional = 0;
   /** What is in transit between accounts. */
@@ -257,14 +261,15 @@ export class TwoBooks {
   /** The platform moves money, by a command or by the hand of a person there. */
   operate(minor: bigint, reference: string | null, account_id = this.main): PlatformOperation {
     this.operations += 1;
-    const operation = { operation_id: `B-${this.operations}`, minor, reference, account_id };
+    const numbered = { operation_id: `B-${this.operations}`, seq: this.operations, at: this.now };
+    const operation = { ...numbered, minor, reference, account_id };
     this.ledger.push(operation);
     return operation;
   }
 
   /** The source reports an operation of the platform; one that cannot be told is put aside. */
   report(
-    { operation_id, minor, reference, account_id }: PlatformOperation,
+    { operation_id, minor, reference, account_id, seq }: PlatformOperation,
     comment: Comment = "with_comment",
     said?: { readonly transaction_id: string } | { readonly confirm_new: true },
   ): "applied" | "rejected" | "duplicate" {
@@ -282,7 +287,8 @@ export class TwoBooks {
     const links = { ...this.linksOf(name, minor, account_id), claimant, said: spoken(said) };
     const at = this.context().now;
     const origin = { source: this.source, at };
-    const decision = applyOperation({ account, balance, floating_minor: 0n }, operation, links, origin, this.context());
+    const context = { ...this.context(), cause: { source_id: this.source.id, feed_seq: String(seq) } };
+    const decision = applyOperation({ account, balance, floating_minor: 0n }, operation, links, origin, context);
     if (!decision.ok) return "rejected";
     if (decision.result["related_to"] !== undefined) this.additional += 1;
     return this.commit(decision as Decision<unknown>) === undefined ? "rejected" : "applied";
@@ -350,6 +356,7 @@ export class TwoBooks {
         return;
       case "create":
         if (change.entity === "contra") this.book(change.item as Contra);
+        if (change.entity === "ledger") this.entries.push(change.item as Ledger);
         if (change.entity === "transaction") this.put(this.transactions, undefined, change.item as Transaction);
         if (change.entity === "command") this.put(this.commands, undefined, change.item as Command);
         return;

@@ -5,6 +5,7 @@ import { type Command, isOpen } from "../../../shared/domain/command/command.ts"
 import { awaitsPlatform, type Transaction } from "../../../shared/domain/transaction.ts";
 import { takesMoney } from "../../../shared/domain/transaction-legs.ts";
 import { type PlatformOperation, TwoBooks } from "./bridge-model.ts";
+import { compareAt, deltasOf } from "./bridge-snapshots.ts";
 
 const amounts = ["100.00", "40.00", "40.01"] as const;
 
@@ -198,6 +199,18 @@ export class World {
       expect(this.books.report(operation, "with_comment", { confirm_new: true })).not.toBe("rejected");
     }
     this.unreported.clear();
+  }
+
+  /**
+   * A snapshot of the platform finds no difference, whatever is on its way: it includes the operations before the first
+   * one that has not been booked. One that shows more differs by exactly that.
+   */
+  compare(planted: bigint): void {
+    const first = Math.min(this.books.ledger.length + 1, ...[...this.unreported].map(({ seq }) => seq));
+    for (const id of [this.books.main, this.books.second]) {
+      expect(deltasOf(compareAt(this.books, id, first - 1))).toEqual([]);
+      expect(deltasOf(compareAt(this.books, id, first - 1, planted))).toEqual([planted]);
+    }
   }
 
   /** The bridge does all that it can, and the service takes each transfer as far as it goes. */

@@ -4,7 +4,7 @@ import { transferStatus } from "../../../shared/domain/internal-money/transfer-s
 import { step, transferStep, World } from "./bridge-world.ts";
 
 describe("two books, with commands and items between them that are lost, repeated and late", () => {
-  it("are equal once everything has arrived: no money is booked twice and none is lost", () => {
+  it("are equal once everything has arrived, no money twice and none lost, and each snapshot finds that", () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(fc.array(step, { minLength: 40, maxLength: 80, size: "max" }), (program) => {
@@ -12,9 +12,11 @@ describe("two books, with commands and items between them that are lost, repeate
         for (const each of program) {
           world.run(each);
           world.check();
+          world.compare(1n);
         }
         world.drain();
         world.check();
+        world.compare(-12_345n);
         expect(world.books.balance.balance_minor).toBe(world.books.platformMinor());
         for (const { status, outcome } of world.books.transactions.values()) seen.add(`${status} ${outcome ?? ""}`);
         for (const { status, leg } of world.books.commands.values()) seen.add(`command ${leg} ${status}`);
@@ -27,7 +29,7 @@ describe("two books, with commands and items between them that are lost, repeate
 });
 
 describe("transfers between accounts of a platform and of the service", () => {
-  it("are made or not, never half, wherever the service stops, and leave equal books", () => {
+  it("are made or not, never half, wherever the service stops, and leave books that each snapshot finds equal", () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(fc.array(transferStep, { minLength: 40, maxLength: 80, size: "max" }), (program) => {
@@ -35,10 +37,12 @@ describe("transfers between accounts of a platform and of the service", () => {
         for (const each of program) {
           world.run(each);
           world.check();
+          world.compare(1n);
         }
         note(world, seen);
         world.drain();
         world.finish();
+        world.compare(-12_345n);
         const { books } = world;
         for (const id of [books.main, books.second]) {
           expect(books.accountOf(id).balance.balance_minor).toBe(books.platformMinor(id));

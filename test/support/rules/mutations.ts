@@ -210,6 +210,29 @@ export const mutations: readonly Mutation[] = [
     ],
     test: { file: `${command}/command.test.ts`, name: "becomes unknown when its lease runs out" },
   },
+  {
+    name: "a snapshot compared with an account that moved",
+    file: "shared/domain/drift/compare.ts",
+    edits: [["return BigInt(feed_seq) > BigInt(as_of_seq);", "return false;"]],
+    test: { file: "test/domain/drift/compare.test.ts", name: "is equal with the platform's of that moment" },
+  },
+  {
+    name: "a join that keeps no number",
+    file: "shared/domain/feed/join-operation.ts",
+    edits: [["    confirmed: true,\n    ...numberOf(context),\n", "    confirmed: true,\n"]],
+    test: {
+      file: "test/domain/drift/numbers.test.ts",
+      name: "on an operation that is booked, and on one that is joined",
+    },
+  },
+  {
+    name: "an old snapshot resolving a newer drift",
+    file: "shared/domain/drift/reconcile.ts",
+    edits: [
+      ["before !== undefined && isOlder(snapshot, before)", "before === undefined && isOlder(snapshot, snapshot)"],
+    ],
+    test: { file: "test/domain/drift/reconcile.test.ts", name: "stay as they are for a snapshot of an earlier number" },
+  },
 ];
 
 const root = new URL("../../../", import.meta.url);

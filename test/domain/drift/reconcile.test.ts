@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import type { Comparison, Difference } from "../../../shared/domain/drift/compare.ts";
+import type { Drift, Reconciliation } from "../../../shared/domain/drift/drift.ts";
+import { type Compared, reconcile } from "../../../shared/domain/drift/reconcile.ts";
+import { decisionContext } from "../../support/builders/decisions.ts";
+
+const context = decisionContext();
+const snapshot = (as_of_seq: string, minute = 30) => ({
+  ...{ source_id: "src_1", snapshot_id: `S-${as_of_seq}-${minute}`, as_of_seq },
+  taken_at: `2026-11-21T06:${minute}:00.000Z`,
+});
+const balance = (theirs: string): Difference => ({
+  ...{ kind: "balance", position_id: null, symbol: null, ours: "100.00", theirs },
+});
+const position = (position_id: string): Difference => ({
+  ...{ kind: "position_missing_here", position_id, symbol: "EURUSD", ours: null, theirs: "buy 1.00" },
+});
+
+/** What is remembered of one login while snapshots of it are compared. */
+class Login {
+  reconciliation: Reconciliation | undefined;
+  readonly drifts = new Map<string, Drift>();
+
+  compare(differences: readonly Difference[], at = snapshot("1"), left_out: readonly string[] = [], books = true) {
+    const status = differences.length > 0 ? "drifting" : left_out.length > 0 ? "moved_on" : "equal";
+    const comparison: Comparison = { status, differences, left_out };
+    const account = { platform_login: "7", account_id: "acc_1", client_id: "cli_1", balance_seq: 1, pos_version: 1 };
+    const compared: Compared = { ...account, comparison, books, explained_by: [] };
+    const { reconciliation } = this;
+    const decision = reconcile({ reconciliation, drifts: [...this.drifts.values()] }, compared, at, context);
+    if (!decision.ok) throw new Error("It was refused.");
+    for (const change of decision.changes) {
+      if (!("entity" in change) || (change.op !== "create" && change.op !== "update")) continue;
+      const after = change.op === "create" ? change.item : change.after;
+      if (change.entity === "drift") this.drifts.set((after as Drift).id, after as Drift);
+      if (change.entity === "reconciliation") this.reconciliation = after as Reconciliation;
+    }
+    return { ...decision.result, written: decision.changes.length };
+  }
+
+  get states(): string[] {
+    return [...this.drifts.values()].map(({ kind, theirs, resolution }) => `${kind} ${theirs} ${resolution?.action}`);
+  }
+}
+
+describe("the drifts of a login", () => {
+  it("are not remembered while there are none", () => {
+    const login = new Login();
+    expect(login.compare([])).toMatchObject({ status: "equal", written: 0 });
+    expect(login.reconciliation).toBeUndefined();
+  });
+
+  it("are one for each subject, follow what differs, and end as agreed", () => {
+    const login = new Login();
+    login.compare([balance("90.00")]);
+    login.compare([balance("80.00"), position("P-1")], snapshot("2"));
+    expect(login.states).toEqual(["balance 80.00 undefined", "position_missing_here buy 1.00 undefined"]);
+    expect([...login.drifts.values()][0]).toMatchObject({ snapshot_id: "S-2-30", version: 2 });
+    login.compare([position("P-1")], snapshot("3"));
+    expect(login.states).toEqual(["balance 80.00 agreed", "position_missing_here buy 1.00 undefined"]);
+    login.compare([balance("80.00")], snapshot("4"));
+    expect(login.states).toHaveLength(3);
+  });
+
+  it.each([
+    ["an earlier number", snapshot("1", 59)],
+    ["an earlier time", snapshot("2", 29)],
+  ])("stay as they are for a snapshot of %s", (_, older) => {
+    const login = new Login();
+    login.compare([balance("90.00")], snapshot("2"));
+    expect(login.compare([], older)).toMatchObject({ status: "superseded", written: 0 });
+    expect(login.compare([balance("70.00")], older)).toMatchObject({ status: "superseded", written: 0 });
+  });
+
+  it("stay open for what was not compared, and since when that is so is remembered", () => {
+    const login = new Login();
+    login.compare([position("P-1")]);
+    expect(login.compare([], snapshot("2"), ["P-1"])).toMatchObject({
+      status: "moved_on",
+      moved_on_since: context.now,
+    });
+    login.compare([], snapshot("3"), [], false);
+    expect(login.states).toEqual(["position_missing_here buy 1.00 undefined"]);
+    expect(login.compare([], snapshot("4"))).toMatchObject({ status: "equal", moved_on_since: undefined });
+    expect(login.states).toEqual(["position_missing_here buy 1.00 agreed"]);
+  });
+
+  it("that were accepted are reported again only with another amount, whatever both sides are", () => {
+    const login = new Login();
+    login.compare([balance("90.00")]);
+    const { reconciliation } = login;
+    if (reconciliation === undefined) throw new Error("Nothing is remembered.");
+    login.reconciliation = { ...reconciliation, open: {}, accepted: { balance: "-1000" } };
+    login.drifts.clear();
+    expect(login.compare([balance("90.00")], snapshot("2")).status).toBe("equal");
+    expect(login.compare([{ ...balance("190.00"), ours: "200.00" }], snapshot("3")).status).toBe("equal");
+    expect(login.compare([balance("89.00")], snapshot("4")).status).toBe("drifting");
+    expect(login.reconciliation).toMatchObject({ accepted: {} });
+  });
+});
