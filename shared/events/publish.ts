@@ -134,10 +134,10 @@ function publishedEvent(
   };
 }
 
-/** Where the resource of an event is: a command is found below its source. */
+/** Where the resource of an event is: a command is found below its source, and drifts have no plural. */
 function addressOf({ resource: { type, id }, data }: WaitingEvent["body"]): string {
   const { _links: links } = data["object"] as { readonly _links?: { readonly self?: { readonly href: string } } };
-  return (type === "command" ? links?.self?.href : undefined) ?? `/v2/${type}s/${id}`;
+  return (type === "command" || type === "drift" ? links?.self?.href : undefined) ?? `/v2/${type}s/${id}`;
 }
 
 /** The endpoints that an event is due to, and when the sweep checks that all its deliveries exist. */

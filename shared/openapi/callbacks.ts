@@ -5,6 +5,7 @@ import { LiquidatedAccount } from "../schema/account.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
+import { Drift } from "../schema/feed/drift.ts";
 import type { JsonObject } from "./document.ts";
 import { eventData } from "./examples/events.ts";
 import { replyExamples } from "./examples.ts";
@@ -79,6 +80,8 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "stop.out": LiquidatedAccount,
   "command.issued": CommandNotice,
   "command.settled": CommandNotice,
+  "drift.detected": Drift,
+  "drift.resolved": Drift,
 };
 
 /** The component of the resource in an event: the reply of `GET` at the resource's own path. */

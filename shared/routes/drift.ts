@@ -48,6 +48,7 @@ received.
     ],
   },
   refusals: ["snapshot_ahead", "snapshot_conflict", "source_ended"],
+  emits: ["drift.detected", "drift.resolved"],
 });
 
 /** `GET /feed/sources/{id}/snapshots` */
@@ -129,7 +130,14 @@ commands have ended; this is checked again at the approval.`,
   reply: Drift,
   example: { action: "accept", reason: { code: "known_difference", message: "Opened before the link." } },
   refusals: ["illegal_transition", "four_eyes_required", "drift_changed", "account_closed", "amount_too_large"],
-  emits: ["transaction.created", "transaction.completed", "transaction.updated", "margin.call", "margin.recovered"],
+  emits: [
+    "drift.resolved",
+    "transaction.created",
+    "transaction.completed",
+    "transaction.updated",
+    "margin.call",
+    "margin.recovered",
+  ],
 });
 
 /** Rows of snapshots and drifts. */

@@ -19,6 +19,8 @@ export const optInEventTypes = [
   "margin.recovered",
   "command.issued",
   "command.settled",
+  "drift.detected",
+  "drift.resolved",
 ] as const;
 
 /** One event type. */

@@ -1,4 +1,5 @@
 import type { DriftBody } from "../../schema/feed/drift.ts";
+import type { DomainEvent } from "../decision.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 
 /** A difference between the books of an account as it is stored. */
@@ -68,6 +69,18 @@ function minorOf(amount: string | null): bigint {
 /** What the platform has in addition, in minor units. */
 export function deltaMinor({ ours, theirs }: Pick<Drift, "ours" | "theirs">): bigint {
   return minorOf(theirs) - minorOf(ours);
+}
+
+/** The event of a drift that was found or resolved. */
+export function driftEvent(type: "drift.detected" | "drift.resolved", drift: Drift): DomainEvent {
+  return {
+    type,
+    resource: { type: "drift", id: drift.id, version: drift.version },
+    client_id: drift.client_id,
+    account_id: drift.account_id,
+    object: driftBody(drift),
+    ...(type === "drift.resolved" && { previous: { status: "open" } }),
+  };
 }
 
 /** The drift as the API shows it. */

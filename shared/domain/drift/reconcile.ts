@@ -1,11 +1,12 @@
 import { limits } from "../../limits.ts";
-import { type Context, later } from "../decision.ts";
+import { type Context, type DomainEvent, later } from "../decision.ts";
 import type { Comparison, Difference } from "./compare.ts";
 import {
   acceptedOf,
   type Drift,
   type DriftChange,
   type DriftDecision,
+  driftEvent,
   type Reconciliation,
   subjectOf,
 } from "./drift.ts";
@@ -75,11 +76,14 @@ export function reconcile(
   const isGone = (subject: string) => !differing.has(subject) && wasCompared(subject, compared);
   const open = new Map(drifts.filter(({ status }) => status === "open").map((each) => [subjectOf(each), each]));
   const changes: DriftChange[] = [];
+  const events: DomainEvent[] = [];
   const left = new Map([...open].map(([subject, { id }]) => [subject, id]));
   const room = () => changes.length < limits.snapshots.reported_at_once;
   for (const [subject, drift] of open) {
     if (room() && isGone(subject)) {
-      changes.push({ op: "update", entity: "drift", before: drift, after: agreed(drift, context) });
+      const after = agreed(drift, context);
+      changes.push({ op: "update", entity: "drift", before: drift, after });
+      events.push(driftEvent("drift.resolved", after));
       left.delete(subject);
     }
   }
@@ -89,6 +93,7 @@ export function reconcile(
     if (drift === undefined) {
       const item = detected(difference, compared, snapshot, context);
       changes.push({ op: "create", entity: "drift", item });
+      events.push(driftEvent("drift.detected", item));
       left.set(subject, item.id);
     } else if (!isSame(drift, difference, compared)) {
       changes.push({
@@ -111,11 +116,11 @@ export function reconcile(
     accepted,
   };
   const result = { status, moved_on_since: after.moved_on_since } as const;
-  return decided(result, [...changes, ...reconciliationChange(before, after)]);
+  return decided(result, [...changes, ...reconciliationChange(before, after)], events);
 }
 
-function decided(result: Reconciled, changes: readonly DriftChange[]): Decided {
-  return { ok: true, result, changes, events: [] };
+function decided(result: Reconciled, changes: readonly DriftChange[], events: readonly DomainEvent[] = []): Decided {
+  return { ok: true, result, changes, events };
 }
 
 /** Whether a comparison has looked at a subject: not at what moved on, nor at the books of an account that is gone. */

@@ -13,6 +13,7 @@ import {
   type DriftChange,
   type DriftDecision,
   deltaMinor,
+  driftEvent,
   type Reconciliation,
   subjectOf,
 } from "./drift.ts";
@@ -96,7 +97,7 @@ function resolved(
     ok: true,
     result: after,
     changes: [{ op: "update", entity: "drift", before, after }, ...changes],
-    events: [],
+    events: [driftEvent("drift.resolved", after)],
   };
 }
 

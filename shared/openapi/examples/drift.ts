@@ -6,6 +6,32 @@ const source = `/feed/sources/${source_id}`;
 const snapshot = `${source}/snapshots/${snapshot_id}`;
 const counts = { compared: 250, equal: 247, moved_on: 2, drifting: 1 };
 
+/** A difference of a balance. */
+export const drift = {
+  id,
+  object: "drift",
+  source_id,
+  platform_login: "50012345",
+  account_id,
+  kind: "balance",
+  position_id: null,
+  symbol: null,
+  ours: "1000.00",
+  theirs: "1012.50",
+  snapshot_id,
+  as_of_seq: "919",
+  taken_at: created_at,
+  explained_by: [{ type: "possible_duplicate", id: "917" }],
+  status: "open",
+  proposal: null,
+  resolution: null,
+  resolved_at: null,
+  created_at: completed_at,
+  updated_at: completed_at,
+  version: 1,
+  _links: links({ self: `/drift/${id}`, source, account: `/accounts/${account_id}` }),
+};
+
 /** Examples of the replies about snapshots and drifts, by component. */
 export const driftReplies: Readonly<Record<string, unknown>> = {
   SnapshotPart: {
@@ -33,28 +59,5 @@ export const driftReplies: Readonly<Record<string, unknown>> = {
     created_at,
     _links: links({ self: snapshot, source }),
   },
-  Drift: {
-    id,
-    object: "drift",
-    source_id,
-    platform_login: "50012345",
-    account_id,
-    kind: "balance",
-    position_id: null,
-    symbol: null,
-    ours: "1000.00",
-    theirs: "1012.50",
-    snapshot_id,
-    as_of_seq: "919",
-    taken_at: created_at,
-    explained_by: [{ type: "possible_duplicate", id: "917" }],
-    status: "open",
-    proposal: null,
-    resolution: null,
-    resolved_at: null,
-    created_at: completed_at,
-    updated_at: completed_at,
-    version: 1,
-    _links: links({ self: `/drift/${id}`, source, account: `/accounts/${account_id}` }),
-  },
+  Drift: drift,
 };

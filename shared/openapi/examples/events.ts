@@ -1,6 +1,7 @@
 import type { JsonObject } from "../document.ts";
 import { account } from "./accounts.ts";
 import { commandNotice } from "./commands.ts";
+import { drift } from "./drift.ts";
 import { actor, completed_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
 import { opened, trade } from "./trading.ts";
 import { transaction } from "./transactions.ts";
@@ -78,6 +79,16 @@ export const eventData: Readonly<Record<string, EventData>> = {
     previous: { margin_status: "margin_call" },
   },
   "stop.out": { object: liquidated },
+  "drift.resolved": {
+    object: {
+      ...drift,
+      status: "resolved",
+      resolution: { action: "agreed", by: null, reason: null, transaction_id: null },
+      resolved_at: completed_at,
+      version: 2,
+    },
+    previous: { status: "open" },
+  },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };
 

@@ -123,6 +123,20 @@ describe("what happened", () => {
     expect(own.map(({ resource }) => resource.version)).toEqual([1, 2, 2]);
   });
 
+  it("to a drift shows it as it was found, and links to it", async () => {
+    const caller = newCaller();
+    const source = await bridge(api, caller).newSource();
+    const account = { platform_login: "7", balance: "1.00", credit: "0", positions: [] };
+    const whole = { snapshot_id: "S-1", taken_at: "2026-11-21T06:30:00.000Z", as_of_seq: "0", part: 1, parts: 1 };
+    const body = { ...whole, complete: false, accounts: [account] };
+    expect((await api.call(caller, "POST", `${source.path}/snapshots`, { body })).status).toBe(200);
+    await deliver(await waiting(caller));
+    const [drift] = (await brokerage(api, caller).get("/drift")).data;
+    expect(await eventsOf(caller)).toMatchObject([
+      { type: "drift.detected", data: { object: drift }, _links: { resource: drift._links.self } },
+    ]);
+  });
+
   it("to a command of a platform shows its identifiers alone, and links to the command", async () => {
     const caller = newCaller();
     const broker = brokerage(api, caller);

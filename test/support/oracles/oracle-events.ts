@@ -82,6 +82,9 @@ function expectedEvents({ before, after }: RawChange): string[] {
     case "COMMAND":
       if (before === undefined) return [name("command.issued")];
       return before["done_at"] === null && after["done_at"] !== null ? [name("command.settled")] : [];
+    case "DRIFT":
+      if (before === undefined) return [name("drift.detected")];
+      return enters("status", "resolved") ? [name("drift.resolved")] : [];
     case "TRADE":
       return expectedTradeEvents(before, after).map((type) => name(type));
     default:
