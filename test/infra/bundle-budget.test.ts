@@ -21,21 +21,23 @@ const others: Readonly<Record<string, number>> = {
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 185,
+  "transactions/deposit": 186,
   "transactions/withdrawal": 186,
+  // It asks the platform of a linked account for it.
+  "transactions/adjustment": 128,
   // The steps of a transfer over a platform are 10 KiB.
   "transactions/transfer": 201,
-  "transactions/update": 204,
+  "transactions/update": 205,
   "accounts/update": 179,
   "sandbox/open-trade": 176,
   "sandbox/close-trade": 162,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 183,
-  "sandbox/fail-transaction": 179,
-  "sandbox/return-transaction": 183,
+  "sandbox/settle-transaction": 184,
+  "sandbox/fail-transaction": 180,
+  "sandbox/return-transaction": 184,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 147,
+  "sandbox/simulate-provider": 148,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 136,
   // A price does all that there is: it fills, closes, calls and liquidates.
