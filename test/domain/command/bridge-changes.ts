@@ -2,6 +2,18 @@ import { type Command, isOpen } from "../../../shared/domain/command/command.ts"
 import type { Change, DomainEvent } from "../../../shared/domain/decision.ts";
 import type { OperationLinks } from "../../../shared/domain/feed/join-operation.ts";
 
+/** An operation in the ledger of the simulated platform. */
+export interface PlatformOperation {
+  readonly operation_id: string;
+  readonly minor: bigint;
+  readonly reference: string | null;
+  /** The account here that it belongs to. */
+  readonly account_id: string;
+  /** Number of its item: they are numbered as the platform carries them out, at this time. */
+  readonly seq: number;
+  readonly at: string;
+}
+
 /** Each command that is issued or ends in a commit is announced in it, once. */
 export function checkAnnounced(changes: readonly Change[], events: readonly DomainEvent[]): void {
   const expected = changes.flatMap((change): string[] => {

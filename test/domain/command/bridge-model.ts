@@ -23,21 +23,9 @@ import { unreportedLegsOf } from "../../../shared/domain/transaction-legs.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import type { UpdateTransaction } from "../../../shared/schema/transaction.ts";
 import { decisionContext, someAccount, someClient } from "../../support/builders/decisions.ts";
-import { checkAnnounced, claimOf, decimal, keyOf, spoken } from "./bridge-changes.ts";
+import { checkAnnounced, claimOf, decimal, keyOf, type PlatformOperation, spoken } from "./bridge-changes.ts";
 
 const begin = Date.parse("2026-11-21T06:30:00.000Z");
-
-/** An operation in the ledger of the simulated platform. */
-export interface PlatformOperation {
-  readonly operation_id: string;
-  readonly minor: bigint;
-  readonly reference: string | null;
-  /** The account here that it belongs to. */
-  readonly account_id: string;
-  /** Number of its item: they are numbered as the platform carries them out, at this time. */
-  readonly seq: number;
-  readonly at: string;
-}
 
 /** Whether items carry the comment of their operation: a bridge may not be able to read it. */
 type Comment = "with_comment" | "without_comment";

@@ -4,7 +4,8 @@ import type { Balance } from "../../../shared/domain/account.ts";
 import { type Command, isOpen } from "../../../shared/domain/command/command.ts";
 import { awaitsPlatform, type Transaction } from "../../../shared/domain/transaction.ts";
 import { takesMoney } from "../../../shared/domain/transaction-legs.ts";
-import { type PlatformOperation, TwoBooks } from "./bridge-model.ts";
+import type { PlatformOperation } from "./bridge-changes.ts";
+import { TwoBooks } from "./bridge-model.ts";
 import { compareAt, deltasOf } from "./bridge-snapshots.ts";
 
 const amounts = ["100.00", "40.00", "40.01"] as const;
