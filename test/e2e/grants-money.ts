@@ -118,6 +118,12 @@ export async function tellOfCommands({ stack, saboteur }: StoryOptions): Promise
   await call("POST", `${source}/commands/take`, {});
   await call("POST", `${lost}/ack`, { attempt: 2, status: "failed" });
   await tellOfTransfer({ stack, call, source, client_id: client.id, account_id });
+  // The lease of its debit may have run out before the item came: then a search waits, and the source cannot end.
+  await eventually(async () => {
+    const { data } = await call("POST", `${source}/commands/take`, {});
+    for (const { id } of data) await call("POST", `${source}/commands/${id}/ack`, done());
+    return (await call("GET", `${source}/commands?status=waiting`)).data.length === 0 || undefined;
+  });
   for (const path of ["/feed/sources", `${source}/commands`, lost]) await api.call("GET", path);
   await call("PATCH", source, { paused: true });
   // The index may still show a command that has ended.
