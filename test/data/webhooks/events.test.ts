@@ -338,6 +338,7 @@ describe("what the stream did not bring", () => {
       .poll(() => sweepEvents(), { timeout: 2000 })
       .toEqual({
         unpublished: 0,
+        transferred: 0,
         fanned_out: 0,
         woken: 0,
         replayed: 0,
