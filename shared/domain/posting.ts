@@ -50,7 +50,10 @@ export interface Booking {
   readonly owed?: boolean;
   /** The debit that it takes back. */
   readonly reverses?: ReversedDebit;
-  /** When it happened on its platform, where a loss was corrected since then. */
+  /**
+   * When it happened on its platform, where a loss was corrected since then. What takes a debit back has its place at
+   * that debit, whenever it happened.
+   */
   readonly late?: Late;
 }
 
@@ -127,6 +130,7 @@ export function post(
   { require = [], margin, credit_policy }: PostingTerms = {},
 ): Decision<Posting> {
   const { customer_minor: change, captured_minor: captured } = booking;
+  const late = lateOf(booking);
   const before = balance.balance_minor;
   const refusal = refusePosting(balance, booking, margin);
   if (refusal !== undefined) return refusal;
@@ -142,7 +146,7 @@ export function post(
       ...posted.noted,
       ...(policy === undefined ? {} : { credit_policy: policy }),
       ...(booking.reverses === undefined ? {} : { reverses_seq: booking.reverses.seq }),
-      ...(booking.late === undefined ? {} : { precedes_seq: booking.late.seq }),
+      ...(late === undefined ? {} : { precedes_seq: late.seq }),
     },
   });
   const follows = { standing: posted.standing, lots: lotsOf(balance), seq };
@@ -180,6 +184,11 @@ export function post(
   ];
   const after = { balance_before_minor: before, balance_after_minor: before + change, balance: adjustment.after };
   return { ok: true, result: { seq, ...after, changes }, changes: [], events: [] };
+}
+
+/** The place of a booking that happened before it is booked: an entry with two places would be replayed twice. */
+function lateOf({ reverses, late }: Booking): Late | undefined {
+  return reverses === undefined ? late : undefined;
 }
 
 /** Why a booking cannot be made now. What has happened on a platform is asked for its size alone. */
@@ -228,10 +237,12 @@ interface Repaid {
 /** What a late credit repays at once: the credit and the corrections that its debit, or its absence, has caused. */
 function repayments(
   transaction: Transaction,
-  { kind, reverses, late, customer_minor }: Booking,
+  booking: Booking,
   { standing: posted, lots, seq }: Follows,
   context: Context,
 ): Repaid {
+  const { kind, reverses, customer_minor } = booking;
+  const late = lateOf(booking);
   const since = reverses?.entries ?? late?.entries;
   if (since === undefined) return { standing: posted, lots, entries: [] };
   const place = reverses === undefined ? { precedes_seq: late?.seq } : { reverses_seq: reverses.seq };

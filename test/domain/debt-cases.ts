@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import type { Account, Balance, Ledger } from "../../shared/domain/account.ts";
+import { platformMoved } from "../../shared/domain/command/money.ts";
 import { replayFrom } from "../../shared/domain/debt.ts";
-import type { Decision } from "../../shared/domain/decision.ts";
+import type { Change, Decision } from "../../shared/domain/decision.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { requestCredit } from "../../shared/domain/internal-money/credit.ts";
 import { lotsOf } from "../../shared/domain/internal-money/credit-lots.ts";
@@ -15,7 +16,13 @@ import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../shared/domain/trading/pricing/quote.ts";
 import { evaluateMargin } from "../../shared/domain/trading/stop-out.ts";
-import { type AccountContext, reversedFrom, type Transaction } from "../../shared/domain/transaction.ts";
+import {
+  type AccountContext,
+  type Returning,
+  returningFields,
+  reversedFrom,
+  type Transaction,
+} from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import { decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
 import { marketAt, someMarket, tradingAccount } from "../support/builders/trading.ts";
@@ -117,6 +124,27 @@ export class Book {
     if (!decision.ok) return;
     this.lates.set(ledger.length + 1, behind);
     this.take(decision as never);
+  }
+
+  /** A payout that the platform of the account brought back before the last so many postings, and reports now. */
+  bringBackLate(payout: Transaction, postings: number): void {
+    const { accountContext } = this;
+    const { balance } = accountContext;
+    const place = (this.ends.at(-1 - postings) ?? 0) + 1;
+    const matters = (balance.below_zero_seq ?? 0) >= place && place <= balance.seq;
+    const late = matters ? { seq: place, entries: this.since(place) } : undefined;
+    const source = { id: "src_01JD0000000000000000000001", authoritative: "service" } as const;
+    const evidence = { source, operation_id: "B-1", at: decisionTime, confirmed: true, late };
+    const returning = { minor: payout.amount_minor, to: "failed", reason: null, held_minor: 0n, kept_fee_minor: 0n };
+    const asked = { ...payout, ...returningFields(returning as Returning) };
+    const from = reversedFrom(payout, balance);
+    const found = from === undefined ? accountContext : { ...accountContext, since_debit: this.since(from) };
+    const decision = platformMoved(asked, "reverse", found, evidence, context);
+    if (!decision.ok) return;
+    const changes = decision.changes.map((each): Change => {
+      return each.op === "update" && each.entity === "transaction" ? { ...each, before: payout } : each;
+    });
+    this.take({ ...decision, changes });
   }
 
   /** Grants credit, which ends after so many days where they are given. */

@@ -27,6 +27,7 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("give_back" as const), nth, keep_fee: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("force" as const), nth }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("late" as const), amount, nth }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("late_back" as const), nth, postings: nth }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("grant" as const), amount, days: fc.option(nth) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("take_back" as const), amount }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("end_credit" as const), nth }) },
@@ -60,6 +61,10 @@ function ran(
       const payout = known(payouts[each.nth % Math.max(1, payouts.length)]);
       const status = payout?.status === "processing" ? "failed" : "returned";
       if (payout) book.move(payout, { status, reason: { code: "bank" }, keep_fee: each.keep_fee });
+    }
+    if (each.do === "late_back") {
+      const payout = known(payouts[each.nth % Math.max(1, payouts.length)]);
+      if (payout?.status === "processing") book.bringBackLate(payout, each.postings);
     }
     if (each.do === "force") {
       const deposit = known(deposits[each.nth % Math.max(1, deposits.length)]);

@@ -122,6 +122,19 @@ describe("the correction covers losses of trading alone", () => {
   });
 });
 
+it("a payout that its platform brought back before a loss and reports after it counts once, also for the next one", () => {
+  const book = new Book({ leverage: 500 });
+  must(book.deposit("2000.00"));
+  const [first, second] = [must(book.withdraw("900.00", "processing")), must(book.withdraw("900.00", "processing"))];
+  book.open("buy", "0.30");
+  book.price("1.08340");
+  book.bringBackLate(first, 1);
+  expect(book.balance).toBe(usd("599.00"));
+  must(book.giveBack(second));
+  // 2,000.00 in, 501.00 lost, nothing paid out.
+  expect(book.balance).toBe(usd("1499.00"));
+});
+
 describe("a forced return while a position floats", () => {
   it("is not paid by the profit of a hedge whose other leg has lost it: 900.00 are owed, 0.90 are forgiven", () => {
     const book = new Book({ leverage: 500 });
