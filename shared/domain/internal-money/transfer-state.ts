@@ -41,19 +41,27 @@ type TransferStep =
 
 /**
  * The next step of a transfer by its two legs: the credit is made once, and the debit is given back only when the
- * credit has failed, not while a platform may still make it. Undefined while a platform or a person is to act.
+ * credit has failed, not while a platform may still make it. A debit that its platform made before the transfer was
+ * approved is given back. Undefined while a platform or a person is to act.
  */
 export function transferStep(
-  out: Leg,
+  out: Leg & Pick<Transaction, "status_history">,
   into: Pick<Transaction, "status" | "status_reason"> | undefined,
 ): TransferStep | undefined {
   const turn = transferTurn(out);
   if (turn === "begin") return { step: "begin" };
   if (turn === undefined) return undefined;
-  if (into === undefined) return { step: "credit" };
+  if (into === undefined) return mayBegin(out) ? { step: "credit" } : { step: "undo", reason: unapproved };
   if (into.status === "completed") return { step: "follow" };
   if (into.status !== "failed") return undefined;
   return { step: "undo", reason: into.status_reason ?? { code: "platform_refused", message: null } };
+}
+
+const unapproved = { code: "four_eyes_required", message: "The platform debited it before it was approved." };
+
+/** Whether a transfer was approved, or needed no approval, which is the same entry in its history. */
+function mayBegin({ status_history }: Pick<Transaction, "status_history">): boolean {
+  return status_history.some(({ to }) => to === "approved");
 }
 
 /**

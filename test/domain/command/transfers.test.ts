@@ -180,6 +180,20 @@ describe("a transfer to another client's account", () => {
     expect(transfer.go().status).toBe("crediting");
   });
 
+  it("is given back where the platform has debited it before it was approved, and the other client gets nothing", () => {
+    const given = books();
+    const transfer = new Moving(given, given.main, given.wallet, true);
+    expect(given.report(given.operate(-10_000n, transfer.id))).toBe("applied");
+    expect(transfer.money).toEqual([40_000, 50_000, 50_000, 10_000]);
+    transfer.go().end(transfer.out, "done", 10_000n);
+    expect([transfer.status, transfer.into, transfer.money]).toEqual([
+      "failed",
+      undefined,
+      [50_000, 50_000, 50_000, 0],
+    ]);
+    expect(transfer.out.status_reason?.code).toBe("four_eyes_required");
+  });
+
   it.each(["rejected", "cancelled"] as const)("is released when it is %s", (status) => {
     const given = books();
     const transfer = new Moving(given, given.wallet, given.main, true);
