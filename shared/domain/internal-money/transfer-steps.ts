@@ -16,8 +16,9 @@ import {
 } from "../transaction.ts";
 import { book, end, giveBack, intoTransit, refuseTaking, settled } from "../transaction-booking.ts";
 import { legChanges } from "../transaction-legs.ts";
+import { refusePlatformAccount } from "./adjustment.ts";
 import { contraEntries } from "./entries.ts";
-import { bookLeg, draftLeg, type Transfer } from "./transfer.ts";
+import { bookLeg, draftLeg, isMovedByHand, type Transfer } from "./transfer.ts";
 import { transferCredit } from "./transfer-booking.ts";
 import type { TransferRate } from "./transfer-rate.ts";
 
@@ -171,6 +172,8 @@ export function creditTransfer(
 ): Decision<Transaction> {
   const { account, balance } = accountContext;
   if (balance.accepts === "none") return refuseGate(account);
+  // It may have been linked to a platform since the transfer was asked for.
+  if (isMovedByHand(account)) return refusePlatformAccount("to_account_id");
   const refusal = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (refusal !== undefined) return refusal;
   const { transfer, transfer_credit_minor: credit_minor = 0n, transfer_rounding_minor, transfer_income_minor } = out;

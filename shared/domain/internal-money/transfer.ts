@@ -56,10 +56,8 @@ export function transferAmount(sides: TransferSides, request: Pick<CreateTransfe
   if (from.account.type !== to.account.type) {
     return refused("to_account_id", "Money does not move between live and demo accounts.");
   }
-  // An operator moves the money of an account that a platform keeps and no source is connected with.
-  const byHand = ({ account }: TransferSides["from"]) => isLinked(account) && !isCommanded(account);
-  if (byHand(from)) return refusePlatformAccount("from_account_id");
-  if (byHand(to)) return refusePlatformAccount("to_account_id");
+  if (isMovedByHand(from.account)) return refusePlatformAccount("from_account_id");
+  if (isMovedByHand(to.account)) return refusePlatformAccount("to_account_id");
   if (from.balance.accepts !== "all") return refuseGate(from.account);
   if (to.balance.accepts === "none") return refuseGate(to.account);
   if (client.status !== "active") return refuse("client_suspended", "The client may not transfer while suspended.");
@@ -70,6 +68,11 @@ export function transferAmount(sides: TransferSides, request: Pick<CreateTransfe
   if (typeof amount === "string") return refuseAmount(amount, "amount", from.account);
   if (amount === 0n) return refuseField("validation_failed", "amount", "must be more than 0", "out_of_range");
   return { ok: true, result: amount, changes: [], events: [] };
+}
+
+/** Whether an operator moves the money of an account: a platform keeps it, and no source is connected with it. */
+export function isMovedByHand(account: Account): boolean {
+  return isLinked(account) && !isCommanded(account);
 }
 
 /**

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { transferStatus } from "../../../shared/domain/internal-money/transfer-state.ts";
+import { creditTransfer } from "../../../shared/domain/internal-money/transfer-steps.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
+import { decisionContext } from "../../support/builders/decisions.ts";
 import { commandOf, now } from "./bridge-cases.ts";
 import { TwoBooks } from "./bridge-model.ts";
 
@@ -127,6 +129,17 @@ describe("a transfer from an account of the service to a platform", () => {
     given.sweep(commandOf(given, transfer.into ?? transfer.out).id);
     given.move(transfer.into?.id ?? "", { status: "failed", reason: refused, not_found: true });
     expect([transfer.go().status, transfer.money]).toEqual(["failed", [50_000, 50_000, 50_000, 0]]);
+  });
+
+  it("is not credited where its other account was linked to a platform without a source meanwhile", () => {
+    const given = books();
+    const transfer = new Moving(given, given.wallet, given.main);
+    given.advance(transfer.out);
+    const { source: _none, account, ...money } = given.accountOf(given.main);
+    const to = { ...money, account: { ...account, source_id: null } };
+    const { account: from } = given.accountOf(given.wallet);
+    const credited = creditTransfer(transfer.out, from, to, decisionContext());
+    expect(credited).toMatchObject({ ok: false, refusal: { code: "platform_account" } });
   });
 
   it("is given back when its source ends before the credit is asked for", () => {
