@@ -75,7 +75,7 @@ function unknownAccount({ platform_login, balance }: SnapshotAccountBody): Compa
   const difference = { kind: "account_unknown", position_id: null, symbol: null, ours: null, theirs: balance } as const;
   return {
     ...{ platform_login, account_id: null, client_id: null, balance_seq: null, pos_version: null },
-    comparison: { status: "drifting", differences: [difference], left_out: [] },
+    comparison: { status: "drifting", differences: [difference], left_out: [], uncompared: [] },
     books: false,
     explained_by: [],
   };
@@ -86,7 +86,7 @@ export function missingAccount({ id, client_id, platform_login, status }: Accoun
   const difference = { kind: "account_missing", position_id: null, symbol: null, ours: status, theirs: null } as const;
   return {
     ...{ platform_login: platform_login ?? "", account_id: id, client_id, balance_seq: null, pos_version: null },
-    comparison: { status: "drifting", differences: [difference], left_out: [] },
+    comparison: { status: "drifting", differences: [difference], left_out: [], uncompared: [] },
     books: false,
     explained_by: [],
   };
@@ -103,7 +103,11 @@ async function compareHeld(
   const about = { account_id: account.id, client_id: account.client_id, balance_seq, pos_version, books: true };
   const shared = { platform_login: theirs.platform_login, ...about, explained_by: [] };
   if (effects === undefined) {
-    return { ...shared, books: false, comparison: { status: "moved_on", differences: [], left_out: [] } };
+    return {
+      ...shared,
+      books: false,
+      comparison: { status: "moved_on", differences: [], left_out: [], uncompared: [] },
+    };
   }
   const ours = { account, balance_minor, credit_minor, positions, effects };
   return { ...shared, comparison: compareAccount(ours, theirs, moment) };

@@ -69,6 +69,19 @@ export interface Comparison {
   readonly differences: readonly Difference[];
   /** Transactions, trades and positions that were not compared, because they came later or have no number yet. */
   readonly left_out: readonly string[];
+  /** Subjects of differences that were not compared, see {@link subjectOf}: nothing is known of them. */
+  readonly uncompared: readonly string[];
+}
+
+/** What a difference is about: money, one position, or whether the account is there. */
+export function subjectOf({ kind, position_id }: Pick<Difference, "kind" | "position_id">): string {
+  if (kind === "balance" || kind === "credit") return kind;
+  return position_id === null ? "account" : positionSubject(position_id);
+}
+
+/** The subject of a position by any of its names. */
+export function positionSubject(name: string): string {
+  return `position ${name}`;
 }
 
 /**
@@ -79,13 +92,13 @@ export interface Comparison {
 export function compareAccount(ours: OurSide, theirs: TheirSide, moment: Moment): Comparison {
   const effects = ours.effects.filter((effect) => isLeftOut(effect, moment));
   const money = (["balance", "credit"] as const).flatMap((kind) => moneyDifference(kind, ours, effects, theirs));
-  const unknown = money.find(({ ours: text }) => text === null);
+  const unknown = money.filter(({ ours: text }) => text === null);
   const positions = comparePositions(ours, theirs, effects, moment);
-  const differences = [...money.filter((each) => each !== unknown), ...positions.differences];
+  const differences = [...money.filter((each) => !unknown.includes(each)), ...positions.differences];
   const left_out = [...new Set([...effects.map(({ id }) => id), ...positions.left_out])];
-  if (differences.length > 0) return { status: "drifting", differences, left_out };
-  const moved = unknown !== undefined || positions.left_out.length > 0;
-  return { status: moved ? "moved_on" : "equal", differences, left_out };
+  const uncompared = [...unknown.map(subjectOf), ...positions.uncompared];
+  if (differences.length > 0) return { status: "drifting", differences, left_out, uncompared };
+  return { status: uncompared.length > 0 ? "moved_on" : "equal", differences, left_out, uncompared };
 }
 
 /** Whether a snapshot of this number cannot include an effect, or need not yet. */
@@ -139,7 +152,7 @@ function comparePositions(
   theirs: TheirSide,
   effects: readonly Effect[],
   moment: Moment,
-): Pick<Comparison, "differences" | "left_out"> {
+): Pick<Comparison, "differences" | "left_out" | "uncompared"> {
   const { position_mode: mode } = ours.account;
   const moved = ours.positions.filter((position) => isLeftOut(lastChange(position, moment), moment));
   const skipped = new Set(
@@ -153,9 +166,15 @@ function comparePositions(
   const there = byKey(theirs.positions.map((position) => [theirKey(mode, position), position]));
   const keys = [...new Set([...here.keys(), ...there.keys()])].toSorted();
   const compared = keys.filter((key) => !skipped.has(key));
+  // With netting a difference has the name of a position of either side, and not the symbol that it is compared by.
+  const names = [...skipped].flatMap((key) => [
+    key,
+    ...[here.get(key), there.get(key)].flatMap((held) => held?.position_id ?? []),
+  ]);
   return {
     differences: compared.flatMap((key) => positionDifference(here.get(key), there.get(key))),
     left_out: [...skipped].toSorted(),
+    uncompared: [...new Set(names)].map(positionSubject),
   };
 }
 

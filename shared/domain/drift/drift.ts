@@ -13,7 +13,7 @@ export interface Drift extends Omit<DriftBody, "object" | "_links"> {
 
 /**
  * What is remembered of comparing one login of a source; only of one that has differed, or could not be compared.
- * Differences are named by their subject, see {@link subjectOf}.
+ * Differences are named by their subject, see `subjectOf`.
  */
 export interface Reconciliation {
   readonly tenant_id: string;
@@ -48,12 +48,6 @@ export type DriftChange =
 export type DriftDecision<R> =
   | (Omit<Extract<TradingDecision<R>, { ok: true }>, "changes"> & { readonly changes: readonly DriftChange[] })
   | Extract<TradingDecision<R>, { ok: false }>;
-
-/** What a difference is about: money, one position, or whether the account is there. */
-export function subjectOf({ kind, position_id }: Pick<Drift, "kind" | "position_id">): string {
-  if (kind === "balance" || kind === "credit") return kind;
-  return position_id === null ? "account" : `position ${position_id}`;
-}
 
 /** What of a difference is accepted: for money its amount, otherwise both sides. */
 export function acceptedOf({ kind, ours, theirs }: Pick<Drift, "kind" | "ours" | "theirs">): string {

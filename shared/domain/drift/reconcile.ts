@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import { type Context, type DomainEvent, later } from "../decision.ts";
-import type { Comparison, Difference } from "./compare.ts";
+import { type Comparison, type Difference, positionSubject, subjectOf } from "./compare.ts";
 import {
   acceptedOf,
   type Drift,
@@ -8,7 +8,6 @@ import {
   type DriftDecision,
   driftEvent,
   type Reconciliation,
-  subjectOf,
 } from "./drift.ts";
 
 /** A snapshot as far as drifts name it. */
@@ -73,14 +72,15 @@ export function reconcile(
   const reported = comparison.differences.filter((each) => known[subjectOf(each)] !== acceptedOf(each));
   const bySubject = new Map(reported.map((each) => [subjectOf(each), each]));
   const differing = new Set(comparison.differences.map(subjectOf));
-  const isGone = (subject: string) => !differing.has(subject) && wasCompared(subject, compared);
+  const isGone = (subject: string, symbol: string | null = null) =>
+    !differing.has(subject) && wasCompared([subject, ...(symbol === null ? [] : [positionSubject(symbol)])], compared);
   const open = new Map(drifts.filter(({ status }) => status === "open").map((each) => [subjectOf(each), each]));
   const changes: DriftChange[] = [];
   const events: DomainEvent[] = [];
   const left = new Map([...open].map(([subject, { id }]) => [subject, id]));
   const room = () => changes.length < limits.snapshots.reported_at_once;
   for (const [subject, drift] of open) {
-    if (room() && isGone(subject)) {
+    if (room() && isGone(subject, drift.symbol)) {
       const after = agreed(drift, context);
       changes.push({ op: "update", entity: "drift", before: drift, after });
       events.push(driftEvent("drift.resolved", after));
@@ -123,11 +123,13 @@ function decided(result: Reconciled, changes: readonly DriftChange[], events: re
   return { ok: true, result, changes, events };
 }
 
-/** Whether a comparison has looked at a subject: not at what moved on, nor at the books of an account that is gone. */
-function wasCompared(subject: string, { books, comparison }: Compared): boolean {
-  if (subject === "account") return true;
-  const position = /^position (.*)$/s.exec(subject)?.[1];
-  return books && (position === undefined || !comparison.left_out.includes(position));
+/**
+ * Whether a comparison has looked at what has these subjects: not at what moved on or is no amount, nor at the books of
+ * an account that is gone. With netting a position has the subject of its symbol too.
+ */
+function wasCompared(subjects: readonly string[], { books, comparison }: Compared): boolean {
+  if (subjects.includes("account")) return true;
+  return books && !subjects.some((subject) => comparison.uncompared.includes(subject));
 }
 
 function isSame(drift: Drift, { kind, ours, theirs }: Difference, { balance_seq, pos_version }: Compared): boolean {

@@ -7,6 +7,7 @@ import { formatAmount } from "../money.ts";
 import { type Booking, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import { draftTransaction, moved, type Transaction, transactionEvent } from "../transaction.ts";
+import { subjectOf } from "./compare.ts";
 import {
   acceptedOf,
   type Drift,
@@ -15,7 +16,6 @@ import {
   deltaMinor,
   driftEvent,
   type Reconciliation,
-  subjectOf,
 } from "./drift.ts";
 import type { SnapshotHead } from "./snapshot.ts";
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Comparison, Difference } from "../../../shared/domain/drift/compare.ts";
+import {
+  type Comparison,
+  compareAccount,
+  type Difference,
+  type OurSide,
+} from "../../../shared/domain/drift/compare.ts";
 import type { Drift, Reconciliation } from "../../../shared/domain/drift/drift.ts";
 import { type Compared, reconcile } from "../../../shared/domain/drift/reconcile.ts";
+import type { Position } from "../../../shared/domain/trading/position.ts";
 import { decisionContext } from "../../support/builders/decisions.ts";
 
 const context = decisionContext();
@@ -16,6 +22,19 @@ const position = (position_id: string): Difference => ({
   ...{ kind: "position_missing_here", position_id, symbol: "EURUSD", ours: null, theirs: "buy 1.00" },
 });
 
+const netting = {
+  ...{ account: { currency: "USD", position_mode: "netting" }, credit_minor: 0n, effects: [] },
+} as const satisfies Partial<OurSide>;
+const moment = (as_of_seq: string) => ({
+  source: { id: "src_1", name: "mt5:live-1" },
+  ...{ as_of_seq, unnumbered_since: "2026-11-21T06:25:00.000Z" },
+});
+const held = { symbol: "EURUSD", side: "buy", lots: "1.00", open_price: "1.1" } as const;
+const platformPosition = { ...held, position_id: "P-1" };
+const ourPosition = {
+  ...{ ...held, id: "pos_1", source_position_id: "P-9", source: "mt5:live-1", updated_at: "2026-11-21T06:00:00.000Z" },
+} as unknown as Position;
+
 /** What is remembered of one login while snapshots of it are compared. */
 class Login {
   reconciliation: Reconciliation | undefined;
@@ -23,7 +42,11 @@ class Login {
 
   compare(differences: readonly Difference[], at = snapshot("1"), left_out: readonly string[] = [], books = true) {
     const status = differences.length > 0 ? "drifting" : left_out.length > 0 ? "moved_on" : "equal";
-    const comparison: Comparison = { status, differences, left_out };
+    const uncompared = left_out.map((name) => `position ${name}`);
+    return this.found({ status, differences, left_out, uncompared }, at, books);
+  }
+
+  found(comparison: Comparison, at: ReturnType<typeof snapshot>, books = true) {
     const account = { platform_login: "7", account_id: "acc_1", client_id: "cli_1", balance_seq: 1, pos_version: 1 };
     const compared: Compared = { ...account, comparison, books, explained_by: [] };
     const { reconciliation } = this;
@@ -83,6 +106,24 @@ describe("the drifts of a login", () => {
     expect(login.states).toEqual(["position_missing_here buy 1.00 undefined"]);
     expect(login.compare([], snapshot("4"))).toMatchObject({ status: "equal", moved_on_since: undefined });
     expect(login.states).toEqual(["position_missing_here buy 1.00 agreed"]);
+  });
+
+  it("stay open while the symbol of a netting account moves on, or a balance is no amount of its currency", () => {
+    const theirs = { balance: "90.00", credit: "0.00", positions: [platformPosition] };
+    const held = { ...netting, balance_minor: 10_000n, positions: [] };
+    const login = new Login();
+    login.found(compareAccount(held, theirs, moment("5")), snapshot("5"));
+    const both = ["balance 90.00 undefined", "position_missing_here buy 1.00 undefined"];
+    expect(login.states).toEqual(both);
+    const positions = [{ ...ourPosition, feed_seq: "9" }];
+    login.found(compareAccount({ ...held, positions }, { ...theirs, balance: "100.001" }, moment("6")), snapshot("6"));
+    expect(login.states).toEqual(both);
+    // The platform has closed it since, and calls the next one of its symbol otherwise.
+    const closed = { ...theirs, positions: [{ ...platformPosition, position_id: "P-2" }] };
+    login.found(compareAccount({ ...held, positions }, closed, moment("7")), snapshot("7"));
+    expect(login.states).toEqual(both);
+    login.found(compareAccount({ ...held, balance_minor: 9_000n, positions }, theirs, moment("9")), snapshot("9"));
+    expect(login.states).toEqual(["balance 90.00 agreed", "position_missing_here buy 1.00 agreed"]);
   });
 
   it("that were accepted are reported again only with another amount, whatever both sides are", () => {
