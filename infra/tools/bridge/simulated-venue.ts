@@ -94,11 +94,11 @@ export class SimulatedVenue implements Venue {
 
   /**
    * Moves money, by a command or by hand.
-   * @throws VenueRefusal when the account has less
+   * @throws VenueRefusal when the account has less, or the amount is none
    */
   async move(platform_login: string, amount: string, reference?: string): Promise<MoneyMoved> {
+    const units = amountIn(amount);
     const account = this.accounts().find((each) => each.platform_login === platform_login);
-    const units = unitsOf(amount);
     if (units < 0n && unitsOf(account?.balance ?? "0") + units < 0n) {
       throw new VenueRefusal("insufficient_funds", `The login ${platform_login} has ${account?.balance ?? "0.00"}.`);
     }
@@ -111,14 +111,16 @@ export class SimulatedVenue implements Venue {
 
   /** Changes a balance and reports no operation, as a platform does whose bridge is incomplete: the books drift. */
   async adjustSilently(platform_login: string, amount: string): Promise<void> {
+    amountIn(amount);
     await this.happen({ kind: "adjusted", platform_login, amount });
   }
 
   /**
    * Fills an order at the quote of the service.
-   * @throws VenueRefusal when the symbol is not quoted in the currency of the accounts
+   * @throws VenueRefusal when the lots are none, or the symbol is not quoted in the currency of the accounts
    */
   async trade(platform_login: string, side: "buy" | "sell", symbol: string, lots: string): Promise<Fill> {
+    lotsIn(lots);
     await this.termsOf(symbol);
     const price = await this.priceOf(symbol, side);
     const deal_id = `D-${this.events.length + 1}`;
@@ -142,7 +144,7 @@ export class SimulatedVenue implements Venue {
     const position = this.book.position(login, position_id);
     if (position === undefined) throw new VenueRefusal("position_not_found", `${position_id} was closed meanwhile.`);
     const lots = part ?? position.lots;
-    if (unitsOf(lots) > unitsOf(position.lots)) {
+    if (lotsIn(lots) > unitsOf(position.lots)) {
       throw new VenueRefusal("lots_changed", `The position ${position_id} has ${position.lots} lots.`);
     }
     const profit = decimalOf(rounded(grossProfit(position, lots, price, contract_size), 2), 2);
@@ -201,6 +203,31 @@ export class SimulatedVenue implements Venue {
     this.symbols.set(symbol, body);
     return body;
   }
+}
+
+/**
+ * The number of a text. What is no number must not reach the ledger: the events after it would get other places on the
+ * disk than in memory, and after a restart the journal would skip as many of them.
+ * @throws VenueRefusal when the text is no plain decimal
+ */
+function numberIn(text: string, example: string): bigint {
+  try {
+    return unitsOf(text);
+  } catch {
+    throw new VenueRefusal("invalid_number", `"${text}" is no number such as ${example}.`);
+  }
+}
+
+function lotsIn(text: string): bigint {
+  const lots = numberIn(text, "0.10");
+  if (lots <= 0n) throw new VenueRefusal("invalid_lots", `Lots must be above 0, not ${text}.`);
+  return lots;
+}
+
+function amountIn(text: string): bigint {
+  const amount = numberIn(text, "100.00");
+  if (amount === 0n) throw new VenueRefusal("invalid_amount", "An amount must not be 0.");
+  return amount;
 }
 
 function now(): string {

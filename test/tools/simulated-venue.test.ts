@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { SimulatedVenue } from "../../infra/tools/bridge/simulated-venue.ts";
+import { ServiceClient } from "../../infra/tools/service-client.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "brokerage-venue-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const login = "50012345";
+const client = new ServiceClient(
+  { base_url: "http://127.0.0.1:9", client_id: "none", client_secret: "none" },
+  { tries: 1 },
+);
+
+/** A venue on the folder, with the places and operations that it reports. */
+async function openVenue(cursor: number) {
+  const venue = await SimulatedVenue.open({ client, folder, currency: "USD" });
+  const reported: [number, unknown][] = [];
+  await venue.start(cursor, {
+    record: ([event], place) => {
+      reported.push([place, event?.kind === "money" ? event.money.operation_id : event?.kind]);
+    },
+    quote: () => undefined,
+  });
+  return { venue, reported };
+}
+
+describe("the simulated venue", () => {
+  it("refuses what is no number, so that its events have the same places after a restart", async () => {
+    const { venue, reported } = await openVenue(0);
+    await venue.move(login, "100.00");
+    const mistakes = [
+      venue.trade(login, "buy", "EURUSD", "abc"),
+      venue.trade(login, "buy", "EURUSD", "-0.10"),
+      venue.trade(login, "buy", "EURUSD", "0"),
+      venue.adjustSilently(login, "1,5"),
+      venue.adjustSilently(login, "0.00"),
+      venue.move(login, "ten"),
+      venue.move(login, "0"),
+    ];
+    const codes = (await Promise.allSettled(mistakes)).map((each) => each.status === "rejected" && each.reason.code);
+    expect(codes).toEqual([
+      ...["invalid_number", "invalid_lots", "invalid_lots"],
+      ...["invalid_number", "invalid_amount", "invalid_number", "invalid_amount"],
+    ]);
+    await venue.move(login, "25.00");
+    expect(reported).toEqual([
+      [1, "B-1"],
+      [2, "B-2"],
+    ]);
+    await venue.stop();
+    const again = await openVenue(1);
+    expect(again.reported).toEqual([[2, "B-2"]]);
+    expect(again.venue.accounts()).toMatchObject([{ balance: "125.00", positions: [] }]);
+    await again.venue.stop();
+  });
+});
