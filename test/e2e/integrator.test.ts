@@ -90,6 +90,7 @@ async function made(collection: string, api: ApiClient): Promise<string> {
   if (collection === "clients") return idIn(await api.call("POST", "/clients", { body: someClient() }));
   // Enough for the trades of the examples, whatever leverage the account has.
   if (collection === "accounts") return (await fundedAccount(api, "100000.00")).account_id;
+  if (collection === "drift") return foundDrift(api);
   const creators = routes.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
   const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
   if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
@@ -129,11 +130,38 @@ async function putAside(api: ApiClient, source: string): Promise<string> {
   return seq;
 }
 
-/** A command of a source that its bridge has taken. */
-async function takenCommand(api: ApiClient, source_id: string): Promise<string> {
+/** An account that a source keeps. */
+async function linkedAccount(api: ApiClient, source_id: string): Promise<string> {
   const client_id = await made("clients", api);
   const link = { platform: "mt5", platform_login: "50012345", source_id };
-  const account_id = idIn(await api.call("POST", "/accounts", { body: { client_id, type: "demo", ...link } }));
+  return idIn(await api.call("POST", "/accounts", { body: { client_id, type: "demo", ...link } }));
+}
+
+/** A difference that a snapshot has found: the platform has a cent that is not here. */
+async function foundDrift(api: ApiClient): Promise<string> {
+  const source_id = await made("feed", api);
+  await linkedAccount(api, source_id);
+  const { body: source } = await api.call<{ expected_next_seq: string }>("GET", `/feed/sources/${source_id}`);
+  const body = {
+    snapshot_id: "S-1",
+    taken_at: new Date().toISOString(),
+    as_of_seq: String(Number(source.expected_next_seq) - 1),
+    part: 1,
+    parts: 1,
+    complete: false,
+    accounts: [{ platform_login: "50012345", balance: "0.01", credit: "0.00", positions: [] }],
+  };
+  const sent = await api.call("POST", `/feed/sources/${source_id}/snapshots`, { body });
+  if (sent.status !== 200) throw new Error(sent.text);
+  return eventually(async () => {
+    const { body: found } = await api.call<{ data: readonly { id: string }[] }>("GET", "/drift");
+    return found.data[0]?.id;
+  });
+}
+
+/** A command of a source that its bridge has taken. */
+async function takenCommand(api: ApiClient, source_id: string): Promise<string> {
+  const account_id = await linkedAccount(api, source_id);
   const body = { account_id, amount: "1.00", status: "completed" };
   idIn(await api.call("POST", "/transactions/deposit", { body }));
   return eventually(async () => {

@@ -120,8 +120,12 @@ describe("every endpoint behind a token", () => {
     "$method $path hides what another tenant has",
     async (row) => {
       const body = row.body === undefined ? undefined : row.example;
+      const keyed = row.keyed === true ? { headers: { "Idempotency-Key": "another-tenant" } } : {};
       for (const id of [foreign.id, "cli_01JD0000000000000000000009", "cli_short", "..%2Fclients", "%00"]) {
-        const reply = await next().call<Problem>(row.method, pathOf({ path: row.path.replace("{id}", id) }), { body });
+        const reply = await next().call<Problem>(row.method, pathOf({ path: row.path.replace("{id}", id) }), {
+          body,
+          ...keyed,
+        });
         expect({ id, status: reply.status, code: reply.body.code }).toEqual({ id, status: 404, code: "not_found" });
       }
     },

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import { onLine } from "../../local/lines.mjs";
 import { connectionHelp, connectionOf, connectionOptions, ServiceClient, sourceNamed } from "../service-client.ts";
 import { startBridge } from "./bridge.ts";
 import { readConfig } from "./config.ts";
@@ -61,7 +61,7 @@ async function run({ source, baseUrl, data, venue: open }: Wanted): Promise<void
   say(`The bridge of ${source} (${source_id}) runs. Link accounts with this source_id; Ctrl-C stops it.`);
   if (venue instanceof SimulatedVenue) {
     const act = consoleOf(venue, bridge);
-    createInterface({ input: process.stdin }).on("line", (line) => void act(line).then(say));
+    onLine(process.stdin, (line) => void act(line.trim()).then(say));
   }
   const stop = () => void bridge.stop().then(() => process.exit());
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
