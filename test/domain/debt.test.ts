@@ -122,7 +122,7 @@ describe("the correction covers losses of trading alone", () => {
   });
 });
 
-it("a payout that was brought back before a loss and is reported after it counts once, also for the next one", () => {
+it("a payout that its platform brought back before a loss, and reported after it, counts once for the next one", () => {
   const book = new Book({ leverage: 500 });
   must(book.deposit("2000.00"));
   const [first, second] = [must(book.withdraw("900.00", "processing")), must(book.withdraw("900.00", "processing"))];

@@ -47,7 +47,7 @@ async function unitsFor<T>(read: () => Promise<T>) {
   return { found, units: unitsOf(api.watched.takeCalls()) };
 }
 
-it("money that a platform moved after the last correction costs one entry of the ledger, however long that is", async () => {
+it("money that a platform moved after the last correction costs one entry of the ledger", async () => {
   const { found, units } = await unitsFor(() => sinceMoment(corrected(20), timeOf(count - 1)));
   expect([found, units]).toEqual([undefined, 1]);
 });

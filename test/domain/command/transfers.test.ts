@@ -193,7 +193,7 @@ describe("a transfer to another client's account", () => {
     expect(transfer.go().status).toBe("crediting");
   });
 
-  it("is given back where the platform debited it before it was approved; the other client gets nothing", () => {
+  it("is given back where its platform debited it before an approval, and the other client gets nothing", () => {
     const given = books();
     const transfer = new Moving(given, given.main, given.wallet, true);
     expect(given.report(given.operate(-10_000n, transfer.id))).toBe("applied");
