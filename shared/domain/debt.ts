@@ -119,7 +119,8 @@ type Moved = Pick<Ledger, "kind" | "amount_minor"> & {
 /** What a late credit finds: the entries since its debit, in their order and without a gap. */
 export interface Span {
   readonly entries: readonly Ledger[];
-  readonly reversal: Moved;
+  /** The late credit; absent where it is booked already, as the last of the entries. */
+  readonly reversal?: Moved;
   /** The credit after the last of the entries. */
   readonly lots: readonly CreditLot[];
 }
@@ -145,8 +146,9 @@ export interface Replayed extends Standing {
  */
 export function replay({ entries, reversal, lots: now }: Span): Replayed {
   const [first] = entries;
+  const moved: readonly Moved[] = reversal === undefined ? entries : [...entries, reversal];
   const reversed = new Map<number, bigint>();
-  for (const { reverses_seq: seq, amount_minor } of [...entries, reversal]) {
+  for (const { reverses_seq: seq, amount_minor } of moved) {
     if (seq !== undefined) reversed.set(seq, (reversed.get(seq) ?? 0n) + amount_minor);
   }
   let standing: Standing = {
@@ -155,7 +157,7 @@ export function replay({ entries, reversal, lots: now }: Span): Replayed {
   };
   let lots = entries.reduce<readonly CreditLot[]>((each, entry) => withoutChanges(each, entry.lots ?? []), now);
   let unspent_minor = 0n;
-  const late = [...entries, reversal].filter(({ precedes_seq: seq }) => seq !== undefined);
+  const late = moved.filter(({ precedes_seq: seq }) => seq !== undefined);
   for (const entry of entries) {
     const { settlement, reverses_seq, precedes_seq, kind, balance_version, credit_policy } = entry;
     for (const each of late) if (each.precedes_seq === balance_version) standing = afterPosting(standing, each);
@@ -176,6 +178,7 @@ export function replay({ entries, reversal, lots: now }: Span): Replayed {
       lots = afterWithdrawal(lots, credit_policy, -amount_minor, standing.balance_minor);
     }
     if (amount_minor !== 0n) standing = afterPosting(standing, { ...entry, amount_minor });
+    if (staysOpen(entries, entry)) continue;
     if (settlement === "owed") standing = settledOwed(standing);
     if (settlement === "paid") standing = settledPaid(standing);
     if (settlement !== "due") continue;
@@ -185,6 +188,21 @@ export function replay({ entries, reversal, lots: now }: Span): Replayed {
     standing = settledDue(standing);
   }
   return { ...standing, lots, unspent_minor };
+}
+
+/**
+ * Whether a position was open at an entry that was closed then: the deal that closed it was taken back later, so that
+ * nothing was to be settled in between.
+ */
+function staysOpen(entries: readonly Ledger[], { balance_version: seq, settlement }: Ledger): boolean {
+  return (
+    settlement !== undefined &&
+    settlement !== "owed" &&
+    entries.some(
+      ({ kind, reverses_seq: from, balance_version: to }) =>
+        isTrading(kind) && from !== undefined && from <= seq && seq < to,
+    )
+  );
 }
 
 /** The lots after an entry that moved credit; what a replay settles itself moves nothing again. */

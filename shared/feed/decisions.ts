@@ -1,6 +1,6 @@
 import type { Context, Refusal } from "../domain/decision.ts";
 import { updateAccount } from "../domain/feed/account-update.ts";
-import { type AccountItem, applyItem, failed, type Made, tradesNeeded } from "../domain/feed/apply.ts";
+import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
@@ -21,7 +21,7 @@ import { type Ref, ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
-import { markOf, type Records, resolved, takenBackBy, withoutUndo } from "./marks.ts";
+import { markOf, type Records, resolved, sinceDeal, takenBackBy, withoutUndo } from "./marks.ts";
 import { type Linked, linksOf } from "./operation-links.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
@@ -228,19 +228,21 @@ function decideAccountItem(
 ) {
   const refs = accountItemRefs(run, reading, item);
   const opened = item.type === "execution" && item.data.action === "open" ? [item.data.symbol] : [];
+  let since: ItemLinks["since"];
   return decisionAbout<Verdict, typeof refs>(reads, given, {
     account_id: id,
     refs,
-    needs: (state, { position, deal }) => {
+    needs: async (state, { position, deal }) => {
       const undo = takenBackBy(deal);
+      since = await sinceDeal(undo, state.balance);
       const symbols = undo === undefined ? opened : [undo.symbol];
       return { symbols, source: run.source.name, trades: tradesNeeded(state, item, position?.owner_id, undo) };
     },
     decide: (state, market, found, context) => {
       const { deal, position, order } = found;
-      const links = { trade_id: position?.owner_id, order_id: order?.owner_id ?? null, undo: takenBackBy(deal) };
+      const [trade_id, order_id] = [position?.owner_id, order?.owner_id ?? null];
       const decision = once(run, reading, found, context.now, (origin) =>
-        applyItem(state, market, item, links, origin, context),
+        applyItem(state, market, item, { trade_id, order_id, undo: takenBackBy(deal), since }, origin, context),
       );
       return withoutUndo(decision, deal);
     },

@@ -1,9 +1,12 @@
+import type { Balance, Ledger } from "../domain/account.ts";
 import type { ItemReading } from "../domain/feed/batch.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import { settledSince } from "../domain/feed/reversal-repayment.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { DealUndo } from "../domain/feed/undo.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { limits } from "../limits.ts";
+import { ledgerSince } from "../trading/since-debit.ts";
 
 /** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
 export interface Records {
@@ -53,6 +56,11 @@ export function markOf(
 /** What a deal is taken back by, from what was noted of it; undefined where nothing is left to take back. */
 export function takenBackBy(deal: Dedup | undefined): DealUndo | undefined {
   return deal?.undo === undefined ? undefined : (JSON.parse(deal.undo) as DealUndo);
+}
+
+/** The ledger since a deal that is taken back, where a loss was settled since then; undefined almost always. */
+export async function sinceDeal(undo: DealUndo | undefined, balance: Balance): Promise<readonly Ledger[] | undefined> {
+  return ledgerSince(undo && settledSince(undo, balance), balance);
 }
 
 /** The decision that takes a deal back, with the note that nothing is left of it to take back. */

@@ -85,6 +85,8 @@ async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise
   let hidden = false;
   for (const [place, { reading, account_id }] of leftOf(lane).entries()) {
     if (!reading.ok || (hidden && reading.item.type === "balance_operation")) break;
+    // It may read the ledger, which has what is decided here only when it is committed.
+    if (commits.length > 0 && reading.item.type === "deal_reversal") break;
     const context = run.newContext();
     // What fails here fails again where the item is decided alone, and is reported there.
     const decision = await decideItem(run, reading, account_id, memory, context).catch(() => undefined);

@@ -18,14 +18,20 @@ export async function sinceDebit(
   transaction: Transaction | undefined,
   balance: Balance,
 ): Promise<Pick<AccountContext, "since_debit">> {
-  let from = transaction === undefined ? undefined : reversedFrom(transaction, balance);
+  const since_debit = await ledgerSince(transaction && reversedFrom(transaction, balance), balance);
+  return since_debit === undefined ? {} : { since_debit };
+}
+
+/** The ledger of an account from a number on, and from further back as {@link sinceDebit}; undefined without one. */
+export async function ledgerSince(seq: number | undefined, balance: Balance): Promise<readonly Ledger[] | undefined> {
+  let from = seq;
   while (from !== undefined) {
     const entries = await ledgerFrom(balance, from);
     const first = replayFrom(entries, from);
-    if (first === from) return { since_debit: entries };
+    if (first === from) return entries;
     from = first;
   }
-  return {};
+  return undefined;
 }
 
 /**

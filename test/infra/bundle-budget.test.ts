@@ -46,13 +46,13 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/drive-account": 209,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 259,
-  "feed/retry-reject": 249,
+  "feed/send-batch": 261,
+  "feed/retry-reject": 250,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 200,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 178,
+  "feed/resolve-drift": 179,
   // It compares positions exactly, and reads them as they are under a change of leverage.
   "feed/send-snapshot": 142,
   // With the moves of a command, which are the decision.

@@ -1,3 +1,4 @@
+import type { Ledger } from "../account.ts";
 import type { Context } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
@@ -21,6 +22,8 @@ export interface ItemLinks {
   readonly order_id: string | null;
   /** What the deal is taken back by that a reversal names; undefined where there is none. */
   readonly undo?: DealUndo | undefined;
+  /** The ledger since that deal, where a loss was corrected since then. */
+  readonly since?: readonly Ledger[] | undefined;
 }
 
 /** Identifiers of what an item made or changed. */
@@ -39,7 +42,7 @@ export function applyItem(
   const known = { trade, order_id: links.order_id };
   const decision =
     item.type === "deal_reversal"
-      ? reverseDeal(state, market, links.undo, origin, context)
+      ? reverseDeal(state, market, links, origin, context)
       : tradeDecision(state, market, item, known, origin, context);
   if (!decision.ok) return decision;
   const made: Made = decision.result === undefined ? {} : { trade_id: decision.result.id };

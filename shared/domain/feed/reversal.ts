@@ -11,8 +11,10 @@ import { decimalText, rational } from "../trading/pricing/rational.ts";
 import { liquidatorOf } from "../trading/pricing/source.ts";
 import { lotDigits, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import { type Trade, tradeEvent } from "../trading/trade.ts";
+import type { ItemLinks } from "./apply.ts";
 import { claimPosition } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
+import { withoutCorrections } from "./reversal-repayment.ts";
 import type { DealUndo } from "./undo.ts";
 
 type Step = { readonly ok: true; readonly book: Book } | ReturnType<typeof refuseLater>;
@@ -32,15 +34,17 @@ function refuseLater() {
 
 /**
  * Decides a deal that a platform took back: what it booked is booked back to the cent, what it opened is taken away,
- * and what it closed is open again as it was. Of several deals of one position the last one is taken back first.
+ * and what it closed is open again as it was. Of several deals of one position the last one is taken back first. What
+ * was corrected since then, and the credit that was spent, are given back: with its position open nothing was due.
  */
 export function reverseDeal(
   state: TradingState,
   market: Market,
-  undo: DealUndo | undefined,
+  { undo, since }: Pick<ItemLinks, "undo" | "since">,
   { source, at }: Origin,
   context: Context,
 ): TradingDecision<Trade | undefined> {
+  if (state.account.status === "closed") return refuseTrading("account_closed", "The account is closed.");
   const trades = undo === undefined ? [] : tradesOf(undo).flatMap((id) => state.trades.get(id) ?? []);
   if (undo === undefined || trades.some(({ account_id }) => account_id !== state.account.id)) {
     const detail = "No deal of this account has this id, or it was taken back already.";
@@ -53,15 +57,17 @@ export function reverseDeal(
   const opened = withoutOpening(openBook(state), terms);
   const reopened = opened.ok ? withClosing(opened.book, terms) : opened;
   if (!reopened.ok) return reopened;
-  const entries = undo.entries.map(({ kind, minor, trade_id }) => {
-    return { kind, control: kind, amount_minor: -BigInt(minor), trade_id } as const;
+  const entries = undo.entries.map(({ kind, minor, trade_id, seq }) => {
+    const back = since === undefined ? {} : { reverses_seq: seq };
+    return { kind, control: kind, amount_minor: -BigInt(minor), trade_id, ...back } as const;
   });
   const booked = bookEntries(
     reopened.book,
     entries.filter(({ amount_minor }) => amount_minor !== 0n),
     context,
   );
-  const settled = settleBook(booked, liquidatorOf(market, [...state.positions, { source: source.name }]), context);
+  const repaid = since === undefined ? booked : withoutCorrections(booked, since, context);
+  const settled = settleBook(repaid, liquidatorOf(market, [...state.positions, { source: source.name }]), context);
   const decision = closeBook(state, settled, context, { result: first });
   const claim = nameBack(state.trades, undo, source);
   return decision.ok ? { ...decision, changes: [...decision.changes, ...claim] } : decision;

@@ -11,6 +11,8 @@ export interface DealUndo {
     readonly kind: "realised_pnl" | "swap" | "commission";
     readonly minor: string;
     readonly trade_id: string;
+    /** Number of the entry. */
+    readonly seq: number;
   }[];
   /** The trade that it opened or raised, with the lots that it left. */
   readonly opened?: Pick<Trade, "lots" | "initial_lots"> & {
@@ -42,9 +44,11 @@ const kinds: ReadonlySet<string> = new Set(["realised_pnl", "swap", "commission"
 export function undoOf(changes: readonly TradingChange[]): DealUndo {
   const entries = changes.flatMap((change) => {
     if (change.op !== "create" || change.entity !== "ledger") return [];
-    const { kind, amount_minor, trade_id = "", settlement } = change.item as Ledger;
+    const { kind, amount_minor, trade_id = "", settlement, balance_version: seq } = change.item as Ledger;
     const own = kinds.has(kind) && trade_id !== "" && (settlement === undefined || settlement !== "repayment");
-    return own ? [{ kind: kind as DealUndo["entries"][number]["kind"], minor: String(amount_minor), trade_id }] : [];
+    return own
+      ? [{ kind: kind as DealUndo["entries"][number]["kind"], minor: String(amount_minor), trade_id, seq }]
+      : [];
   });
   const moved = changes.flatMap(tradeChange);
   const positions = changes.flatMap((change) =>

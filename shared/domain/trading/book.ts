@@ -28,6 +28,8 @@ export interface Entry {
   readonly trade_id?: string;
   readonly transaction_id?: string;
   readonly settlement?: Settlement;
+  /** Number of the entry that it takes back. */
+  readonly reverses_seq?: number;
   /** What it changes of each lot of credit, where it moves that and not the balance. */
   readonly lots?: NonNullable<Ledger["lots"]>;
 }
@@ -62,6 +64,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     ...(standing.debt_minor === 0n ? {} : { debt_before_minor: standing.debt_minor }),
     ...(entry.lots === undefined ? {} : { moves: "credit", lots: entry.lots }),
     ...(entry.settlement === undefined ? {} : { settlement: entry.settlement }),
+    ...(entry.reverses_seq === undefined ? {} : { reverses_seq: entry.reverses_seq }),
     ...context.cause,
   };
   const contra: Contra = {

@@ -61,6 +61,23 @@ describe("a deal that a platform takes back", () => {
     expect(closed.data.map(({ net_pnl }: { net_pnl: string }) => net_pnl)).toEqual(["0.00", "0.00"]);
   });
 
+  it("gives back what was corrected since, once, and what is corrected again", async () => {
+    const source = await newSource({ authoritative: "service" });
+    const { id, login } = await trader("100.00");
+    const balance = async () => (await broker.get(`/accounts/${id}/balance`)).balance;
+    const deals = [
+      opening(login, "D-1", "P-1", { commission: "0", lots: "0.01" }),
+      closing("D-2", "P-1", { profit: "-300.00" }),
+    ];
+    expect(said(await source.send(...deals))).toEqual(["applied", "applied"]);
+    expect(await balance()).toBe("0.00");
+    expect(said(await source.send(reversal(login, "R-1", "D-2")))).toEqual(["applied"]);
+    expect(await balance()).toBe("100.00");
+    const again = [closing("D-3", "P-1", { profit: "-150.00" }), reversal(login, "R-2", "D-3")];
+    expect(said(await source.send(...again))).toEqual(["applied", "applied"]);
+    expect(await balance()).toBe("100.00");
+  });
+
   it("of a netting position that it turned round gives the name back", async () => {
     const source = await newSource();
     const { login } = await trader("10000.00", { position_mode: "netting", margin_calculation: "net" });

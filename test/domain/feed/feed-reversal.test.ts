@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { accrueDeal, closeDeal, openDeal } from "../../../shared/domain/feed/deals.ts";
 import { reverseDeal } from "../../../shared/domain/feed/reversal.ts";
+import { settledSince } from "../../../shared/domain/feed/reversal-repayment.ts";
 import { type DealUndo, undoOf } from "../../../shared/domain/feed/undo.ts";
 import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import type { Trade } from "../../../shared/domain/trading/trade.ts";
 import { someMarket, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
 import { TradingDesk } from "../../support/builders/trading-desk.ts";
@@ -12,6 +14,12 @@ import { context, type Opening, opening, origin, text } from "../feed-cases.ts";
 
 const commission = { type: "per_lot", amount: "3.50", currency: "USD" } as const;
 const market = someMarket(undefined, [someSymbol("EURUSD", { commission })]);
+/** This service decides for the account: what a loss took below zero is corrected. */
+const deciding = {
+  ...market,
+  sources: new Map([[origin.source.name, { authoritative: "service" }]]),
+} as never as Market;
+const poor = { balance_minor: 20_00n, available_minor: 20_00n, credit_minor: 15_00n };
 const netting = { position_mode: "netting", margin_calculation: "net" } as const;
 
 /** A platform's deals on one account, each of which can be taken back by its name. */
@@ -20,8 +28,11 @@ class Platform {
   readonly undos = new Map<string, DealUndo>();
   private readonly trades = new Map<string, string>();
 
-  constructor(fields: Partial<Account> = {}) {
-    this.desk = new TradingDesk(tradingAccount("1000000.00", fields));
+  private readonly market: Market;
+
+  constructor(fields: Partial<Account> = {}, money?: Partial<Balance>) {
+    this.desk = new TradingDesk(tradingAccount("1000000.00", fields, money));
+    this.market = money === undefined ? market : deciding;
   }
 
   private linksOf(position: string) {
@@ -35,13 +46,16 @@ class Platform {
 
   open(deal: string, position: string, more: Partial<Opening> = {}) {
     const data = opening({ deal_id: deal, position_id: position, ...more });
-    const trade = this.apply(deal, openDeal(this.desk.state, market, data, this.linksOf(position), origin, context));
+    const trade = this.apply(
+      deal,
+      openDeal(this.desk.state, this.market, data, this.linksOf(position), origin, context),
+    );
     if (trade !== undefined) this.trades.set(position, trade.id);
   }
 
   close(deal: string, position: string, more: object = {}) {
     const data = { action: "close", deal_id: deal, position_id: position, price: "1.10350", ...more } as const;
-    this.apply(deal, closeDeal(this.desk.state, market, data, this.linksOf(position), origin, context));
+    this.apply(deal, closeDeal(this.desk.state, this.market, data, this.linksOf(position), origin, context));
   }
 
   accrue(position: string, amount: string) {
@@ -50,7 +64,10 @@ class Platform {
   }
 
   decide(deal: string) {
-    return reverseDeal(this.desk.state, market, this.undos.get(deal), origin, context);
+    const undo = this.undos.get(deal);
+    const first = undo && settledSince(undo, this.desk.balance);
+    const since = first === undefined ? undefined : this.desk.ledger.filter(({ balance_version: at }) => at >= first);
+    return reverseDeal(this.desk.state, this.market, { undo, since }, origin, context);
   }
 
   takeBack(deal: string) {
@@ -70,7 +87,7 @@ class Platform {
     const { balance, positions, trades } = this.desk;
     const plain = ({ version: _v, updated_at: _u, ...item }: Record<string, unknown>) => item;
     return {
-      balance: balance.balance_minor,
+      ...{ balance: balance.balance_minor, credit: balance.credit_minor, debt: balance.debt_minor ?? 0n },
       used: balance.used_margin_minor,
       positions: [...positions.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((one) => plain({ ...one })),
       trades: [...trades.values()]
@@ -87,13 +104,19 @@ describe("a deal that a platform takes back", () => {
       lots: fc.integer({ min: 1, max: 300 }),
       close: fc.boolean(),
       part: fc.integer({ min: 1, max: 99 }),
-      cents: fc.option(fc.integer({ min: -9999, max: 9999 })),
+      cents: fc.option(fc.integer({ min: -99999, max: 9999 })),
       cost: fc.option(fc.integer({ min: 0, max: 999 })),
     });
-    const program = fc.tuple(fc.boolean(), fc.array(act, { minLength: 1, maxLength: 8 }), fc.nat({ max: 8 }));
+    const program = fc.tuple(
+      fc.record({ nets: fc.boolean(), corrected: fc.boolean() }),
+      fc.array(act, { minLength: 1, maxLength: 8 }),
+      fc.nat({ max: 8 }),
+    );
+    let corrections = 0;
     fc.assert(
-      fc.property(program, ([nets, acts, kept]) => {
-        const platform = new Platform(nets ? netting : {});
+      fc.property(program, ([{ nets, corrected }, acts, kept]) => {
+        const platform = new Platform(nets ? netting : {}, corrected ? poor : undefined);
+        const begin = platform.standing.balance;
         const before = [platform.standing];
         for (const [place, { sell, lots, close, part, cents, cost }] of acts.entries()) {
           const [held] = platform.desk.positions.values();
@@ -116,11 +139,32 @@ describe("a deal that a platform takes back", () => {
           expect(platform.standing).toEqual(before[place]);
         }
         const { ledger, balance } = platform.desk;
-        const sum = ledger.reduce((total, { amount_minor }) => total + amount_minor, 1_000_000_00n);
+        const booked = ledger.filter(({ moves }) => moves !== "credit");
+        const sum = booked.reduce((total, { amount_minor }) => total + amount_minor, begin);
+        corrections += ledger.filter(({ settlement }) => settlement === "correction").length;
         expect(sum).toBe(balance.balance_minor);
       }),
-      { numRuns: 200 },
+      { numRuns: 200, seed: 1 },
     );
+    expect(corrections).toBeGreaterThan(20);
+  });
+
+  it("gives back what its loss made this service correct, and the credit that it spent", () => {
+    const platform = new Platform({}, poor);
+    platform.open("D-1", "P-1", { commission: "0" });
+    const before = platform.standing;
+    platform.close("D-2", "P-1", { profit: "-300.00", commission: "0" });
+    expect(platform.standing).toMatchObject({ balance: 0n, credit: 0n });
+    platform.takeBack("D-2");
+    expect(platform.standing).toEqual(before);
+    expect(platform.desk.ledger.slice(-4).map(({ kind, amount_minor }) => [kind, amount_minor])).toEqual([
+      ["realised_pnl", 300_00n],
+      ["credit_in", -15_00n],
+      ["negative_balance_correction", -265_00n],
+      ["credit_in", 15_00n],
+    ]);
+    platform.close("D-3", "P-1", { profit: "-30.00", commission: "0" });
+    expect(platform.standing).toMatchObject({ balance: 0n, credit: 5_00n });
   });
 
   it("opens a position again with its swap, margin, stops and commission, and books its money back", () => {
@@ -176,8 +220,12 @@ describe("a deal that a platform takes back", () => {
     expect(platform.decide("D-2")).toMatchObject({ ok: false, refusal: { code: "deal_not_reversible" } });
     const { state } = platform.desk;
     const foreign = { ...state, account: { ...state.account, id: "acc_01JD0000000000000000000009" } };
-    const other = reverseDeal(foreign, market, platform.undos.get("D-3"), origin, context);
+    const other = reverseDeal(foreign, market, { undo: platform.undos.get("D-3") }, origin, context);
     expect(other).toMatchObject({ ok: false, refusal: { code: "unknown_deal" } });
+    const shut = { ...state, account: { ...state.account, status: "closed" } } as const;
+    expect(reverseDeal(shut, market, { undo: platform.undos.get("D-3") }, origin, context)).toMatchObject({
+      ...{ ok: false, refusal: { code: "account_closed" } },
+    });
     platform.takeBack("D-3");
     expect(platform.decide("D-3")).toMatchObject({ ok: false, refusal: { code: "unknown_deal" } });
   });

@@ -25,6 +25,8 @@ export interface JudgedEntry {
   readonly credit?: JudgedCredit | undefined;
   /** How many entries of the ledger it belongs behind, where it happened before it was booked. */
   readonly behind?: number | undefined;
+  /** Which entry of the ledger, counted from 0, a deal that was taken back gives back. */
+  readonly undoes?: number | undefined;
   /** What a debit removes of the credit; all of it is kept without. */
   readonly removes?: "remove" | "prorate" | undefined;
 }
@@ -55,7 +57,8 @@ const trading = new Set(["realised_pnl", "swap", "commission", "dividend"]);
 const settling = new Set(["negative_balance_correction", "credit_out", "credit_in"]);
 
 /** Judges a whole ledger, oldest entry first, of an account that began with this credit and with nothing else. */
-export function judgeDebt(entries: readonly JudgedEntry[], credit: bigint, start = 0n): Judged {
+export function judgeDebt(ledger: readonly JudgedEntry[], credit: bigint, start = 0n): Judged {
+  const entries = withoutDeals(ledger);
   const late = entries.filter(({ behind }) => behind !== undefined);
   const inTime = entries.flatMap((entry, place) => [
     ...late.filter(({ behind }) => behind === place),
@@ -91,6 +94,20 @@ export function judgeDebt(entries: readonly JudgedEntry[], credit: bigint, start
     credit: left.reduce((sum, lot) => sum + lot.left, 0n),
     lots: Object.fromEntries(left.map((lot) => [lot.lot, lot.left])),
   };
+}
+
+/** The ledger as if deals that were taken back had not been: a position stayed open, so nothing was to be settled. */
+function withoutDeals(ledger: readonly JudgedEntry[]): readonly JudgedEntry[] {
+  let entries = ledger;
+  for (const [end, { undoes: begin }] of ledger.entries()) {
+    if (begin === undefined) continue;
+    entries = entries.map((entry, place) => {
+      if (place < begin || place > end) return entry;
+      const amount = place === begin || place === end ? 0n : entry.amount;
+      return { ...entry, amount, settles: entry.settles === "owed" ? entry.settles : undefined };
+    });
+  }
+  return entries;
 }
 
 function credited(lots: readonly Lot[], credit: JudgedCredit, amount: bigint): readonly Lot[] {

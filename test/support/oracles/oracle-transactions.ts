@@ -98,6 +98,7 @@ export function judgeSettled(id: string, balance: RawItem, entries: readonly Raw
       offset: entry["offset_minor"] === undefined ? 0n : whole(entry, "offset_minor"),
       credit: creditOf(entry),
       behind: entry["precedes_seq"] === undefined ? undefined : Number(whole(entry, "precedes_seq")) - 1,
+      undoes: undoneBy(entry),
       removes: entry["credit_policy"] as JudgedEntry["removes"],
     };
   });
@@ -116,6 +117,12 @@ export function judgeSettled(id: string, balance: RawItem, entries: readonly Raw
       ? []
       : [`${id}: has other lots of credit than its ledger leaves`]),
   ];
+}
+
+/** The place of the entry that one of a deal gives back. */
+function undoneBy(entry: RawItem): number | undefined {
+  const isDeal = entry["trade_id"] !== undefined && entry["reverses_seq"] !== undefined;
+  return isDeal ? Number(whole(entry, "reverses_seq")) - 1 : undefined;
 }
 
 /** Whether an entry moves credit and leaves the balance. */
