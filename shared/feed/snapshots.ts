@@ -170,6 +170,9 @@ async function completeSnapshot(run: SnapshotRun, snapshot: Snapshot): Promise<v
   if (!snapshot.complete) return;
   const { parts, end } = await readSnapshot(tenant_id, source_id, snapshot_id);
   if (end !== undefined || parts.length < count || parts.some(({ status }) => status === "superseded")) return;
+  // A newer one may contain what this one does not.
+  const [head] = await readAll<SnapshotHead>(snapshotHeads, [snapshotHeads.key(tenant_id, source_id)]);
+  if (head?.snapshot_id !== snapshot_id) return;
   const logins = new Set(parts.flatMap((part) => JSON.parse(part.logins) as string[]));
   const missing = await missingAccounts(run, snapshot, logins);
   const results = await rememberAll(run, snapshot, missing.map(missingAccount));

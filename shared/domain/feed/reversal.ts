@@ -1,5 +1,5 @@
 import { type Context, later, numberOf } from "../decision.ts";
-import { type Book, bookEntries, closeBook, openBook, replaced, withPositions } from "../trading/book.ts";
+import { type Book, bookEntries, closeBook, type Entry, openBook, replaced, withPositions } from "../trading/book.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import { settleBook } from "../trading/correction.ts";
@@ -63,7 +63,7 @@ export function reverseDeal(
   });
   const booked = bookEntries(
     reopened.book,
-    entries.filter(({ amount_minor }) => amount_minor !== 0n),
+    [...endOf(undo), ...entries.filter(({ amount_minor }) => amount_minor !== 0n)],
     context,
   );
   const repaid = since === undefined ? booked : withoutCorrections(booked, since, context);
@@ -71,6 +71,12 @@ export function reverseDeal(
   const decision = closeBook(state, settled, context, { result: first });
   const claim = nameBack(state.trades, undo, source);
   return decision.ok ? { ...decision, changes: [...decision.changes, ...claim] } : decision;
+}
+
+/** The entry of nothing that every closed trade has; it says at which item a trade ended that was not to be. */
+function endOf({ opened }: DealUndo): readonly Entry[] {
+  if (opened === undefined || opened.before !== undefined) return [];
+  return [{ kind: "realised_pnl", control: "realised_pnl", amount_minor: 0n, trade_id: opened.trade }];
 }
 
 /** The trades that a deal opened or closed, that of its result first. */

@@ -171,6 +171,33 @@ describe("a snapshot", () => {
     expect(await drifts()).toMatchObject([{ kind: "balance", status: "resolved", resolution: { action: "agreed" } }]);
   });
 
+  it("that is complete reports nothing as missing once a newer one has come", async () => {
+    const { snapshot, post, drifts } = await linked();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 400_000 });
+    const old = { snapshot_id: "S-old", taken_at: new Date().toISOString(), complete: true, accounts: [] };
+    api.watched.interfere = ({ operation, input }) =>
+      operation === "Query" && JSON.stringify(input).includes("SNP")
+        ? { status: 400, body: { __type: "AccessDeniedException" } }
+        : undefined;
+    expect((await post(old)).answer.status).toBe(500);
+    api.watched.interfere = () => undefined;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 1000 });
+    expect(await snapshot({ complete: true })).toMatchObject(counts(1, 0, 0));
+    await snapshot(old);
+    expect(await drifts()).toEqual([]);
+  });
+
+  it("is compared without a deal that was taken back since, also one that booked nothing", async () => {
+    const { source, login, snapshot, theirs, drifts } = await linked();
+    await source.send(opening(login, "D-1", "P-1", { commission: "0" }));
+    const as_of_seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
+    const data = { reversal_id: "R-1", platform_login: login, deal_id: "D-1" };
+    expect(await source.send({ type: "deal_reversal", data })).toMatchObject([{ status: "applied" }]);
+    const accounts = [theirs({ positions: [position("P-1")] })];
+    expect(await snapshot({ as_of_seq, accounts })).toMatchObject(counts(0, 1, 0));
+    expect(await drifts()).toEqual([]);
+  });
+
   it("finds an acknowledgement of an operation that does not exist five minutes after it", async () => {
     const { source, account, snapshot, drifts } = await linked();
     const deposit = await broker.deposit(account, "100.00", { status: "completed" });
