@@ -182,6 +182,21 @@ describe("the book of a bridge", () => {
     expect(book.position(login, "P-1")).toMatchObject({ lots: "0.06" });
   });
 
+  it("writes amounts without zeros at their end, which a currency without decimals refuses", () => {
+    const book = new Book();
+    const events = [
+      money("B-1", "-100000.00"),
+      fill("D-1", "buy", "0.10", { commission: "0.00" }),
+      fill("D-2", "sell", "0.10", { profit: "-150.00", commission: "-3.50" }),
+    ];
+    const amounts = events.flatMap((event) => {
+      const items = event.kind === "adjusted" ? [] : book.itemsOf(event);
+      for (const item of items) book.apply(item);
+      return items.map(({ data: { amount, profit, commission } }) => ({ amount, profit, commission }));
+    });
+    expect(amounts).toEqual([{ amount: "100000" }, { commission: "0" }, { profit: "-150", commission: "-3.5" }]);
+  });
+
   it("leaves accounts out of a snapshot whose deals carried no money", () => {
     const book = new Book();
     itemsOf(book, money("B-1", "100.00"));

@@ -15,8 +15,8 @@ const client = new ServiceClient(
 );
 
 /** A venue on the folder, with the places and operations that it reports. */
-async function openVenue(cursor: number) {
-  const venue = await SimulatedVenue.open({ client, folder, currency: "USD" });
+async function openVenue(cursor: number, currency = "USD") {
+  const venue = await SimulatedVenue.open({ client, folder: join(folder, currency), currency });
   const reported: [number, unknown][] = [];
   await venue.start(cursor, {
     record: ([event], place) => {
@@ -55,5 +55,13 @@ describe("the simulated venue", () => {
     expect(again.reported).toEqual([[2, "B-2"]]);
     expect(again.venue.accounts()).toMatchObject([{ balance: "125.00", positions: [] }]);
     await again.venue.stop();
+  });
+
+  it("moves amounts with the decimals of its currency, which must be one", async () => {
+    const { venue } = await openVenue(0, "JPY");
+    await expect(venue.move(login, "100.5")).rejects.toMatchObject({ code: "invalid_amount" });
+    expect(await venue.move(login, "100")).toMatchObject({ operation_id: "B-1" });
+    await venue.stop();
+    await expect(openVenue(0, "XYZ")).rejects.toThrow('not "XYZ"');
   });
 });

@@ -69,7 +69,7 @@ export class Book {
     if (event.kind === "fill") return this.deals(event.fill);
     const { operation_id, platform_login, amount, at, reference } = event.money;
     const data = {
-      ...{ operation_id, platform_login, amount: unsigned(amount) },
+      ...{ operation_id, platform_login, amount: shortest(unsigned(amount)) },
       kind: amount.startsWith("-") ? "withdrawal" : "deposit",
       ...(reference !== undefined && { reference }),
     };
@@ -158,6 +158,11 @@ function unsigned(amount: string): string {
   return amount.replace(/^-/, "");
 }
 
+/** An amount without zeros at its end: the service refuses 100.00 in a currency without decimals. */
+function shortest(amount: string): string {
+  return decimalOf(unitsOf(amount));
+}
+
 /** One of several deals of a fill: the first keeps its name and the money, the others get a number. */
 function numbered(fill: Fill, before: number): Fill {
   if (before === 0) return fill;
@@ -168,7 +173,7 @@ function numbered(fill: Fill, before: number): Fill {
 function opening(fill: Fill, position_id: string, lots: string): FeedItem {
   const { deal_id, platform_login, symbol, side, price, commission, at } = fill;
   const deal = { action: "open", platform_login, deal_id, position_id, symbol, side, lots, price };
-  const data = { ...deal, ...(commission !== undefined && { commission }) };
+  const data = { ...deal, ...(commission !== undefined && { commission: shortest(commission) }) };
   return { type: "execution", ...(at !== undefined && { at }), data };
 }
 
@@ -176,8 +181,8 @@ function closing(fill: Fill, position_id: string, lots: string): FeedItem {
   const { deal_id, platform_login, price, commission, profit, reason, at } = fill;
   const data = {
     ...{ action: "close", platform_login, deal_id, position_id, lots, price },
-    ...(profit !== undefined && { profit }),
-    ...(commission !== undefined && { commission }),
+    ...(profit !== undefined && { profit: shortest(profit) }),
+    ...(commission !== undefined && { commission: shortest(commission) }),
     ...(reason !== undefined && { reason }),
   };
   return { type: "execution", ...(at !== undefined && { at }), data };

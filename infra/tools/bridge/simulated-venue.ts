@@ -1,5 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { type CurrencyCode, minorDigits } from "../../../shared/currencies.ts";
+import { UsageError } from "../../../shared/runtime/command-line.ts";
 import type { ServiceClient } from "../service-client.ts";
 import { Book, grossProfit } from "./book.ts";
 import { DurableLog, type LogRecord } from "./durable-log.ts";
@@ -44,16 +46,20 @@ export class SimulatedVenue implements Venue {
   private readonly log: DurableLog;
   private readonly book = new Book();
   private readonly symbols = new Map<string, SymbolTerms>();
+  private readonly digits: number;
   private sink: VenueSink | undefined;
 
   private constructor(options: SimulationOptions, log: DurableLog, events: VenueEvent[]) {
     this.options = options;
+    this.digits = digitsOf(options.currency);
     this.log = log;
     this.events = events;
     for (const event of events) this.apply(event);
   }
 
+  /** @throws UsageError when there is no such currency */
   static async open(options: SimulationOptions): Promise<SimulatedVenue> {
+    digitsOf(options.currency);
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
     const { log, records } = await DurableLog.open(join(options.folder, "venue.jsonl"));
     return new SimulatedVenue(options, log, records as unknown as VenueEvent[]);
@@ -97,7 +103,7 @@ export class SimulatedVenue implements Venue {
    * @throws VenueRefusal when the account has less, or the amount is none
    */
   async move(platform_login: string, amount: string, reference?: string): Promise<MoneyMoved> {
-    const units = amountIn(amount);
+    const units = amountIn(amount, this.digits);
     const account = this.accounts().find((each) => each.platform_login === platform_login);
     if (units < 0n && unitsOf(account?.balance ?? "0") + units < 0n) {
       throw new VenueRefusal("insufficient_funds", `The login ${platform_login} has ${account?.balance ?? "0.00"}.`);
@@ -111,7 +117,7 @@ export class SimulatedVenue implements Venue {
 
   /** Changes a balance and reports no operation, as a platform does whose bridge is incomplete: the books drift. */
   async adjustSilently(platform_login: string, amount: string): Promise<void> {
-    amountIn(amount);
+    amountIn(amount, this.digits);
     await this.happen({ kind: "adjusted", platform_login, amount });
   }
 
@@ -147,7 +153,7 @@ export class SimulatedVenue implements Venue {
     if (lotsIn(lots) > unitsOf(position.lots)) {
       throw new VenueRefusal("lots_changed", `The position ${position_id} has ${position.lots} lots.`);
     }
-    const profit = decimalOf(rounded(grossProfit(position, lots, price, contract_size), 2), 2);
+    const profit = decimalOf(rounded(grossProfit(position, lots, price, contract_size), this.digits), 2);
     const deal_id = `D-${this.events.length + 1}`;
     const closed = {
       deal_id,
@@ -224,10 +230,16 @@ function lotsIn(text: string): bigint {
   return lots;
 }
 
-function amountIn(text: string): bigint {
+function amountIn(text: string, digits: number): bigint {
   const amount = numberIn(text, "100.00");
-  if (amount === 0n) throw new VenueRefusal("invalid_amount", "An amount must not be 0.");
-  return amount;
+  if (amount !== 0n && rounded(amount, digits) === amount) return amount;
+  throw new VenueRefusal("invalid_amount", `An amount must not be 0 and has at most ${digits} decimals, not ${text}.`);
+}
+
+function digitsOf(currency: string): number {
+  const digits = minorDigits[currency as CurrencyCode];
+  if (digits !== undefined) return digits;
+  throw new UsageError(`--currency must be the code of a currency such as USD, not "${currency}".`);
 }
 
 function now(): string {
