@@ -11,6 +11,7 @@ import { moneyHook } from "../../infra/tools/bridge/money-hook.ts";
 import { partsOf } from "../../infra/tools/bridge/snapshots.ts";
 import { decimalOf, unitsOf } from "../../infra/tools/bridge/units.ts";
 import type { Fill, VenueEvent } from "../../infra/tools/bridge/venue.ts";
+import { UsageError } from "../../shared/runtime/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -274,9 +275,25 @@ describe("the hook for money", () => {
     ["ends with an error", "process.exit(3)"],
     ["prints no JSON", "console.log('ok')"],
     ["answers no outcome", "console.log('{}')"],
+    ["forgets the operation", `console.log('{"status":"done"}')`],
+    ["names no operation", `console.log('{"status":"done","operation_id":null}')`],
     ["is killed", "process.kill(process.pid, 'SIGKILL')"],
   ])("knows nothing of a command whose program %s", async (_, script) => {
     expect(await program(script)).toMatchObject({ status: "unknown" });
+  });
+
+  it("takes an operation as not found only where the hook says null", async () => {
+    const find = async (answer: string) =>
+      (await moneyHook({ command: [process.execPath, "-e", `console.log('${answer}')`] }, folder))({
+        ...command,
+        type: "find_operation",
+      });
+    expect(await find('{"status":"done","operation_id":null}')).toEqual({ status: "done", operation_id: null });
+    expect(await find('{"status":"done"}')).toMatchObject({ status: "unknown" });
+  });
+
+  it("names a module that does not exist", async () => {
+    await expect(moneyHook({ module: "none.mjs" }, folder)).rejects.toThrow(UsageError);
   });
 
   it("takes a module in place of a program, and refuses commands without either", async () => {

@@ -168,9 +168,10 @@ describe("the configuration of a bridge", () => {
   });
 
   it.each([
-    ["{", "is no JSON"],
-    [example.replace('"port": 9880', '"port": 0'), "fix.port"],
-    [example.replace('"symbols"', '"symbol"'), "symbol"],
+    ["{", "is not JSON"],
+    [example.replace('"port": 9880', '"port": 0'), "fix.port: Too small: expected number to be >=1"],
+    [example.replace('"symbols"', '"symbol"'), 'fix: Unrecognized key: "symbol"'],
+    ['{"source": "mt5:live-1"}', "fix: Invalid input: expected object, received undefined"],
     [example.replace("mt5:live-1", "live"), "source: must be a platform and a name such as mt5:live-1"],
   ])("is refused with the member that is wrong: %#", (text, sentence) => {
     expect(() => readConfig(written(text))).toThrow(sentence);

@@ -54,11 +54,10 @@ export function readConfig(path: string): BridgeConfigBody {
   try {
     given = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const checked = BridgeConfig.safeParse(given);
+  const checked = BridgeConfig.safeParse(given, { error: z.locales.en().localeError });
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  const unknown = issue?.code === "unrecognized_keys" ? `: ${issue.keys.join(", ")}` : "";
-  throw new UsageError(`${path}, ${issue?.path.join(".") || "the file"}: ${issue?.message}${unknown}.`);
+  throw new UsageError(`${path}, ${issue?.path.join(".") || "the file"}: ${issue?.message}.`);
 }

@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { UsageError } from "../../../shared/runtime/command-line.ts";
 import type { MoneyCommand, Outcome } from "./venue.ts";
@@ -21,10 +23,11 @@ const statuses = ["done", "failed", "unknown", "not_sent"];
 export async function moneyHook(config: HookConfig | undefined, folder: string): Promise<MoneyHook> {
   if (config === undefined) return async () => notConfigured;
   if ("command" in config) return (command) => runProgram(config.command, folder, command);
-  const module = (await import(pathToFileURL(`${folder}/${config.module}`).href)) as { carryOut?: MoneyHook };
-  const { carryOut } = module;
+  const path = resolve(folder, config.module);
+  if (!existsSync(path)) throw new UsageError(`money.module names ${path}, which does not exist.`);
+  const { carryOut } = (await import(pathToFileURL(path).href)) as { carryOut?: MoneyHook };
   if (carryOut === undefined) throw new UsageError(`${config.module} exports no function carryOut.`);
-  return async (command) => checked(await within(carryOut(command)));
+  return async (command) => checked(command, await within(carryOut(command)));
 }
 
 const notConfigured: Outcome = {
@@ -42,21 +45,27 @@ async function within(work: Promise<unknown>): Promise<unknown> {
   return Promise.race([work, late]);
 }
 
-/** The answer of a hook, if it is an outcome. */
-function checked(answer: unknown): Outcome {
+/**
+ * The answer of a hook, if it is an outcome. What was done has an operation_id, and a search says null when it has
+ * found none: a forgotten operation_id must not mean that there is no operation, which allows to send the money again.
+ */
+function checked({ type }: MoneyCommand, answer: unknown): Outcome {
   const { status, operation_id, error } = (answer ?? {}) as Partial<Outcome>;
   if (status === undefined || !statuses.includes(status)) return unknown("The hook answered no outcome.");
   const named = typeof operation_id === "string" || operation_id === null || operation_id === undefined;
   if (!named) return unknown("The hook answered an operation_id that is no text.");
+  if (status === "done" && (operation_id === undefined || (operation_id === null && type !== "find_operation"))) {
+    return unknown("The hook answered done without an operation_id.");
+  }
   return { status, ...(operation_id !== undefined && { operation_id }), ...(error !== undefined && { error }) };
 }
 
 function runProgram(words: readonly string[], folder: string, command: MoneyCommand): Promise<Outcome> {
   const [program = "", ...args] = words;
-  return new Promise((resolve) => {
+  return new Promise((settle) => {
     const child = spawn(program, args, { cwd: folder, stdio: ["pipe", "pipe", "inherit"], timeout: hookLimitMs });
     let text = "";
-    child.once("error", (error) => resolve(unknown(error.message)));
+    child.once("error", (error) => settle(unknown(error.message)));
     child.stdin.on("error", () => undefined);
     child.stdin.end(`${JSON.stringify(command)}\n`);
     child.stdout.setEncoding("utf8").on("data", (part: string) => {
@@ -64,11 +73,11 @@ function runProgram(words: readonly string[], folder: string, command: MoneyComm
       if (text.length > mostAnswerBytes) child.kill("SIGKILL");
     });
     child.once("close", (code, signal) => {
-      if (code !== 0) return resolve(unknown(`The hook ended with ${String(code ?? signal)}.`));
+      if (code !== 0) return settle(unknown(`The hook ended with ${String(code ?? signal)}.`));
       try {
-        resolve(checked(JSON.parse(text)));
+        settle(checked(command, JSON.parse(text)));
       } catch {
-        resolve(unknown("The hook printed no JSON."));
+        settle(unknown("The hook printed no JSON."));
       }
     });
   });
