@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { UsageError } from "../../shared/runtime/command-line.ts";
+import { runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 
 /** Address of the service, with its version, and the credentials of an application. */
 export interface Connection {
@@ -167,9 +167,20 @@ function failure(method: string, path: string, reply: ServiceReply<unknown> | Er
     const cause = reply.cause instanceof Error ? `: ${reply.cause.message}` : "";
     return new ServiceError(0, undefined, `${method} ${path} got no answer: ${reply.message}${cause}.`);
   }
-  const problem = (reply.body ?? {}) as { code?: string; detail?: string };
-  const said = [problem.code, problem.detail].filter((text) => text !== undefined).join(": ");
-  return new ServiceError(reply.status, problem.code, `${method} ${path} answered ${reply.status} (${said}).`);
+  const problem = (reply.body ?? {}) as Problem;
+  const { code = problem.error, detail = problem.error_description, errors = [] } = problem;
+  const members = errors.map((each) => `${each.pointer} ${each.detail}`).join(", ");
+  const said = [code, detail, members].filter((text) => text !== undefined && text !== "").join(": ");
+  return new ServiceError(reply.status, code, `${method} ${path} answered ${reply.status} (${said}).`);
+}
+
+/** A problem document (RFC 9457), or an error of the token endpoint (RFC 6749 5.2). */
+interface Problem {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  readonly error?: string;
+  readonly error_description?: string;
 }
 
 /** The options of a command that connects to the service, for `readArguments`. */
@@ -195,6 +206,15 @@ export function connectionOf(baseUrl: string | undefined): Connection {
     throw new UsageError("--base-url needs BROKERAGE_CLIENT_ID and BROKERAGE_CLIENT_SECRET in the environment.");
   }
   return { base_url: baseUrl.replace(/\/$/, ""), client_id, client_secret };
+}
+
+/** Runs a command that calls the service; an answer that ends it is printed as its sentence, without a stack. */
+export function runServiceCommand(main: () => Promise<unknown>): Promise<void> {
+  return runCommand(() =>
+    main().catch((error: unknown) => {
+      throw error instanceof ServiceError ? new UsageError(error.message) : error;
+    }),
+  );
 }
 
 interface FoundSource {

@@ -1,8 +1,15 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import { helpAsked, readArguments, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import { onLine } from "../../local/lines.mjs";
-import { connectionHelp, connectionOf, connectionOptions, ServiceClient, sourceNamed } from "../service-client.ts";
+import {
+  connectionHelp,
+  connectionOf,
+  connectionOptions,
+  runServiceCommand,
+  ServiceClient,
+  sourceNamed,
+} from "../service-client.ts";
 import { startBridge } from "./bridge.ts";
 import { readConfig } from "./config.ts";
 import { consoleHelp, consoleOf } from "./console.ts";
@@ -73,6 +80,7 @@ async function runFix(file: string): Promise<void> {
   const config = readConfig(file);
   const folder = dirname(resolve(file));
   const password = process.env["FIX_PASSWORD"];
+  connectionOf(config.base_url);
   const hook = await moneyHook(config.money, folder);
   const engine = loadEngine(say);
   await run({
@@ -130,7 +138,7 @@ async function main(): Promise<void> {
   return run({ source, baseUrl: values["base-url"], data, venue });
 }
 
-await runCommand(async () => {
+await runServiceCommand(async () => {
   try {
     await main();
   } catch (error) {

@@ -1,7 +1,14 @@
 import { once } from "node:events";
 import { createReadStream, existsSync } from "node:fs";
-import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
-import { connectionHelp, connectionOf, connectionOptions, ServiceClient, sourceNamed } from "../service-client.ts";
+import { helpAsked, readArguments, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import {
+  connectionHelp,
+  connectionOf,
+  connectionOptions,
+  runServiceCommand,
+  ServiceClient,
+  sourceNamed,
+} from "../service-client.ts";
 import { generatedTicks, type WalkedSymbol, walkedSymbols } from "./generate.ts";
 import { type Played, playTicks } from "./play.ts";
 import { readTicks } from "./tick-file.ts";
@@ -56,7 +63,7 @@ function positive(option: string, text: string): number {
   throw new UsageError(`--${option} must be a number above 0.`);
 }
 
-await runCommand(async () => {
+await runServiceCommand(async () => {
   if (helpAsked(help)) return;
   const { values } = readArguments({
     file: { type: "string" },
