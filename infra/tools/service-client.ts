@@ -168,19 +168,20 @@ function failure(method: string, path: string, reply: ServiceReply<unknown> | Er
     return new ServiceError(0, undefined, `${method} ${path} got no answer: ${reply.message}${cause}.`);
   }
   const problem = (reply.body ?? {}) as Problem;
-  const { code = problem.error, detail = problem.error_description, errors = [] } = problem;
+  const { code = problem.error, detail = problem.error_description ?? problem.message, errors = [] } = problem;
   const members = errors.map((each) => `${each.pointer} ${each.detail}`).join(", ");
   const said = [code, detail, members].filter((text) => text !== undefined && text !== "").join(": ");
   return new ServiceError(reply.status, code, `${method} ${path} answered ${reply.status} (${said}).`);
 }
 
-/** A problem document (RFC 9457), or an error of the token endpoint (RFC 6749 5.2). */
+/** A problem document (RFC 9457), an error of the token endpoint (RFC 6749 5.2), or the message of the gateway. */
 interface Problem {
   readonly code?: string;
   readonly detail?: string;
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
   readonly error?: string;
   readonly error_description?: string;
+  readonly message?: string;
 }
 
 /** The options of a command that connects to the service, for `readArguments`. */
@@ -201,9 +202,12 @@ export function connectionOf(baseUrl: string | undefined): Connection {
     if (!existsSync(file)) throw new UsageError("No service runs here: npm start starts one, or give --base-url.");
     return JSON.parse(readFileSync(file, "utf8")) as Connection;
   }
+  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new UsageError(`The address of the API must be a URL such as https://api.example.com/v2, not ${baseUrl}.`);
+  }
   const { BROKERAGE_CLIENT_ID: client_id, BROKERAGE_CLIENT_SECRET: client_secret } = process.env;
-  if (client_id === undefined || client_secret === undefined) {
-    throw new UsageError("--base-url needs BROKERAGE_CLIENT_ID and BROKERAGE_CLIENT_SECRET in the environment.");
+  if (!client_id || !client_secret) {
+    throw new UsageError(`${baseUrl} needs BROKERAGE_CLIENT_ID and BROKERAGE_CLIENT_SECRET in the environment.`);
   }
   return { base_url: baseUrl.replace(/\/$/, ""), client_id, client_secret };
 }

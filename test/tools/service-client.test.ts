@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { ServiceClient } from "../../infra/tools/service-client.ts";
+import { connectionOf, ServiceClient } from "../../infra/tools/service-client.ts";
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -40,5 +40,11 @@ describe("a client of the service", () => {
     await expect(client.call("POST", "/feed/sources", { body: {} })).rejects.toThrow(
       "answered 422 (validation_failed: 1 field failed validation.: #/name must be a platform and a name).",
     );
+  });
+});
+
+describe("the address of the service", () => {
+  it.each(["127.0.0.1:3000/v2", "https://", "api.example.com"])("is refused when it is no URL: %s", (address) => {
+    expect(() => connectionOf(address)).toThrow("must be a URL such as https://api.example.com/v2");
   });
 });
