@@ -71,8 +71,10 @@ async function ownersOf(
   return found;
 }
 
+const nothing = { position_id: null, symbol: null, open_price: null } as const;
+
 function unknownAccount({ platform_login, balance }: SnapshotAccountBody): Compared {
-  const difference = { kind: "account_unknown", position_id: null, symbol: null, ours: null, theirs: balance } as const;
+  const difference = { kind: "account_unknown", ...nothing, ours: null, theirs: balance } as const;
   return {
     ...{ platform_login, account_id: null, client_id: null, balance_seq: null, pos_version: null },
     comparison: { status: "drifting", differences: [difference], left_out: [], uncompared: [] },
@@ -83,7 +85,7 @@ function unknownAccount({ platform_login, balance }: SnapshotAccountBody): Compa
 
 /** An account that a complete snapshot does not contain. */
 export function missingAccount({ id, client_id, platform_login, status }: Account): Compared {
-  const difference = { kind: "account_missing", position_id: null, symbol: null, ours: status, theirs: null } as const;
+  const difference = { kind: "account_missing", ...nothing, ours: status, theirs: null } as const;
   return {
     ...{ platform_login: platform_login ?? "", account_id: id, client_id, balance_seq: null, pos_version: null },
     comparison: { status: "drifting", differences: [difference], left_out: [], uncompared: [] },

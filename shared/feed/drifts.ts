@@ -1,12 +1,13 @@
 import { type Context, notFound } from "../domain/decision.ts";
+import { positionsNamed } from "../domain/drift/adopt-position.ts";
 import type { Drift, DriftDecision, Reconciliation } from "../domain/drift/drift.ts";
 import { type Compared, type Reconciled, reconcile, type SnapshotRef } from "../domain/drift/reconcile.ts";
 import { type DriftState, resolveDrift } from "../domain/drift/resolve.ts";
 import type { SnapshotHead } from "../domain/drift/snapshot.ts";
+import { positionMarker } from "../domain/feed/deals.ts";
 import type { FeedReject } from "../domain/feed/records.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
-import { metricsAt } from "../domain/trading/margin.ts";
-import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { awaitsPlatform, type Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
@@ -21,12 +22,11 @@ import {
   unjoinedLegs,
 } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { type Committable, findAll, type Load, type PreparedChange, type Ref } from "../table/store.ts";
+import { type Committable, findAll, type Load, type PreparedChange, type Ref, ref } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { putNew, type TransactItem, updateItem } from "../table/write.ts";
-import { type Attempted, commitDecision, prepared } from "../trading/commit.ts";
+import { type Attempted, commitDecision, decisionAbout, prepared, readsOf } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
-import { moneyRefs, readHeld } from "../trading/margin.ts";
 
 /** References to what is kept of drifts. */
 export const driftRef = {
@@ -57,7 +57,8 @@ export async function remember(attempted: Attempted, compared: Compared, snapsho
     const { platform_login: login } = compared;
     const { reconciliation } = await load({ reconciliation: driftRef.reconciliation(snapshot.source_id, login) });
     const open = await driftsOf(context.tenant_id, reconciliation);
-    return storedWith(reconcile({ reconciliation, drifts: open }, compared, snapshot, context), context);
+    const { booked, items } = divided(reconcile({ reconciliation, drifts: open }, compared, snapshot, context));
+    return withItems(items, prepared(booked, context));
   });
   if (outcome.kind !== "done") throw new Unavailable(`The drifts of ${compared.platform_login} change all the time.`);
   return outcome.result;
@@ -136,9 +137,9 @@ export async function decideResolution(
   const { drift } = await load({ drift: driftRef.drift(id) });
   if (drift === undefined) return notFound();
   const { source_id, platform_login, account_id } = drift;
-  const [{ source, reconciliation, head, risk, tenant, account, balance }, explained_by] = await Promise.all([
+  const [{ source, tenant, ...compared }, explained_by] = await Promise.all([
     load({
-      ...moneyRefs(account_id ?? ""),
+      tenant: ref.tenant(),
       source: tradingRef.feedSource(source_id),
       reconciliation: driftRef.reconciliation(source_id, platform_login),
       head: driftRef.head(source_id),
@@ -146,31 +147,54 @@ export async function decideResolution(
     new Explanations(context.tenant_id, source_id).of(platform_login, account_id),
   ]);
   if (source === undefined || tenant === undefined) return notFound();
-  const shared = { drift, reconciliation, source, head, tenant, explained_by };
-  const decide = (state: Pick<DriftState, "account" | "balance" | "floating_minor">) =>
-    resolveDrift({ ...shared, ...state }, request, context);
-  if (account === undefined || balance === undefined) {
-    return storedWith(decide({ account: undefined, balance: undefined, floating_minor: 0n }), context);
+  const state = { drift, source, tenant, explained_by, ...compared };
+  if (account_id === null || request.action === "accept") {
+    const { booked, items } = divided(resolveDrift({ ...state, books: undefined }, request, context));
+    return withItems(items, prepared(booked, context));
   }
-  const held = await readHeld(load, context, { account, balance, risk });
-  if (held === undefined) return storedWith(decide({ account, balance, floating_minor: 0n }), context);
-  const { state, market } = held;
-  const { floating_minor } = metricsAt(market, state, context.now);
-  return storedWith(decide({ ...state, floating_minor }), context, (decision) =>
-    withMarginUpdate(state, decision, market, context),
-  );
+  return decideAdoption(load, context, account_id, state, request);
 }
 
-/**
- * A decision about drifts in the table's form.
- * @param after what follows from what it books
- */
-function storedWith<R>(
-  decision: DriftDecision<R>,
+/** Decides a resolution with the positions, the trades and the market of the account. */
+async function decideAdoption(
+  load: Load,
   context: Context,
-  after = (booked: TradingDecision<R>) => booked,
-): Committable<R> {
-  if (!decision.ok) return decision;
+  account_id: string,
+  state: Omit<DriftState, "books">,
+  request: ResolveDrift,
+): Promise<Committable<Drift>> {
+  const { drift, source } = state;
+  const { symbol, position_id } = drift;
+  const owner = position_id === null ? {} : { owner: positionRef(source, position_id) };
+  let written: readonly PreparedChange[] = [];
+  const refs: { readonly owner?: ReturnType<typeof positionRef> } = owner;
+  const decision = await decisionAbout<Drift, typeof refs>(readsOf(load), context, {
+    account_id,
+    refs,
+    needs: (held) => {
+      const about = symbol === null ? {} : { symbols: [symbol], source: source.name };
+      return { ...about, trades: positionsNamed(held, drift).map(({ trade_id }) => trade_id) };
+    },
+    decide: (held, market, found) => {
+      const books = { state: held, market, owner_id: found.owner?.owner_id };
+      const { booked, items } = divided(resolveDrift({ ...state, books }, request, context));
+      written = items;
+      return booked;
+    },
+  });
+  return withItems(written, prepared(decision, context));
+}
+
+function positionRef(source: FeedSource, name: string) {
+  return tradingRef.unique("source_position", positionMarker(source, name));
+}
+
+/** A decision about drifts without the items of drifts, and these in the table's form. */
+function divided<R>(decision: DriftDecision<R>): {
+  readonly booked: TradingDecision<R>;
+  readonly items: readonly PreparedChange[];
+} {
+  if (!decision.ok) return { booked: decision, items: [] };
   const items: PreparedChange[] = [];
   const others: TradingChange[] = [];
   for (const change of decision.changes) {
@@ -179,8 +203,11 @@ function storedWith<R>(
     else if (change.entity === "reconciliation") items.push({ op: "prepared", item: itemOf(reconciliations, change) });
     else others.push(change);
   }
-  const stored = prepared(after({ ...decision, changes: others }), context);
-  return stored.ok ? { ...stored, changes: [...items, ...stored.changes] } : stored;
+  return { booked: { ...decision, changes: others }, items };
+}
+
+function withItems<R>(items: readonly PreparedChange[], decision: Committable<R>): Committable<R> {
+  return decision.ok ? { ...decision, changes: [...items, ...decision.changes] } : decision;
 }
 
 function itemOf<T extends object & { readonly version: number }>(

@@ -119,22 +119,40 @@ export const resolveDrift = route({
   tag: "Drift",
   summary: "Resolve a drift",
   description: `\`accept\` keeps the difference; only a change of it is reported again. \`adopt_platform\` books a
-difference of the balance here, as an adjustment, and changes nothing on the platform. It takes two applications: the
-first request proposes it, the same request of another application approves it. Refused with \`drift_changed\` unless
-the newest snapshot found the difference, the account has not changed since, no item of it is set aside and all of its
-commands have ended; this is checked again at the approval.`,
+difference here and changes nothing on the platform: that of a balance as an adjustment, that of a position as trades
+without money. It takes two applications: the first request proposes it, the same request of another application
+approves it. Refused with \`drift_changed\` unless the newest snapshot found the difference, the account has not changed
+since, no item of it is set aside and all of its commands have ended; this is checked again at the approval.
+
+- A position that only the platform has is opened at its \`open_price\` and under its \`position_id\`, so that later
+  deals find it. One that only this service has is closed at its own opening price.
+- With other lots or another direction the position here is closed and that of the platform is opened.`,
   file: "feed/resolve-drift",
   scope: "transactions:settle",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],
   body: ResolveDriftRequest,
   reply: Drift,
   example: { action: "accept", reason: { code: "known_difference", message: "Opened before the link." } },
-  refusals: ["illegal_transition", "four_eyes_required", "drift_changed", "account_closed", "amount_too_large"],
+  refusals: [
+    "illegal_transition",
+    "four_eyes_required",
+    "drift_changed",
+    "account_closed",
+    "amount_too_large",
+    "symbol_not_found",
+    "invalid_price",
+    "too_many_positions",
+    "exposure_too_large",
+    "no_conversion_path",
+    "no_quote",
+  ],
   emits: [
     "drift.resolved",
     "transaction.created",
     "transaction.completed",
     "transaction.updated",
+    "trade.opened",
+    "trade.closed",
     "margin.call",
     "margin.recovered",
   ],

@@ -60,6 +60,8 @@ export interface Difference {
   readonly symbol: string | null;
   readonly ours: string | null;
   readonly theirs: string | null;
+  /** Price at which the platform opened the position; null where there is none, or several. */
+  readonly open_price: string | null;
 }
 
 /** What the comparison of an account comes to. */
@@ -118,7 +120,7 @@ function moneyDifference(
   theirs: TheirSide,
 ): readonly Difference[] {
   const { currency } = ours.account;
-  const nothing = { kind, position_id: null, symbol: null } as const;
+  const nothing = { kind, position_id: null, symbol: null, open_price: null } as const;
   const text = theirs[kind];
   const member = `${kind}_minor` as const;
   const minor = leftOut.reduce((sum, effect) => sum - effect[member], ours[member]);
@@ -145,6 +147,7 @@ interface Held {
   readonly symbol: string;
   readonly side: "buy" | "sell";
   readonly lots: string;
+  readonly open_price: string | null;
 }
 
 function comparePositions(
@@ -212,7 +215,7 @@ function byKey(held: readonly (readonly [string, Held])[]): ReadonlyMap<string, 
 function summed(one: Held, other: Held): Held {
   const signed = ({ side, lots }: Held) => (side === "buy" ? rational(lots) : rational(lots).neg());
   const sum = signed(one).add(signed(other));
-  return { ...one, side: sum.lt(0n) ? "sell" : "buy", lots: shortDecimalText(sum.abs(), 2, 8) };
+  return { ...one, side: sum.lt(0n) ? "sell" : "buy", lots: shortDecimalText(sum.abs(), 2, 8), open_price: null };
 }
 
 function positionDifference(ours: Held | undefined, theirs: Held | undefined): readonly Difference[] {
@@ -220,7 +223,7 @@ function positionDifference(ours: Held | undefined, theirs: Held | undefined): r
   if (held === undefined) return [];
   const { position_id, symbol } = held;
   const of = (kind: DifferenceKind): readonly Difference[] => [
-    { kind, position_id, symbol, ours: textOf(ours), theirs: textOf(theirs) },
+    { kind, position_id, symbol, ours: textOf(ours), theirs: textOf(theirs), open_price: theirs?.open_price ?? null },
   ];
   if (ours === undefined) return of("position_missing_here");
   if (theirs === undefined) return of("position_missing_there");

@@ -132,9 +132,14 @@ function wasCompared(subjects: readonly string[], { books, comparison }: Compare
   return books && !subjects.some((subject) => comparison.uncompared.includes(subject));
 }
 
-function isSame(drift: Drift, { kind, ours, theirs }: Difference, { balance_seq, pos_version }: Compared): boolean {
+function isSame(
+  drift: Drift,
+  { kind, ours, theirs, open_price }: Difference,
+  { balance_seq, pos_version }: Compared,
+): boolean {
   const unmoved = drift.balance_seq === balance_seq && drift.pos_version === pos_version;
-  return drift.kind === kind && drift.ours === ours && drift.theirs === theirs && unmoved;
+  const same = drift.kind === kind && drift.ours === ours && drift.theirs === theirs;
+  return same && drift.open_price === open_price && unmoved;
 }
 
 function detected(difference: Difference, compared: Compared, snapshot: SnapshotRef, context: Context): Drift {
@@ -171,7 +176,7 @@ function seen(
 
 function agreed(before: Drift, { now }: Context): Drift {
   const updated_at = later(before.updated_at, now);
-  const resolution = { action: "agreed", by: null, reason: null, transaction_id: null } as const;
+  const resolution = { action: "agreed", by: null, reason: null, transaction_id: null, trade_id: null } as const;
   const ended = { status: "resolved", resolution, proposal: null, resolved_at: updated_at } as const;
   return { ...before, ...ended, updated_at, version: before.version + 1 };
 }

@@ -1,12 +1,13 @@
 import type { ResolveDrift } from "../../schema/feed/drift.ts";
-import type { Account, Balance } from "../account.ts";
 import { type Context, later, refuse } from "../decision.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
 import type { FeedSource } from "../feed/source.ts";
 import { formatAmount } from "../money.ts";
 import { type Booking, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
+import { metricsAt } from "../trading/margin.ts";
 import { draftTransaction, moved, type Transaction, transactionEvent } from "../transaction.ts";
+import { adoptPosition, type Books, refusePosition } from "./adopt-position.ts";
 import { subjectOf } from "./compare.ts";
 import {
   acceptedOf,
@@ -27,11 +28,8 @@ export interface DriftState {
   /** The newest snapshot of the source. */
   readonly head: SnapshotHead | undefined;
   readonly tenant: Tenant;
-  /** The account, where the drift has one. */
-  readonly account: Account | undefined;
-  readonly balance: Balance | undefined;
-  /** What its open positions have gained or lost, in minor units. */
-  readonly floating_minor: bigint;
+  /** The account with what it holds; undefined where the drift has none, or nothing is to be booked. */
+  readonly books: Books | undefined;
   /** What may be the cause of the difference, as it is now. */
   readonly explained_by: Drift["explained_by"];
 }
@@ -52,7 +50,7 @@ export function resolveDrift(state: DriftState, request: ResolveDrift, context: 
   if (drift.proposal.by.id === context.actor.id) {
     return refuse("four_eyes_required", "Another application than the one that proposed it must approve.");
   }
-  return adopted(state, reason, context);
+  return drift.kind === "balance" ? adopted(state, reason, context) : adoptedPosition(state, reason, context);
 }
 
 interface Reason {
@@ -63,7 +61,7 @@ interface Reason {
 function accepted(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
   const { drift, reconciliation } = state;
   if (drift.proposal !== null) return refuse("illegal_transition", "Its adoption waits for approval.");
-  const resolution = { action: "accept", by: context.actor, reason, transaction_id: null } as const;
+  const resolution = { action: "accept", by: context.actor, reason, transaction_id: null, trade_id: null } as const;
   const noted = { [subjectOf(drift)]: acceptedOf(drift) };
   return resolved(drift, resolution, forgotten(reconciliation, drift, noted), context);
 }
@@ -101,14 +99,25 @@ function resolved(
   };
 }
 
+const adoptable: ReadonlySet<Drift["kind"]> = new Set([
+  "balance",
+  "position_missing_here",
+  "position_missing_there",
+  "position_lots",
+  "position_side",
+]);
+
 /**
  * Why the platform's value cannot be adopted now; undefined when it can: the newest snapshot must have found the
  * difference on an account that has not changed since, and nothing may be on its way that could be its cause.
  */
-function refuseAdoption({ drift, reconciliation, head, account, balance, explained_by }: DriftState) {
-  if (drift.kind !== "balance" || account === undefined || balance === undefined) {
+function refuseAdoption({ drift, reconciliation, head, books, explained_by }: DriftState) {
+  if (books === undefined || !adoptable.has(drift.kind)) {
     return refuse("illegal_transition", `A drift of the kind ${drift.kind} cannot be adopted.`);
   }
+  const { account, balance } = books.state;
+  const priceless = drift.kind === "balance" ? undefined : refusePosition(drift);
+  if (priceless !== undefined) return priceless;
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
   const causes = explained_by.filter(({ type }) => type !== "transaction");
   if (causes.length > 0) {
@@ -137,8 +146,10 @@ function proposed(before: Drift, { actor, now }: Context): DriftDecision<Drift> 
  * already: its entry has the number of the snapshot, and no operation that is reported later is the same money.
  */
 function adopted(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
-  const { drift, tenant, account, balance, source, floating_minor } = state;
-  if (account === undefined || balance === undefined || drift.proposal === null) throw new Error("Nothing to adopt.");
+  const { drift, tenant, books, source } = state;
+  if (books === undefined || drift.proposal === null) throw new Error("Nothing to adopt.");
+  const { account, balance } = books.state;
+  const { floating_minor } = metricsAt(books.market, books.state, context.now);
   const minor = deltaMinor(drift);
   const amount = formatAmount(minor < 0n ? -minor : minor, account.currency);
   const named = { method: "internal", provider: source.name, provider_reference: drift.id } as const;
@@ -175,7 +186,8 @@ function adopted(state: DriftState, reason: Reason, context: Context): DriftDeci
   if (!posting.ok) return posting;
   const { balance_before_minor, balance_after_minor, changes } = posting.result;
   const transaction: Transaction = { ...done, balance_before_minor, balance_after_minor };
-  const resolution = { action: "adopt_platform", by: context.actor, reason, transaction_id: transaction.id } as const;
+  const adoption = { action: "adopt_platform", by: context.actor, reason } as const;
+  const resolution = { ...adoption, transaction_id: transaction.id, trade_id: null };
   const decision = resolved(drift, resolution, forgotten(state.reconciliation, drift, {}), context);
   const previous = { status: "pending" };
   return {
@@ -192,6 +204,22 @@ function adopted(state: DriftState, reason: Reason, context: Context): DriftDeci
       transactionEvent("transaction.updated", transaction, previous),
       ...decision.events,
     ],
+  };
+}
+
+/** Makes the position here what it is on the platform, without money. */
+function adoptedPosition(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
+  const { drift, books, source } = state;
+  if (books === undefined) throw new Error("Nothing to adopt.");
+  const booked = adoptPosition(books, drift, source, context);
+  if (!booked.ok) return booked;
+  const adoption = { action: "adopt_platform", by: context.actor, reason } as const;
+  const resolution = { ...adoption, transaction_id: null, trade_id: booked.result.id };
+  const decision = resolved(drift, resolution, forgotten(state.reconciliation, drift, {}), context);
+  return {
+    ...decision,
+    changes: [...decision.changes, ...booked.changes],
+    events: [...booked.events, ...decision.events],
   };
 }
 

@@ -116,7 +116,12 @@ function realised({ gross_minor = 0n, swap_minor = 0n }: PlatformMoney): "profit
 }
 
 /** With netting a platform may name the position after a flip as the one before it: then the name moves along. */
-export function claimPosition(source: Origin["source"], positionId: string, trade: Trade, known: Trade | undefined) {
+export function claimPosition(
+  source: Origin["source"],
+  positionId: string,
+  trade: Trade,
+  known: Pick<Trade, "id"> | undefined,
+) {
   const claim: TradingChange = {
     op: "claim",
     kind: "source_position",

@@ -101,6 +101,12 @@ export function executeTrade(
   return closeBook(state, settled, context, { result, gated });
 }
 
+/** Opens a trade of its own inside a larger decision, as a platform has it. */
+export function openStep(book: Book, market: Market, execution: Execution, context: Context): Step {
+  const terms = termsOf(market, execution, context.now);
+  return terms.ok ? opened(book, market, terms.symbol, terms.deal, context) : terms;
+}
+
 /** The symbol of an execution, its lots and prices in the symbol's decimals, or why they are none. */
 function termsOf(market: Market, execution: Execution, now: string) {
   const symbol = market.symbols.get(execution.symbol);

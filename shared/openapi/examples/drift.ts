@@ -18,6 +18,7 @@ export const drift = {
   symbol: null,
   ours: "1000.00",
   theirs: "1012.50",
+  open_price: null,
   snapshot_id,
   as_of_seq: "919",
   taken_at: created_at,

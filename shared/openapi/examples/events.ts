@@ -83,7 +83,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
     object: {
       ...drift,
       status: "resolved",
-      resolution: { action: "agreed", by: null, reason: null, transaction_id: null },
+      resolution: { action: "agreed", by: null, reason: null, transaction_id: null, trade_id: null },
       resolved_at: completed_at,
       version: 2,
     },

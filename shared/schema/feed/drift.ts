@@ -35,7 +35,8 @@ const Resolution = z.object({
   ),
   by: described(z.nullable(Actor), "Application that resolved the drift; null with `agreed`."),
   reason: described(z.nullable(StatusReason), "Reason that was given."),
-  transaction_id: described(z.nullable(z.string()), "The transaction that was booked."),
+  transaction_id: described(z.nullable(z.string()), "The transaction that was booked; null if none."),
+  trade_id: described(z.nullable(z.string()), "The trade that was opened, or closed if none was; null if neither."),
 });
 
 const Proposal = z.object({
@@ -55,6 +56,7 @@ export const Drift = z.object({
   symbol: described(z.nullable(z.string()), "Symbol of the position; null for other kinds."),
   ours: described(z.nullable(z.string()), "Value in this service: an amount, or direction and lots; null if none."),
   theirs: described(z.nullable(z.string()), "Value on the platform; null if none."),
+  open_price: described(z.nullable(z.string()), "Price at which the platform opened the position; null if none."),
   snapshot_id: described(z.string(), "The newest snapshot that found it like this."),
   as_of_seq: described(z.string(), "Sequence number of the last item that the snapshot includes."),
   taken_at: described(Timestamp, "Time of the snapshot on the platform."),

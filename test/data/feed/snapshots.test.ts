@@ -156,6 +156,8 @@ describe("a snapshot", () => {
     expect(await drifts()).toMatchObject([
       { kind: "account_missing", account_id: account.id, ours: "active", theirs: null, status: "open" },
     ]);
+    const [{ id }] = await drifts();
+    expect((await resolve(id, "adopt_platform")).body.code).toBe("illegal_transition");
     await snapshot();
     expect(await drifts()).toMatchObject([{ status: "resolved", resolution: { action: "agreed" } }]);
     expect(body.complete).toBe(true);
@@ -249,7 +251,7 @@ describe("a drift", () => {
     ]);
     const headers = { "If-None-Match": '"1"' };
     expect((await api.call(caller, "GET", `/drift/${id}`, { headers })).status).toBe(304);
-    expect((await resolve(id, "adopt_platform")).body.code).toBe("illegal_transition");
+    expect((await resolve(id, "adopt_platform")).body.code).toBe("drift_changed");
   });
 
   it("that was accepted is reported again only when it has changed", async () => {
@@ -306,4 +308,51 @@ describe("a drift", () => {
     await source.send(opening(login, "D-1", "P-1", { symbol: "NO" }));
     expect((await resolve(id, "adopt_platform", second)).body.code).toBe("drift_changed");
   });
+
+  it.each(["hedging", "netting"])(
+    "of a position is adopted without money, and later deals find the position (%s)",
+    async (position_mode) => {
+      const { source, login, snapshot, theirs, drifts, balance, account } = await linked({ position_mode });
+      const none = { commission: "0" };
+      await source.send(
+        opening(login, "D-1", "P-1", none),
+        opening(login, "D-2", "P-2", { ...none, symbol: "GBPUSD", price: "1.30000" }),
+      );
+      const positions = [
+        position("P-1", { side: "sell", lots: "3.00", open_price: "1.20000" }),
+        position("P-3", { symbol: "USDJPY", lots: "0.50", open_price: "150.000" }),
+      ];
+      const accounts = [theirs({ positions })];
+      for (let round = 0; round < 3; round += 1) {
+        await snapshot({ accounts });
+        const [{ id }] = await drifts("&status=open");
+        expect((await resolve(id, "adopt_platform")).body.proposal).not.toBeNull();
+        const { body } = await resolve(id, "adopt_platform", second);
+        expect(body, JSON.stringify(body)).toMatchObject({
+          status: "resolved",
+          resolution: { action: "adopt_platform", transaction_id: null, trade_id: expect.stringMatching(/^trd_/) },
+        });
+      }
+      expect((await drifts()).map(({ kind }: { kind: string }) => kind).toSorted()).toEqual([
+        "position_missing_here",
+        "position_missing_there",
+        "position_side",
+      ]);
+      expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
+      expect(await balance()).toBe("1000.00");
+      const held = (await broker.get(`/accounts/${account.id}/positions`)).data;
+      expect(
+        held.map((each: Record<string, string>) => [each["symbol"], each["side"], each["lots"]]).toSorted(),
+      ).toEqual([
+        ["EURUSD", "sell", "3.00"],
+        ["USDJPY", "buy", "0.50"],
+      ]);
+      await source.send(
+        closing("D-3", "P-1", { profit: "10.00" }),
+        closing("D-4", "P-3", { profit: "-4.00", price: "150.100" }),
+      );
+      expect(await balance()).toBe("1006.00");
+      expect(await snapshot({ accounts: [theirs({ balance: "1006.00" })] })).toMatchObject(counts(1, 0, 0));
+    },
+  );
 });

@@ -245,7 +245,7 @@ describe("an account", () => {
 
   it("differs in its credit apart from its balance, and credit that paid a loss since is left out of both", () => {
     expect(compareAccount(flat, { ...theirs, credit: "7.00" }, momentOf(1)).differences).toEqual([
-      { kind: "credit", position_id: null, symbol: null, ours: "5.00", theirs: "7.00" },
+      { kind: "credit", position_id: null, symbol: null, ours: "5.00", theirs: "7.00", open_price: null },
     ]);
     const spent = effectOf({ ...entry("led_1", 200n, 600, undefined, {}), kind: "credit_out" }, undefined, undefined);
     const later = { ...flat, balance_minor: 10_200n, credit_minor: 300n, effects: [spent] };

@@ -16,10 +16,17 @@ const snapshot = (as_of_seq: string, minute = 30) => ({
   taken_at: `2026-11-21T06:${minute}:00.000Z`,
 });
 const balance = (theirs: string): Difference => ({
-  ...{ kind: "balance", position_id: null, symbol: null, ours: "100.00", theirs },
+  ...{ kind: "balance", position_id: null, symbol: null, ours: "100.00", theirs, open_price: null },
 });
 const position = (position_id: string): Difference => ({
-  ...{ kind: "position_missing_here", position_id, symbol: "EURUSD", ours: null, theirs: "buy 1.00" },
+  ...{
+    kind: "position_missing_here",
+    position_id,
+    symbol: "EURUSD",
+    ours: null,
+    theirs: "buy 1.00",
+    open_price: "1.1",
+  },
 });
 
 const netting = {
