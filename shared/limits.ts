@@ -532,6 +532,10 @@ export const limits = {
     reported_at_once: 20,
     /** Rejected items of a source that are searched for the explanation of a difference. */
     searched_rejects: 1000,
+    /** Positions of an account that one commit can adopt together with its money. */
+    baseline_positions: 12,
+    /** Passes over the rejected items of an account that has been adopted. */
+    baseline_passes: 3,
     /** Partitions that the logins of a source with a difference are spread over. */
     login_shards: 16,
     /** How long a snapshot is kept. */

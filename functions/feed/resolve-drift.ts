@@ -1,5 +1,6 @@
 import { driftBody } from "../../shared/domain/drift/drift.ts";
 import { decideResolution } from "../../shared/feed/drifts.ts";
+import { retryPutAside } from "../../shared/feed/put-aside.ts";
 import { command } from "../../shared/http/operations.ts";
 import { resolveDrift } from "../../shared/routes/drift.ts";
 
@@ -8,4 +9,9 @@ export const handler = await command(
   resolveDrift,
   ({ path, body, load, context }) => decideResolution(load, context, path.id, body),
   driftBody,
+  undefined,
+  async (drift, remainingMs) => {
+    const adopted = drift.kind === "account_unknown" && drift.resolution?.action === "adopt_platform";
+    if (adopted) await retryPutAside(drift, remainingMs);
+  },
 );

@@ -34,6 +34,8 @@ export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "o
   readonly orders_void_at?: string;
   /** A change of leverage that stored positions do not all follow yet; absent once they do. */
   readonly leverage_change?: LeverageChange;
+  /** The snapshot that the account was adopted from: items up to its number are in what was adopted. */
+  readonly baseline?: { readonly source_id: string; readonly as_of_seq: string };
 }
 
 /**
@@ -188,6 +190,7 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
     trading_mode_before: _before,
     orders_void_at: _void,
     leverage_change: _change,
+    baseline: _baseline,
     ...fields
   } = account;
   const money = (minor: bigint) => formatAmount(minor, account.currency);

@@ -73,8 +73,11 @@ async function ownersOf(
 
 const nothing = { position_id: null, symbol: null, open_price: null } as const;
 
-function unknownAccount({ platform_login, balance }: SnapshotAccountBody): Compared {
-  const difference = { kind: "account_unknown", ...nothing, ours: null, theirs: balance } as const;
+function unknownAccount({ platform_login, ...theirs }: SnapshotAccountBody): Compared {
+  const adoptable = theirs.positions.length <= limits.snapshots.baseline_positions;
+  const detail = adoptable ? { platform_account: theirs } : {};
+  const values = { ours: null, theirs: theirs.balance, ...detail };
+  const difference = { kind: "account_unknown", ...nothing, ...values } as const;
   return {
     ...{ platform_login, account_id: null, client_id: null, balance_seq: null, pos_version: null },
     comparison: { status: "drifting", differences: [difference], left_out: [], uncompared: [] },

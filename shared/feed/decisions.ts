@@ -2,9 +2,8 @@ import type { Context, Refusal } from "../domain/decision.ts";
 import { updateAccount } from "../domain/feed/account-update.ts";
 import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
-import { positionMarker } from "../domain/feed/deals.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
-import { endOrder, mirrorOrder, type Origin, orderMarker } from "../domain/feed/mirror-order.ts";
+import { endOrder, mirrorOrder, type Origin } from "../domain/feed/mirror-order.ts";
 import { operationMarker } from "../domain/feed/operation-marker.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
@@ -21,7 +20,17 @@ import { type Ref, ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
-import { markOf, type Records, resolved, sinceDeal, takenBackBy, withoutUndo } from "./marks.ts";
+import {
+  adoptedBefore,
+  markOf,
+  orderRef,
+  positionRef,
+  type Records,
+  resolved,
+  sinceDeal,
+  takenBackBy,
+  withoutUndo,
+} from "./marks.ts";
 import { type Linked, linksOf } from "./operation-links.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
@@ -56,15 +65,6 @@ export type GoodReading = ItemReading & { readonly ok: true };
 export interface PlacedItem {
   readonly reading: ItemReading;
   readonly account_id: string | undefined;
-}
-
-/** Who owns the names that a source gives its positions and orders. */
-function positionRef(source: FeedSource, name: string) {
-  return tradingRef.unique("source_position", positionMarker(source, name));
-}
-
-function orderRef(source: FeedSource, name: string) {
-  return tradingRef.unique("source_order", orderMarker(source, name));
 }
 
 /**
@@ -188,7 +188,7 @@ function decideOperation(
         return settled(found, { status: "duplicate", made: { transaction_id: known.owner_id } }, context.now);
       }
       const spoken = said?.transaction_id !== undefined ? "is_named" : said?.confirm_new ? "is_new" : undefined;
-      return once(run, reading, found, context.now, (origin) => {
+      return once(run, reading, { ...found, baseline: account.account.baseline }, context.now, (origin) => {
         const { floating_minor } = metricsAt(market, account, context.now);
         const decision = applyOperation(
           { ...account, floating_minor },
@@ -240,9 +240,9 @@ function decideAccountItem(
     },
     decide: (state, market, found, context) => {
       const { deal, position, order } = found;
-      const [trade_id, order_id] = [position?.owner_id, order?.owner_id ?? null];
-      const decision = once(run, reading, found, context.now, (origin) =>
-        applyItem(state, market, item, { trade_id, order_id, undo: takenBackBy(deal), since }, origin, context),
+      const links = { trade_id: position?.owner_id, order_id: order?.owner_id ?? null, undo: takenBackBy(deal), since };
+      const decision = once(run, reading, { ...found, baseline: state.account.baseline }, context.now, (origin) =>
+        applyItem(state, market, item, links, origin, context),
       );
       return withoutUndo(decision, deal);
     },
@@ -264,8 +264,10 @@ function decideUpdate(
       if (moves && account.leverage_change !== undefined) throw new Unavailable(`The leverage of ${id} changes.`);
       return {};
     },
-    decide: (state, market, found, context) =>
-      once(run, reading, found, context.now, () => updateAccount(state, market, data, context)),
+    decide: (state, market, found, context) => {
+      const records = { ...found, baseline: state.account.baseline };
+      return once(run, reading, records, context.now, () => updateAccount(state, market, data, context));
+    },
   });
 }
 
@@ -282,7 +284,7 @@ async function decideOrder(
   const { order } = await reads.load({
     ...(known === undefined ? {} : { order: tradingRef.order(known.owner_id) }),
   });
-  return once(run, reading, { mark, reject }, context.now, (origin) => {
+  return once(run, reading, { mark, reject, baseline: account.baseline }, context.now, (origin) => {
     const done =
       data.status === "pending"
         ? mirrorOrder(account, order, symbol, data, origin, context)
@@ -332,6 +334,8 @@ function once(
     const verdict = { status: "rejected", code: code ?? "item_failed", detail: detail ?? "" } as const;
     return settled(records, { ...verdict, ...(candidates === undefined ? {} : { candidates }) }, now);
   }
+  const adopted = adoptedBefore(run, raw.seq, dedup, records, now);
+  if (adopted !== undefined) return adopted;
   const at = (reading.ok ? reading.item.at : undefined) ?? reject?.created_at ?? now;
   let decision: TradingDecision<Made>;
   try {

@@ -4,9 +4,7 @@ import type { Drift, DriftDecision, Reconciliation } from "../domain/drift/drift
 import { type Compared, type Reconciled, reconcile, type SnapshotRef } from "../domain/drift/reconcile.ts";
 import { type DriftState, resolveDrift } from "../domain/drift/resolve.ts";
 import type { SnapshotHead } from "../domain/drift/snapshot.ts";
-import { positionMarker } from "../domain/feed/deals.ts";
 import type { FeedReject } from "../domain/feed/records.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { awaitsPlatform, type Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
@@ -27,6 +25,7 @@ import { readItem } from "../table/table.ts";
 import { putNew, type TransactItem, updateItem } from "../table/write.ts";
 import { type Attempted, commitDecision, decisionAbout, prepared, readsOf } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
+import { positionRef } from "./marks.ts";
 
 /** References to what is kept of drifts. */
 export const driftRef = {
@@ -148,11 +147,12 @@ export async function decideResolution(
   ]);
   if (source === undefined || tenant === undefined) return notFound();
   const state = { drift, source, tenant, explained_by, ...compared };
-  if (account_id === null || request.action === "accept") {
+  const adopted = account_id ?? request.account_id;
+  if (adopted === undefined || request.action === "accept") {
     const { booked, items } = divided(resolveDrift({ ...state, books: undefined }, request, context));
     return withItems(items, prepared(booked, context));
   }
-  return decideAdoption(load, context, account_id, state, request);
+  return decideAdoption(load, context, adopted, state, request);
 }
 
 /** Decides a resolution with the positions, the trades and the market of the account. */
@@ -172,7 +172,9 @@ async function decideAdoption(
     account_id,
     refs,
     needs: (held) => {
-      const about = symbol === null ? {} : { symbols: [symbol], source: source.name };
+      const opened = drift.platform_account?.positions.map((each) => each.symbol) ?? [];
+      const symbols = symbol === null ? opened : [symbol];
+      const about = symbols.length === 0 ? {} : { symbols, source: source.name };
       return { ...about, trades: positionsNamed(held, drift).map(({ trade_id }) => trade_id) };
     },
     decide: (held, market, found) => {
@@ -183,10 +185,6 @@ async function decideAdoption(
     },
   });
   return withItems(written, prepared(decision, context));
-}
-
-function positionRef(source: FeedSource, name: string) {
-  return tradingRef.unique("source_position", positionMarker(source, name));
 }
 
 /** A decision about drifts without the items of drifts, and these in the table's form. */

@@ -1,26 +1,46 @@
-import type { Balance, Ledger } from "../domain/account.ts";
+import type { Account, Balance, Ledger } from "../domain/account.ts";
 import type { ItemReading } from "../domain/feed/batch.ts";
+import { positionMarker } from "../domain/feed/deals.ts";
+import { orderMarker } from "../domain/feed/mirror-order.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import { settledSince } from "../domain/feed/reversal-repayment.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { DealUndo } from "../domain/feed/undo.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { limits } from "../limits.ts";
+import { tradingRef } from "../trading/items.ts";
 import { ledgerSince } from "../trading/since-debit.ts";
 
 /** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
 export interface Records {
   readonly mark: Dedup | undefined;
   readonly reject?: FeedReject | undefined;
+  /** The snapshot that the account of the item was adopted from. */
+  readonly baseline?: Account["baseline"];
+}
+
+/** Who owns the name that a source gives a position. */
+export function positionRef(source: Pick<FeedSource, "id">, name: string) {
+  return tradingRef.unique("source_position", positionMarker(source, name));
+}
+
+/** Who owns the name that a source gives an order. */
+export function orderRef(source: Pick<FeedSource, "id">, name: string) {
+  return tradingRef.unique("source_order", orderMarker(source, name));
 }
 
 /** The change that resolves a reject whose item was applied. */
-export function resolved({ reject: before }: Records, now: string): readonly TradingChange[] {
+export function resolved(
+  { reject: before }: Records,
+  now: string,
+  how: Pick<FeedReject, "resolution"> = {},
+): readonly TradingChange[] {
   if (before === undefined || before.status === "resolved") return [];
   const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
   const { tries, version } = before;
   const after: FeedReject = {
     ...before,
+    ...how,
     status: "resolved",
     tries: tries + 1,
     updated_at: now,
@@ -51,6 +71,25 @@ export function markOf(
     expires_at: Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds,
     ...outcome,
   };
+}
+
+/**
+ * The decision that notes an item as settled which its account was adopted with: it is in what was adopted, and would
+ * be booked twice. Undefined for any other.
+ */
+export function adoptedBefore(
+  run: Parameters<typeof markOf>[0],
+  seq: string,
+  dedup: ItemReading["dedup"],
+  records: Records,
+  now: string,
+) {
+  const { baseline, mark: before } = records;
+  const included = baseline?.source_id === run.source.id && BigInt(seq) <= BigInt(baseline.as_of_seq);
+  if (!included) return undefined;
+  const after = markOf(run, seq, dedup, before?.created_at ?? now, { status: "applied" });
+  const changes = [{ op: "mark", before, after } as const, ...resolved(records, now, { resolution: "in_baseline" })];
+  return { ok: true, result: { status: "duplicate", made: {} }, changes, events: [] } as const;
 }
 
 /** What a deal is taken back by, from what was noted of it; undefined where nothing is left to take back. */

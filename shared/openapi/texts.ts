@@ -68,6 +68,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   FeedSnapshot: "A snapshot of the accounts of a trading platform, with the result of comparing them.",
   SnapshotPart: "Result of a part of a snapshot.",
   SnapshotPartRequest: "Accounts of a trading platform at the number of an item.",
+  SnapshotPosition: "An open position on a trading platform.",
   ConversionRate: "A current conversion rate, with its conversion path.",
   ConversionRates: "Current conversion rates.",
   FeedReceipt: "Result of a batch, item by item.",

@@ -126,6 +126,10 @@ since, no item of it is set aside and all of its commands have ended; this is ch
 
 - A position that only the platform has is opened at its \`open_price\` and under its \`position_id\`, so that later
   deals find it. One that only this service has is closed at its own opening price.
+- An \`account_unknown\` is adopted with an account of this service, \`account_id\`, that is not linked and has nothing.
+  It is linked, and the balance, the credit and the positions of the platform are booked in one step. Items of the
+  account that were set aside are then retried in their order; those that the snapshot includes are resolved as
+  \`in_baseline\`.
 - With other lots or another direction the position here is closed and that of the platform is opened.`,
   file: "feed/resolve-drift",
   scope: "transactions:settle",
@@ -145,6 +149,10 @@ since, no item of it is set aside and all of its commands have ended; this is ch
     "exposure_too_large",
     "no_conversion_path",
     "no_quote",
+    "account_not_found",
+    "account_not_empty",
+    "platform_login_taken",
+    "amount_precision",
   ],
   emits: [
     "drift.resolved",
@@ -153,6 +161,9 @@ since, no item of it is set aside and all of its commands have ended; this is ch
     "transaction.updated",
     "trade.opened",
     "trade.closed",
+    "account.updated",
+    "command.settled",
+    "stop.out",
     "margin.call",
     "margin.recovered",
   ],

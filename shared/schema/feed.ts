@@ -311,6 +311,10 @@ export const FeedReject = z.object({
     z.array(z.string()),
     "With `possible_duplicate`: transactions that the money could belong to; empty otherwise.",
   ),
+  resolution: described(
+    z.nullable(z.enum(["applied", "in_baseline"])),
+    "`applied`, or `in_baseline` if its account was adopted from a snapshot that includes the item; null while open.",
+  ),
   tries: described(z.int(), "Number of attempts to apply the item."),
   created_at: described(Timestamp, "Time of creation."),
   updated_at: described(Timestamp, "Time of the last change."),

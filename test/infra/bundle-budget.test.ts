@@ -52,7 +52,7 @@ const others: Readonly<Record<string, number>> = {
   "feed/ack-command": 200,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 190,
+  "feed/resolve-drift": 290,
   // It compares positions exactly, and reads them as they are under a change of leverage.
   "feed/send-snapshot": 142,
   // With the moves of a command, which are the decision.

@@ -28,7 +28,7 @@ async function openVenue(cursor: number, currency = "USD") {
 }
 
 describe("the simulated venue", () => {
-  it("refuses what is no number, so that its events have the same places after a restart", async () => {
+  it("refuses anything but a number, so that its events have the same places after a restart", async () => {
     const { venue, reported } = await openVenue(0);
     await venue.move(login, "100.00");
     const mistakes = [

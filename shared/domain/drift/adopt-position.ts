@@ -1,3 +1,4 @@
+import type { Client } from "../client.ts";
 import type { Context } from "../decision.ts";
 import { claimPosition } from "../feed/deals.ts";
 import type { FeedSource } from "../feed/source.ts";
@@ -15,7 +16,7 @@ import { positionKey } from "./compare.ts";
 import type { Drift } from "./drift.ts";
 
 /** The money of a position is that of the balance, which has a drift of its own. */
-const withoutMoney = { gross_minor: 0n, commission_minor: 0n, swap_minor: 0n } as const;
+export const withoutMoney = { gross_minor: 0n, commission_minor: 0n, swap_minor: 0n } as const;
 
 /** The open positions of an account that a drift about a position is about. */
 export function positionsNamed(
@@ -28,7 +29,7 @@ export function positionsNamed(
 
 /** What an account trades with, and who owns the name that the platform gives the position of a drift. */
 export interface Books {
-  readonly state: TradingState;
+  readonly state: TradingState & { readonly client: Client };
   readonly market: Market;
   /** Trade that has the name; undefined where none has. */
   readonly owner_id: string | undefined;

@@ -62,6 +62,8 @@ export interface Difference {
   readonly theirs: string | null;
   /** Price at which the platform opened the position; null where there is none, or several. */
   readonly open_price: string | null;
+  /** The account of the platform, where it is not known here and one commit can adopt it. */
+  readonly platform_account?: TheirSide;
 }
 
 /** What the comparison of an account comes to. */

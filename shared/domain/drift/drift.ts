@@ -3,9 +3,10 @@ import type { DomainEvent } from "../decision.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 
 /** A difference between the books of an account as it is stored. */
-export interface Drift extends Omit<DriftBody, "object" | "_links"> {
+export interface Drift extends Omit<DriftBody, "object" | "platform_account" | "_links"> {
   readonly tenant_id: string;
   readonly client_id: string | null;
+  readonly platform_account?: NonNullable<DriftBody["platform_account"]>;
   /** Numbers of the account when it was compared: whether it has changed since. */
   readonly balance_seq: number | null;
   readonly pos_version: number | null;
@@ -85,6 +86,7 @@ export function driftBody(drift: Drift): DriftBody {
   return {
     ...fields,
     object: "drift",
+    platform_account: drift.platform_account ?? null,
     _links: {
       self: { href: `/v2/drift/${drift.id}` },
       source: { href: `/v2/feed/sources/${source_id}` },

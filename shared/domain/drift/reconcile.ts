@@ -1,5 +1,6 @@
 import { limits } from "../../limits.ts";
 import { type Context, type DomainEvent, later } from "../decision.ts";
+import { sameValue } from "../equality.ts";
 import { type Comparison, type Difference, positionSubject, subjectOf } from "./compare.ts";
 import {
   acceptedOf,
@@ -134,12 +135,13 @@ function wasCompared(subjects: readonly string[], { books, comparison }: Compare
 
 function isSame(
   drift: Drift,
-  { kind, ours, theirs, open_price }: Difference,
+  { kind, ours, theirs, open_price, platform_account }: Difference,
   { balance_seq, pos_version }: Compared,
 ): boolean {
   const unmoved = drift.balance_seq === balance_seq && drift.pos_version === pos_version;
   const same = drift.kind === kind && drift.ours === ours && drift.theirs === theirs;
-  return same && drift.open_price === open_price && unmoved;
+  const detailed = drift.open_price === open_price && sameValue(drift.platform_account, platform_account);
+  return same && detailed && unmoved;
 }
 
 function detected(difference: Difference, compared: Compared, snapshot: SnapshotRef, context: Context): Drift {

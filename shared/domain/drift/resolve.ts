@@ -1,5 +1,5 @@
 import type { ResolveDrift } from "../../schema/feed/drift.ts";
-import { type Context, later, refuse } from "../decision.ts";
+import { type Context, later, refuse, refuseField } from "../decision.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
 import type { FeedSource } from "../feed/source.ts";
 import { formatAmount } from "../money.ts";
@@ -7,6 +7,7 @@ import { type Booking, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import { metricsAt } from "../trading/margin.ts";
 import { draftTransaction, moved, type Transaction, transactionEvent } from "../transaction.ts";
+import { adoptAccount, refuseAccount } from "./adopt-account.ts";
 import { adoptPosition, type Books, refusePosition } from "./adopt-position.ts";
 import { subjectOf } from "./compare.ts";
 import {
@@ -44,12 +45,21 @@ export function resolveDrift(state: DriftState, request: ResolveDrift, context: 
   if (drift.status === "resolved") return refuse("illegal_transition", "The drift is resolved already.");
   const reason = { code: request.reason.code, message: request.reason.message ?? null };
   if (request.action === "accept") return accepted(state, reason, context);
+  const account_id = request.account_id ?? null;
+  if ((drift.kind === "account_unknown") !== (account_id !== null)) {
+    const detail = "is required with account_unknown, and with nothing else";
+    return refuseField("validation_failed", "account_id", detail, "required");
+  }
   const refusal = refuseAdoption(state);
   if (refusal !== undefined) return refusal;
-  if (drift.proposal === null) return proposed(drift, context);
+  if (drift.proposal === null) return proposed(drift, account_id, context);
+  if (drift.proposal.account_id !== account_id) {
+    return refuse("illegal_transition", "It was proposed with another account.");
+  }
   if (drift.proposal.by.id === context.actor.id) {
     return refuse("four_eyes_required", "Another application than the one that proposed it must approve.");
   }
+  if (drift.kind === "account_unknown") return adoptedAccount(state, reason, context);
   return drift.kind === "balance" ? adopted(state, reason, context) : adoptedPosition(state, reason, context);
 }
 
@@ -83,10 +93,12 @@ function resolved(
   resolution: NonNullable<Drift["resolution"]>,
   changes: readonly DriftChange[],
   { now }: Context,
+  owner: Partial<Pick<Drift, "account_id" | "client_id">> = {},
 ): Extract<DriftDecision<Drift>, { ok: true }> {
   const updated_at = later(before.updated_at, now);
   const after: Drift = {
     ...before,
+    ...owner,
     ...{ status: "resolved", resolution, proposal: null, resolved_at: updated_at },
     updated_at,
     version: before.version + 1,
@@ -105,6 +117,7 @@ const adoptable: ReadonlySet<Drift["kind"]> = new Set([
   "position_missing_there",
   "position_lots",
   "position_side",
+  "account_unknown",
 ]);
 
 /**
@@ -116,6 +129,8 @@ function refuseAdoption({ drift, reconciliation, head, books, explained_by }: Dr
     return refuse("illegal_transition", `A drift of the kind ${drift.kind} cannot be adopted.`);
   }
   const { account, balance } = books.state;
+  if (drift.kind === "account_unknown")
+    return refuseAccount(drift, books.state) ?? refuseOlder(drift, reconciliation, head);
   const priceless = drift.kind === "balance" ? undefined : refusePosition(drift);
   if (priceless !== undefined) return priceless;
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
@@ -124,20 +139,31 @@ function refuseAdoption({ drift, reconciliation, head, books, explained_by }: Dr
     const detail = "Items that were put aside, or commands that have not ended, may be the cause.";
     return refuse("drift_changed", detail, { extra: { causes: causes.map(({ id }) => id) } });
   }
+  const unchanged = drift.balance_seq === balance.seq && drift.pos_version === balance.pos_version;
+  return unchanged ? refuseOlder(drift, reconciliation, head) : refuseChanged();
+}
+
+function refuseOlder(drift: Drift, reconciliation: DriftState["reconciliation"], head: DriftState["head"]) {
   const newest =
     head !== undefined &&
     reconciliation?.open[subjectOf(drift)] === drift.id &&
     reconciliation.as_of_seq === head.as_of_seq &&
     reconciliation.taken_at === head.taken_at;
-  const unchanged = drift.balance_seq === balance.seq && drift.pos_version === balance.pos_version;
-  return newest && unchanged
-    ? undefined
-    : refuse("drift_changed", "The account, or its newest snapshot, is another one than the drift was found with.");
+  return newest ? undefined : refuseChanged();
 }
 
-function proposed(before: Drift, { actor, now }: Context): DriftDecision<Drift> {
+function refuseChanged() {
+  return refuse("drift_changed", "The account, or its newest snapshot, is another one than the drift was found with.");
+}
+
+function proposed(before: Drift, account_id: string | null, { actor, now }: Context): DriftDecision<Drift> {
   const updated_at = later(before.updated_at, now);
-  const after: Drift = { ...before, proposal: { by: actor, at: updated_at }, updated_at, version: before.version + 1 };
+  const after: Drift = {
+    ...before,
+    proposal: { by: actor, at: updated_at, account_id },
+    updated_at,
+    version: before.version + 1,
+  };
   return { ok: true, result: after, changes: [{ op: "update", entity: "drift", before, after }], events: [] };
 }
 
@@ -216,6 +242,24 @@ function adoptedPosition(state: DriftState, reason: Reason, context: Context): D
   const adoption = { action: "adopt_platform", by: context.actor, reason } as const;
   const resolution = { ...adoption, transaction_id: null, trade_id: booked.result.id };
   const decision = resolved(drift, resolution, forgotten(state.reconciliation, drift, {}), context);
+  return {
+    ...decision,
+    changes: [...decision.changes, ...booked.changes],
+    events: [...booked.events, ...decision.events],
+  };
+}
+
+/** Makes an account of this service the account of the platform, with everything that it has. */
+function adoptedAccount(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
+  const { drift, books, source, tenant } = state;
+  if (books === undefined) throw new Error("Nothing to adopt.");
+  const booked = adoptAccount({ ...books, source, tenant }, drift, context);
+  if (!booked.ok) return booked;
+  const { id: account_id, client_id } = books.state.account;
+  const adoption = { action: "adopt_platform", by: context.actor, reason } as const;
+  const resolution = { ...adoption, transaction_id: booked.result, trade_id: null };
+  const changes = forgotten(state.reconciliation, drift, {});
+  const decision = resolved(drift, resolution, changes, context, { account_id, client_id });
   return {
     ...decision,
     changes: [...decision.changes, ...booked.changes],

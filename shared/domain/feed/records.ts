@@ -40,6 +40,8 @@ export interface FeedReject {
   readonly errors: readonly FieldError[];
   /** Transactions whose money it could be; absent where that is not the question. */
   readonly candidates?: readonly string[];
+  /** How it was resolved; absent unless what it did was adopted with its account. */
+  readonly resolution?: "in_baseline";
   readonly tries: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -50,7 +52,15 @@ export interface FeedReject {
 
 /** The reject as the API shows it. */
 export function rejectBody(reject: FeedReject): FeedRejectBody {
-  const { tenant_id: _tenant, expires_at: _expires, item, errors, candidates = [], ...fields } = reject;
+  const {
+    tenant_id: _tenant,
+    expires_at: _expires,
+    item,
+    errors,
+    candidates = [],
+    resolution = "applied",
+    ...fields
+  } = reject;
   const source = `/v2/feed/sources/${reject.source_id}`;
   return {
     ...fields,
@@ -58,6 +68,7 @@ export function rejectBody(reject: FeedReject): FeedRejectBody {
     item: JSON.parse(item) as Record<string, unknown>,
     errors: [...errors],
     candidates: [...candidates],
+    resolution: reject.status === "open" ? null : resolution,
     _links: { source: { href: source }, retry: { href: `${source}/rejects/${reject.seq}/retry` } },
   };
 }

@@ -19,6 +19,7 @@ export const drift = {
   ours: "1000.00",
   theirs: "1012.50",
   open_price: null,
+  platform_account: null,
   snapshot_id,
   as_of_seq: "919",
   taken_at: created_at,

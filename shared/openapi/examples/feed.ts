@@ -31,6 +31,7 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     detail: "Its position_id is not known.",
     errors: [{ pointer: "#/data/position_id", code: "unknown_position", detail: "is not known" }],
     candidates: [],
+    resolution: null,
     tries: 1,
     created_at,
     updated_at: created_at,

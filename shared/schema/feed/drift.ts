@@ -1,8 +1,11 @@
 import * as z from "zod/mini";
+import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { Actor } from "../event.ts";
 import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "../fields.ts";
+import { SignedDecimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
+import { SnapshotPosition } from "./snapshot.ts";
 
 /** What can differ between the books of an account. */
 export const DriftKind = z.enum([
@@ -42,6 +45,13 @@ const Resolution = z.object({
 const Proposal = z.object({
   by: described(Actor, "Application that proposed to adopt the value of the platform; another one must approve."),
   at: described(Timestamp, "Time of the proposal."),
+  account_id: described(z.nullable(z.string()), "Account that an `account_unknown` is to be adopted with."),
+});
+
+const PlatformAccount = z.object({
+  balance: described(SignedDecimal, "Balance on the platform, without floating profit."),
+  credit: described(SignedDecimal, "Credit on the platform."),
+  positions: described(z.array(SnapshotPosition), "Every open position of the account."),
 });
 
 /** A difference between the books of an account in responses. */
@@ -57,6 +67,11 @@ export const Drift = z.object({
   ours: described(z.nullable(z.string()), "Value in this service: an amount, or direction and lots; null if none."),
   theirs: described(z.nullable(z.string()), "Value on the platform; null if none."),
   open_price: described(z.nullable(z.string()), "Price at which the platform opened the position; null if none."),
+  platform_account: described(
+    z.nullable(PlatformAccount),
+    `With \`account_unknown\`: the account on the platform, with at most ${limits.snapshots.baseline_positions} ` +
+      "positions; null otherwise.",
+  ),
   snapshot_id: described(z.string(), "The newest snapshot that found it like this."),
   as_of_seq: described(z.string(), "Sequence number of the last item that the snapshot includes."),
   taken_at: described(Timestamp, "Time of the snapshot on the platform."),
@@ -79,6 +94,11 @@ export const ResolveDriftRequest = z.strictObject({
       "platform here, once a second application has sent the same request.",
   ),
   reason: described(StatusReason, "Reason, for the audit trail."),
+  account_id: described(
+    z.optional(id("acc")),
+    "With `adopt_platform` of an `account_unknown`: the account of this service that becomes the account of the " +
+      "platform. It must not be linked, and nothing must have been booked on it.",
+  ),
 });
 
 /** Query of `GET /drift`. */

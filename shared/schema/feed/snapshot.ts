@@ -6,7 +6,8 @@ import { Links, pageParameters, Timestamp, TimestampInput } from "../fields.ts";
 import { Decimal, SignedDecimal, SymbolName } from "../symbol.ts";
 import { Side } from "../trade.ts";
 
-const SnapshotPosition = z.strictObject({
+/** A position as a snapshot has it. */
+export const SnapshotPosition = z.strictObject({
   position_id: described(PlatformId, "Identifier of the position on the platform."),
   symbol: described(SymbolName, "Symbol name."),
   side: described(Side, "Direction of the position: `buy` or `sell`."),

@@ -356,3 +356,66 @@ describe("a drift", () => {
     },
   );
 });
+
+describe("an account that only the platform knows", () => {
+  /** A bridge that has reported an unknown login, and what its snapshot has of it. */
+  async function unknown() {
+    const { source, snapshot, drifts } = await linked();
+    const login = unusedLogin();
+    await source.send(moneyMoved(login, "B-1", "deposit", "500.00"), opening(login, "D-1", "P-1", { commission: "0" }));
+    const as_of_seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
+    const positions = [position("P-1"), position("P-0", { symbol: "USDJPY", side: "sell", open_price: "150.000" })];
+    const theirs = { platform_login: login, balance: "700.00", credit: "50.00", positions };
+    const account = (await broker.account(undefined, { type: "demo", leverage: 100 })) as { id: string };
+    const adopt = (id: string, account_id: string | undefined, by: By = caller) =>
+      call("POST", `/drift/${id}/resolve`, { action: "adopt_platform", reason, account_id }, by);
+    const find = async () => {
+      await snapshot({ as_of_seq, accounts: [theirs] });
+      const [drift] = await drifts("&kind=account_unknown&status=open");
+      return drift;
+    };
+    return { source, snapshot, login, theirs, account, adopt, find };
+  }
+
+  it("becomes an account here in one step, without booking twice what the snapshot includes", async () => {
+    const { source, snapshot, login, theirs, account, adopt, find } = await unknown();
+    const drift = await find();
+    const { platform_login: _login, ...held } = theirs;
+    expect(drift.platform_account).toEqual(held);
+    await source.send(
+      closing("D-2", "P-1", { platform_login: login, profit: "30.00" }),
+      moneyMoved(login, "B-2", "deposit", "20.00"),
+    );
+    expect((await adopt(drift.id, account.id)).body.proposal).toMatchObject({ account_id: account.id });
+    expect((await adopt(drift.id, account.id)).body.code).toBe("four_eyes_required");
+    const { body } = await adopt(drift.id, account.id, second);
+    expect(body, JSON.stringify(body)).toMatchObject({ status: "resolved", account_id: account.id });
+    const opening = await broker.get(`/transactions/${body.resolution.transaction_id}`);
+    expect(opening).toMatchObject({ kind: "adjustment", amount: "700.00", status: "completed" });
+    const adopted = await broker.get(`/accounts/${account.id}`);
+    expect(adopted).toMatchObject({ source_id: source.id, platform_login: login, balance: "750.00", credit: "50.00" });
+    expect(await source.rejects("?status=open")).toEqual([]);
+    const done = await source.rejects("?status=resolved");
+    expect(done.map(({ resolution }: { resolution: string }) => resolution)).toEqual([
+      "in_baseline",
+      "in_baseline",
+      "applied",
+      "applied",
+    ]);
+    await source.send(closing("D-3", "P-0", { platform_login: login, profit: "-10.00", price: "150.100" }));
+    const now = { ...theirs, balance: "740.00", positions: [] };
+    expect(await snapshot({ accounts: [now] })).toMatchObject(counts(1, 0, 0));
+  });
+
+  it("is adopted with an account that has nothing and that both applications name", async () => {
+    const { account, adopt, find } = await unknown();
+    const { id } = await find();
+    const other = (await broker.account(undefined, { type: "demo" })) as { id: string };
+    expect((await adopt(id, undefined)).status).toBe(422);
+    expect((await adopt(id, "acc_01JD0000000000000000000000")).body.code).toBe("account_not_found");
+    expect((await adopt(id, account.id)).status).toBe(200);
+    expect((await adopt(id, other.id, second)).body.code).toBe("illegal_transition");
+    await broker.deposit(account, "1.00", { status: "completed" });
+    expect((await adopt(id, account.id, second)).body.code).toBe("account_not_empty");
+  });
+});

@@ -74,9 +74,10 @@ const layers: readonly Layer[] = [
     // The responses that the gateway makes itself carry the titles and types of the same problems. Rights are bound to
     // partitions as the key builders name them. The local runner shows the reference of what it runs. Bundling reads
     // the order of replies from their schemas, and the kinds of events from the description. The operator's command
-    // checks its request before it sends it.
+    // checks its request before it sends it. The simulated venue keeps money in the digits of its currency.
     values: [
       "shared/routes/",
+      "shared/currencies.ts",
       "shared/runtime/command-line.ts",
       "shared/table/table-shape.ts",
       "shared/table/entities.ts",

@@ -1,0 +1,49 @@
+import type { Drift } from "../domain/drift/drift.ts";
+import type { FeedReject } from "../domain/feed/records.ts";
+import { limits } from "../limits.ts";
+import { systemContext } from "../table/context.ts";
+import { feedRejects } from "../table/entities.ts";
+import { pagesOf } from "../table/partition.ts";
+import { loadItems } from "../table/store.ts";
+import { readItem } from "../table/table.ts";
+import { tradingRef } from "../trading/items.ts";
+import { applyAlone } from "./batches.ts";
+import { readFeedItem } from "./read-items.ts";
+
+/**
+ * Retries what was put aside of an account that has just been adopted, in its order: items that its snapshot includes
+ * are resolved as `in_baseline`, and later ones are applied. One that waits for another one is tried again. What there
+ * is no time for stays put aside, and can be retried by hand with the same result.
+ */
+export async function retryPutAside(drift: Drift, remainingMs: () => number): Promise<void> {
+  const { tenant_id, source_id } = drift;
+  const { source } = await loadItems(tenant_id, { source: tradingRef.feedSource(source_id) });
+  if (source === undefined) return;
+  const left = () => remainingMs() - limits.feed.reserve_ms;
+  const newContext = () => systemContext(tenant_id, "baseline");
+  const run = { tenant_id, source, retried: true, newContext, remainingMs: left };
+  for (let pass = 0; pass < limits.snapshots.baseline_passes; pass += 1) {
+    const aside = await asideOf(drift);
+    let settled = 0;
+    for (const { item } of aside) {
+      if (left() <= limits.commit.reserve_ms) return;
+      const { status } = await applyAlone(run, readFeedItem(JSON.parse(item)));
+      if (status === "applied" || status === "duplicate") settled += 1;
+    }
+    if (settled === 0 || settled === aside.length) return;
+  }
+}
+
+/** Open rejects that name the login of an account or one of the positions that it was adopted with, oldest first. */
+async function asideOf({ tenant_id, source_id, platform_login, platform_account }: Drift): Promise<FeedReject[]> {
+  const positions = new Set<unknown>(platform_account?.positions.map(({ position_id }) => position_id));
+  const found: FeedReject[] = [];
+  for await (const { items } of pagesOf(feedRejects.partition(tenant_id, source_id), {})) {
+    for (const reject of items.map((item) => readItem<FeedReject>(item))) {
+      const { data } = JSON.parse(reject.item) as { readonly data?: Readonly<Record<string, unknown>> };
+      const own = data?.["platform_login"] === platform_login || positions.has(data?.["position_id"]);
+      if (own && reject.status === "open") found.push(reject);
+    }
+  }
+  return found.toSorted((one, other) => (BigInt(one.seq) < BigInt(other.seq) ? -1 : 1));
+}
