@@ -241,10 +241,9 @@ function decideAccountItem(
     decide: (state, market, found, context) => {
       const { deal, position, order } = found;
       const links = { trade_id: position?.owner_id, order_id: order?.owner_id ?? null, undo: takenBackBy(deal), since };
-      const decision = once(run, reading, { ...found, baseline: state.account.baseline }, context.now, (origin) =>
-        applyItem(state, market, item, links, origin, context),
-      );
-      return withoutUndo(decision, deal);
+      const records = { ...found, baseline: state.account.baseline };
+      const apply = (origin: Origin) => applyItem(state, market, item, links, origin, context);
+      return withoutUndo(once(run, reading, records, context.now, apply), deal);
     },
   });
 }
@@ -265,8 +264,8 @@ function decideUpdate(
       return {};
     },
     decide: (state, market, found, context) => {
-      const records = { ...found, baseline: state.account.baseline };
-      return once(run, reading, records, context.now, () => updateAccount(state, market, data, context));
+      const { baseline } = state.account;
+      return once(run, reading, { ...found, baseline }, context.now, () => updateAccount(state, market, data, context));
     },
   });
 }
@@ -281,9 +280,7 @@ async function decideOrder(
   const refs: ReturnType<typeof orderRefs> = orderRefs(run, reading, item);
   const { mark, reject, known, trade, symbol, account } = await reads.load({ ...refs, account: ref.account(id) });
   if (account === undefined) throw new Error(`The account ${id} is not there.`);
-  const { order } = await reads.load({
-    ...(known === undefined ? {} : { order: tradingRef.order(known.owner_id) }),
-  });
+  const { order } = await reads.load({ ...(known && { order: tradingRef.order(known.owner_id) }) });
   return once(run, reading, { mark, reject, baseline: account.baseline }, context.now, (origin) => {
     const done =
       data.status === "pending"

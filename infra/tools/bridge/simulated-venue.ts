@@ -212,7 +212,7 @@ export class SimulatedVenue implements Venue {
 }
 
 /**
- * The number of a text. What is no number must not reach the ledger: the events after it would get other places on the
+ * The number of a text. Anything else must not reach the ledger: the events after it would get other places on the
  * disk than in memory, and after a restart the journal would skip as many of them.
  * @throws VenueRefusal when the text is no plain decimal
  */
