@@ -76,8 +76,24 @@ async function populate(caller: TestCaller, email: string): Promise<void> {
     { seq: "2", type: "execution", data: { action: "close", deal_id: "D-2", position_id: "P-9", price: "1.1" } },
   ];
   await call("POST", `/feed/sources/${source.id}/batches`, { first_seq: "1", items });
+  await moveBetweenClients(caller);
   await call("POST", "/sandbox/prices", { prices: [{ symbol: "USDJPY", mode: "walk" }] });
   await call("POST", "/webhook_endpoints", { url: "https://hooks.example.com/b", event_types: ["*"] });
+}
+
+/** Money that was in transit between two clients, and a firm quote. */
+async function moveBetweenClients(caller: TestCaller): Promise<void> {
+  const broker = brokerage(api, caller);
+  const [from, other] = [await broker.account("100.00"), await broker.account()];
+  const sides = { from_account_id: from.id, to_account_id: other.id, amount: "10.00" };
+  const { body: transfer } = await api.call(caller, "POST", "/transactions/transfer", { body: sides });
+  const approval = { body: { status: "approved" } };
+  await api.call(newCaller({ tenant_id: caller.tenant_id }), "PATCH", `/transactions/${transfer.id}`, approval);
+  expect((await broker.get(`/transactions/${transfer.id}`)).status).toBe("completed");
+  const euros = { client_id: from.client_id, currency: "EUR" };
+  const { body: to } = await api.call(caller, "POST", "/accounts", { body: euros });
+  const quote = { body: { ...sides, to_account_id: to.id } };
+  expect((await api.call(caller, "POST", "/transfer_quotes", quote)).status).toBe(200);
 }
 
 /** Runs the sweep until the reset is done, at a time scale that lets it settle at once. */
@@ -141,7 +157,7 @@ describe("a reset", () => {
           "PULSE",
           "REJECT",
         ],
-        ...["RISK", "SOURCE", "TRADE", "TXN", "UQ", "WALK", ...kept.filter((kind) => kind !== "RESET")],
+        ...["RISK", "SOURCE", "TRADE", "TRQ", "TXN", "UQ", "WALK", ...kept.filter((kind) => kind !== "RESET")],
       ].toSorted(),
     );
     const begun = await reset(caller);
@@ -181,7 +197,7 @@ describe("a reset", () => {
     const begun = await reset(caller);
     const { id, removed } = await finish(caller);
     expect(id).toBe(begun.body.id);
-    expect(removed).toMatchObject({ clients: 2, accounts: 2, transactions: 4, trades: 4, orders: 1, feed_sources: 1 });
+    expect(removed).toMatchObject({ clients: 4, accounts: 5, transactions: 7, trades: 4, orders: 1, feed_sources: 1 });
     expect(removed.other_items).toBeGreaterThan(20);
     const left = ofTenant(await everything(), caller);
     expect(kindsOf(left)).toEqual(kept);
@@ -197,8 +213,8 @@ describe("a reset", () => {
       return reads > 0;
     });
     const cut = await shown(caller);
-    expect([cut.id, cut.status, cut.removed.clients, cut.removed.trades]).toEqual([begun.id, "running", 1, 0]);
-    expect((await finish(caller)).removed).toMatchObject({ clients: 1, accounts: 1, trades: 4 });
+    expect([cut.id, cut.status, cut.removed.clients, cut.removed.trades]).toEqual([begun.id, "running", 3, 0]);
+    expect((await finish(caller)).removed).toMatchObject({ clients: 3, accounts: 4, trades: 4 });
   });
 });
 
