@@ -85,7 +85,7 @@ export class Explanations {
         type: code === "possible_duplicate" ? ("possible_duplicate" as const) : ("reject" as const),
         id: seq,
       })),
-      ...unreported.map(explanationOf),
+      ...unreported,
     ];
   }
 
@@ -102,14 +102,17 @@ export class Explanations {
     return found.filter(({ status }) => status === "open");
   }
 
-  private async unreportedOf(accountId: string): Promise<readonly Transaction[]> {
-    const partition = unjoinedLegs.partition(this.tenant, accountId);
-    const legs = await readPartition(partition, { max_items: limits.feed.max_candidates });
+  /** Every command of an account that has not ended, since each forbids an adoption, and some of the other money. */
+  private async unreportedOf(accountId: string): Promise<Drift["explained_by"]> {
+    const legs = await readPartition(unjoinedLegs.partition(this.tenant, accountId));
     const ids = new Set(legs.map((leg) => String(leg["transaction_id"])));
-    return findAll<Transaction>(
+    const found = await findAll<Transaction>(
       transactions,
       [...ids].map((id) => transactions.key(this.tenant, id)),
     );
+    const all = found.map(explanationOf);
+    const others = all.filter(({ type }) => type === "transaction").slice(0, limits.feed.max_candidates);
+    return [...all.filter(({ type }) => type === "command"), ...others];
   }
 }
 

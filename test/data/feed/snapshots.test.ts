@@ -287,6 +287,26 @@ describe("a drift", () => {
     expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
   });
 
+  it("is not adopted while a command is taken, however many operations have not been reported", async () => {
+    const { source, account, snapshot, theirs, drifts, balance } = await linked();
+    for (let place = 0; place < 11; place += 1) {
+      const { command_id } = await broker.deposit(account, "1.00", { status: "completed" });
+      await call("POST", `${source.path}/commands/take`, { max: 1 });
+      await call("POST", `${source.path}/commands/${command_id}/ack`, { attempt: 1, status: "done" });
+    }
+    const taken = await broker.deposit(account, "99.00", { status: "completed" });
+    await call("POST", `${source.path}/commands/take`, { max: 1 });
+    expect(await balance()).toBe("1011.00");
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 301_000 });
+    await snapshot({ accounts: [theirs({ balance: "1110.00" })] });
+    const [drift] = await drifts();
+    expect(drift).toMatchObject({ ours: "1011.00", theirs: "1110.00" });
+    expect(drift.explained_by[0]).toEqual({ type: "command", id: taken.command_id });
+    expect((await resolve(drift.id, "adopt_platform")).body).toMatchObject({
+      ...{ code: "drift_changed", causes: [taken.command_id] },
+    });
+  });
+
   it("is not adopted once its account has changed, something was put aside, or a newer snapshot has come", async () => {
     const { source, login, account, snapshot, theirs, drifts } = await linked();
     const accounts = [theirs({ balance: "1012.50" })];
