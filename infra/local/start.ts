@@ -97,8 +97,6 @@ function forget(data: string): void {
 async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Promise<void> }> {
   mkdirSync(options.data, { recursive: true, mode: 0o700 });
   const lock = await DataLock.take(lockFile(options.data), relative(process.cwd(), options.data));
-  // A runner that was killed could not take its word back: a process that waits for the file must not find the old one.
-  for (const file of [readyFile, operatorFile]) rmSync(file, { force: true });
   let cloud: Cloud | undefined;
   let reference: Reference | undefined;
   const stop = async (): Promise<void> => {
@@ -170,7 +168,10 @@ async function firstToken(baseUrl: string, { client_id, client_secret }: Demo): 
   }
 }
 
-/** Takes back what was announced, unless a runner on other data announced it and is still there. */
+/**
+ * Takes back what was announced, also by a runner that was killed: a process that waits for the file must not find the
+ * old one. What a runner on other data announced stays as long as that one runs.
+ */
 function retract(): void {
   const announced: { pid?: number } = existsSync(readyFile) ? JSON.parse(readFileSync(readyFile, "utf8")) : {};
   if (announced.pid !== undefined && isRunner(announced.pid)) return;

@@ -142,6 +142,14 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(unknown.text()).toMatch(/^The function \S+ failed: There is no tenant brk_01JD0000000000000000000009\.\n$/);
   });
 
+  it("leaves the announcement of a runner on other data alone when its own start fails", async () => {
+    const { port } = new URL(first.ready.base_url);
+    const second = run([...startArgs, "--port", port, "--data", join(folder.path, "other")]);
+    expect(await ended(second.child)).toBe(1);
+    expect(second.text()).toContain("The port is taken");
+    expect(JSON.parse(readFileSync(readyFile, "utf8"))).toEqual(first.ready);
+  });
+
   it("keeps what was acknowledged through a kill -9, and leaves no process", async () => {
     const api = apiClient(first.ready.base_url, await getToken(first.ready.base_url, first.ready));
     const emails = Array.from({ length: 10 }, (_, at) => `kept-${at}@example.com`);
