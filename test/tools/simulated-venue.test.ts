@@ -57,10 +57,14 @@ describe("the simulated venue", () => {
     await again.venue.stop();
   });
 
-  it("moves amounts with the decimals of its currency, which must be one", async () => {
+  it("moves amounts of its currency alone, with its decimals", async () => {
     const { venue } = await openVenue(0, "JPY");
     await expect(venue.move(login, "100.5")).rejects.toMatchObject({ code: "invalid_amount" });
     expect(await venue.move(login, "100")).toMatchObject({ operation_id: "B-1" });
+    const dollars = { command_id: "cmd_1", comment: "cmd_1", platform_login: login, amount: "10.00", currency: "USD" };
+    expect(await venue.money({ ...dollars, type: "balance_operation" })).toMatchObject({
+      ...{ status: "failed", error: { code: "currency_mismatch" } },
+    });
     await venue.stop();
     await expect(openVenue(0, "XYZ")).rejects.toThrow('not "XYZ"');
   });

@@ -80,10 +80,14 @@ export class SimulatedVenue implements Venue {
     return this.book.snapshot();
   }
 
-  async money({ type, platform_login, amount, comment }: MoneyCommand): Promise<Outcome> {
+  async money({ type, platform_login, amount, currency, comment }: MoneyCommand): Promise<Outcome> {
     if (type === "find_operation") return { status: "done", operation_id: this.operationOf(platform_login, comment) };
     if (type !== "balance_operation") {
       return { status: "failed", error: { code: "unsupported_command", message: `No ${type} is simulated.` } };
+    }
+    if (currency !== this.options.currency) {
+      const message = `The accounts of this venue are in ${this.options.currency}, not in ${currency}.`;
+      return { status: "failed", error: { code: "currency_mismatch", message } };
     }
     return outcomeOf(async () => (await this.move(platform_login, amount, comment)).operation_id);
   }
