@@ -507,6 +507,15 @@ export const limits = {
     max_searches: 6,
     /** A command that waits longer is reported by the sweep: its bridge does not take commands. */
     late_after_seconds: 120,
+    /** A liquidation that no bridge has taken by then expires, and is decided again at the newest prices. */
+    liquidation_taken_within_seconds: 60,
+    /**
+     * What a liquidation has come to is believed for so long without a change of its position. Then the position may be
+     * closed by another command, which the bridge refuses if its lots differ.
+     */
+    liquidation_believed_seconds: 60,
+    /** Commands of an account that a run keeps: those that have not ended, and those that were refused just now. */
+    liquidations_kept: 32,
   },
   snapshots: {
     /** Accounts of one part: as many as fit into the largest body. */

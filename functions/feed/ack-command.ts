@@ -1,7 +1,8 @@
-import { commandBody } from "../../shared/domain/command/command.ts";
+import { type Command, commandBody } from "../../shared/domain/command/command.ts";
 import { acknowledge } from "../../shared/domain/command/settle.ts";
 import { notFound } from "../../shared/domain/decision.ts";
-import { decideCommand } from "../../shared/feed/commands.ts";
+import { acknowledgeLiquidation } from "../../shared/domain/trading/liquidation/settle.ts";
+import { decideCommand, decideLiquidation } from "../../shared/feed/commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { ackCommand } from "../../shared/routes/commands.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
@@ -13,11 +14,17 @@ export const handler = await command(
   async ({ path, body, load, context }) => {
     const { known } = await load({ known: tradingRef.command(path.command_id) });
     if (known === undefined || known.source_id !== path.id) return notFound();
+    if (known.type === "liquidate") {
+      return decideLiquidation(load, context, known, (...read) => acknowledgeLiquidation(...read, body, context));
+    }
     return decideCommand(load, context, known, (state) => acknowledge(state, body, context));
   },
   commandBody,
   undefined,
-  async ({ tenant_id, transaction_id: id, transfer }, remainingMs) => {
-    if (transfer && id !== null) await continueTransfer({ tenant_id, id }, remainingMs);
+  async (command: Command, remainingMs) => {
+    const { tenant_id, transaction_id: id } = command;
+    if (command.type !== "liquidate" && command.transfer && id !== null) {
+      await continueTransfer({ tenant_id, id }, remainingMs);
+    }
   },
 );

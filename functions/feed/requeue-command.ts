@@ -1,6 +1,6 @@
 import { commandBody } from "../../shared/domain/command/command.ts";
 import { requeueCommand } from "../../shared/domain/command/settle.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { notFound, refuse } from "../../shared/domain/decision.ts";
 import { decideCommand } from "../../shared/feed/commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { requeueCommand as row } from "../../shared/routes/commands.ts";
@@ -12,6 +12,9 @@ export const handler = await command(
   async ({ path, load, context }) => {
     const { known } = await load({ known: tradingRef.command(path.command_id) });
     if (known === undefined || known.source_id !== path.id) return notFound();
+    if (known.type === "liquidate") {
+      return refuse("illegal_transition", "A liquidation is decided again at the newest prices, not requeued.");
+    }
     return decideCommand(load, context, known, (state) => requeueCommand(state, context));
   },
   commandBody,

@@ -1,6 +1,7 @@
 import type { Command } from "../domain/command/command.ts";
 import { overdue } from "../domain/command/settle.ts";
 import { unchanged } from "../domain/decision.ts";
+import { overdueLiquidation } from "../domain/trading/liquidation/settle.ts";
 import { isComplete } from "../domain/transaction.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
@@ -41,6 +42,11 @@ async function settle({ id, tenant_id }: Command, remainingMs: () => number): Pr
     changes = false;
     const { command } = await load({ command: tradingRef.command(id) });
     if (command === undefined) return unchanged(undefined);
+    if (command.type === "liquidate") {
+      const ended = overdueLiquidation(command, context);
+      changes = ended?.ok ?? false;
+      return ended ?? unchanged(command);
+    }
     const { transaction, sought, ...found } = await load({
       transaction: ref.transaction(command.transaction_id ?? ""),
       tenant: ref.tenant(),
@@ -49,7 +55,8 @@ async function settle({ id, tenant_id }: Command, remainingMs: () => number): Pr
       ...(command.about_id === undefined ? {} : { sought: tradingRef.command(command.about_id) }),
     });
     if (transaction === undefined || !isComplete(found)) return unchanged(command);
-    const decision = overdue({ command, transaction, accountContext: found, sought }, context);
+    const about = sought === undefined || sought.type === "liquidate" ? {} : { sought };
+    const decision = overdue({ command, transaction, accountContext: found, ...about }, context);
     if (decision !== undefined) await countAttention(decision);
     changes = decision?.ok ?? false;
     return decision ?? unchanged(command);

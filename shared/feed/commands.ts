@@ -1,8 +1,17 @@
-import { type Command, isOpen } from "../domain/command/command.ts";
+import {
+  type Command,
+  isAboutMoney,
+  isOpen,
+  type LiquidateCommand,
+  type MoneyCommand,
+} from "../domain/command/command.ts";
 import type { CommandState } from "../domain/command/settle.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
+import type { TradingDecision } from "../domain/trading/changes.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { isComplete, type Transaction } from "../domain/transaction.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
+import { prepared } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { decideMoney, linkOf, moneyRefs, readHeld } from "../trading/margin.ts";
 
@@ -10,9 +19,9 @@ import { decideMoney, linkOf, moneyRefs, readHeld } from "../trading/margin.ts";
 export async function decideCommand(
   load: Load,
   context: Context,
-  command: Command,
-  decide: (state: CommandState) => Decision<Command>,
-): Promise<Committable<Command>> {
+  command: MoneyCommand,
+  decide: (state: CommandState) => Decision<MoneyCommand>,
+): Promise<Committable<MoneyCommand>> {
   const { about_id, transaction_id } = command;
   const { transaction, sought, risk, ...found } = await load({
     ...moneyRefs(command.account_id),
@@ -28,13 +37,32 @@ export async function decideCommand(
     held,
     context,
     { ...found, ...link },
-    (accountContext) => decide({ command, transaction, accountContext, sought }),
-    booked(transaction, command, sought),
+    (accountContext) => decide({ command, transaction, accountContext, sought: moneyOf(sought) }),
+    booked(transaction, command, moneyOf(sought)),
   );
 }
 
+function moneyOf(command: Command | undefined): MoneyCommand | undefined {
+  return command !== undefined && isAboutMoney(command) ? command : undefined;
+}
+
+/** Makes a decision about a command to close a position, with the margin of its account. */
+export async function decideLiquidation(
+  load: Load,
+  context: Context,
+  command: LiquidateCommand,
+  decide: (command: LiquidateCommand, risk: StoredRisk | undefined) => TradingDecision<LiquidateCommand>,
+): Promise<Committable<LiquidateCommand>> {
+  const { risk } = await load({ risk: tradingRef.risk(command.account_id) });
+  return prepared(decide(command, risk), context);
+}
+
 /** The transaction, where the ledger since its debit may matter: what a command brings back takes that debit back. */
-function booked(transaction: Transaction, command: Command, sought: Command | undefined): Transaction | undefined {
+function booked(
+  transaction: Transaction,
+  command: MoneyCommand,
+  sought: MoneyCommand | undefined,
+): Transaction | undefined {
   const moving = sought !== undefined && isOpen(sought) ? sought : command;
   return moving.leg === "reverse" ? transaction : undefined;
 }

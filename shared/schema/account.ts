@@ -267,6 +267,10 @@ export const TradingAccount = z.object({
   trading_mode: described(z.enum(["full", "close_only", "none"]), "Allowed trading: `full`, `close_only` or `none`."),
   ...money,
   margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
+  liquidation: described(
+    z.optional(z.enum(["requested"])),
+    "`requested` while the trading platform is asked to close positions; absent otherwise, and in lists and events.",
+  ),
   margin_call_level: described(
     Percent,
     "Margin level that triggers a margin call. A percentage with up to two decimals, such as `100.00`.",

@@ -1,8 +1,11 @@
 import type { Account, Balance } from "../domain/account.ts";
 import type { Client } from "../domain/client.ts";
+import type { Command } from "../domain/command/command.ts";
 import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
+import type { Requested } from "../domain/trading/liquidation/request.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import {
   accrueNights,
@@ -13,12 +16,11 @@ import {
 } from "../domain/trading/nights/accrue.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
-import { liquidatorOf } from "../domain/trading/pricing/source.ts";
 import { draftRisk } from "../domain/trading/risk.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
 import type { StoredRisk, WatchedState } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
-import { type Evaluated, evaluated, positionsSum, withMarginUpdate } from "../domain/trading/watch.ts";
+import { type Evaluated, evaluated, liquidationOf, positionsSum, withMarginUpdate } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
@@ -166,9 +168,12 @@ export async function evaluateAccount(attempted: Attempted, accountId: string): 
 async function decideEvaluation(load: Load, context: Context, accountId: string): Promise<Committable<Evaluated>> {
   const read = await readHolder(readsOf(load), context.tenant_id, accountId, {});
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
-  const judged = await readMarketToJudge(context.tenant_id, read.state.positions);
+  const [judged, requests] = await Promise.all([
+    readMarketToJudge(context.tenant_id, read.state.positions),
+    readRequests(load, read.state),
+  ]);
   const rollovers = await readRollovers(context, read.state, judged);
-  const state = withNights(read.state, judged, rollovers, context.now);
+  const state = { ...withNights(read.state, judged, rollovers, context.now), ...requests };
   const accrued = accruing(state).slice(0, limits.trading.accruals_per_step);
   if (accrued.length > 0) return decideNights(load, context, state, judged, accrued);
   if (closedBy(state, judged, context).length === 0) {
@@ -200,9 +205,26 @@ async function decideNights(
   return prepared(withMarginUpdate(state, whole, market, context), context);
 }
 
+/** What is known of the platform that closes the positions of a linked account by commands; nothing of another. */
+async function readRequests(
+  load: Load,
+  { account, risk }: Holder<Refs>["state"],
+): Promise<{ readonly requests?: Requested }> {
+  const ids = risk?.requested?.command_ids ?? [];
+  const source_id = account.source_id ?? undefined;
+  if (source_id === undefined && risk?.requested === undefined) return {};
+  const { source, ...found } = await load({
+    ...Object.fromEntries(ids.map((id) => [id, tradingRef.command(id)])),
+    ...(source_id === undefined ? {} : { source: tradingRef.feedSource(source_id) }),
+  });
+  const known = Object.values(found) as readonly (Command | undefined)[];
+  const commands = known.flatMap((command) => (command?.type === "liquidate" ? [command] : []));
+  return { requests: { source: source as FeedSource | undefined, commands } };
+}
+
 /** The trades that a step of a liquidation closes. */
 function closedBy(state: Holder<Refs>["state"], market: Market, { now }: Context): readonly string[] {
-  return nextToClose({ ...state, liquidated_by: liquidatorOf(market, state.positions) }, market, now);
+  return nextToClose({ ...state, liquidated_by: liquidationOf(state, market) }, market, now);
 }
 
 /** Makes a decision and commits it, again as long as others come between. */

@@ -1,11 +1,13 @@
 import type { Account, Balance } from "../domain/account.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
+import type { ShownHoldings } from "../domain/trading/live.ts";
 import { type Holdings, usedMargin } from "../domain/trading/margin.ts";
 import type { Position } from "../domain/trading/position.ts";
+import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { accounts, balances, positions } from "../table/entities.ts";
+import { accounts, balances, positions, risks } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
@@ -18,14 +20,16 @@ import { backoffMs } from "../table/transact.ts";
  * DynamoDB may show a transaction on one item before it shows it on another, so positions that do not make up the
  * balance's used margin are read again; what is seen last is shown.
  */
-export async function readHoldings(tenant: string, accountId: string): Promise<Holdings | undefined> {
+export async function readHoldings(tenant: string, accountId: string): Promise<ShownHoldings | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const items = await readPartition(positions.partition(tenant, accountId));
     const of = <T>(et: string) => items.filter((item) => item["et"] === et).map((item) => readItem<T>(item));
     const [account] = of<Account>(accounts.et);
     const [balance] = of<Balance>(balances.et);
     if (account === undefined || balance === undefined) return undefined;
-    const seen = { account, balance, positions: underChange(account, of<Position>(positions.et)) };
+    const [risk] = of<StoredRisk>(risks.et);
+    const asked = risk?.requested === undefined ? {} : ({ liquidation: "requested" } as const);
+    const seen = { account, balance, positions: underChange(account, of<Position>(positions.et)), ...asked };
     if (isWhole(seen) || attempt === limits.commit.decision_tries) return seen;
     await pause(backoffMs(attempt));
   }

@@ -7,6 +7,7 @@ import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/ame
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
+import { isLiquidating } from "../domain/trading/risk.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
@@ -56,7 +57,7 @@ export async function decideMoney<R>(
     floating_minor: metrics.floating_minor,
     stale: metrics.stale,
     unconverted: metrics.unconverted,
-    liquidating: risk !== undefined && risk.run !== null,
+    liquidating: isLiquidating(risk),
   };
   const since = await sinceDebit(transaction, balance);
   const decision = await countAttention(decide({ ...accountContext, account, balance, margin, ...since }));

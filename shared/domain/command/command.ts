@@ -1,15 +1,21 @@
 import { limits } from "../../limits.ts";
-import type { AckCommand, CommandBody } from "../../schema/feed/command.ts";
+import type { AckCommand, CommandBody, LiquidationBody } from "../../schema/feed/command.ts";
+import type { Account } from "../account.ts";
 import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
 import { isTransfer } from "../internal-money/transfer-state.ts";
 import { formatAmount } from "../money.ts";
 import type { Transaction } from "../transaction.ts";
 import type { LegName } from "../transaction-legs.ts";
 
-/** An instruction to a trading platform as it is stored: what the platform is to do with the money of an account. */
-export interface Command extends Omit<CommandBody, "object" | "_links" | "payload"> {
+/** What every command to a trading platform is stored with. */
+interface StoredCommand extends Omit<CommandBody, "object" | "_links" | "payload" | "type"> {
   readonly tenant_id: string;
   readonly client_id: string;
+}
+
+/** A command about the money of an account: to move it, or to look for the operation that has moved it. */
+export interface MoneyCommand extends StoredCommand {
+  readonly type: "balance_operation" | "find_operation";
   /** With its sign: what the operation adds to the account. */
   readonly amount_minor: bigint;
   readonly currency: Transaction["currency"];
@@ -21,6 +27,22 @@ export interface Command extends Omit<CommandBody, "object" | "_links" | "payloa
   readonly searches?: number;
   /** When the next search is issued, RFC 3339; absent unless the last one has failed. */
   readonly search_again_at?: string;
+}
+
+/** A command to close a position, or a part of it, because its account is at its stop-out level. */
+export interface LiquidateCommand extends StoredCommand {
+  readonly type: "liquidate";
+  /** The trade whose open side the position is. */
+  readonly trade_id: string;
+  readonly payload: LiquidationBody;
+}
+
+/** An instruction to a trading platform as it is stored. */
+export type Command = MoneyCommand | LiquidateCommand;
+
+/** Whether a command is about money: then a transaction depends on it. */
+export function isAboutMoney(command: Command): command is MoneyCommand {
+  return command.type !== "liquidate";
 }
 
 /** State of a command. */
@@ -52,7 +74,12 @@ export function isOpen({ status }: Pick<Command, "status">): boolean {
 type Told = Partial<Pick<Command, "operation_id" | "error" | "not_found_at">>;
 
 /** The command after a move; undefined where its state does not know the move. */
-export function movedCommand(before: Command, move: CommandMove, { now }: Pick<Context, "now">, told: Told = {}) {
+export function movedCommand<C extends Command>(
+  before: C,
+  move: CommandMove,
+  { now }: Pick<Context, "now">,
+  told: Told = {},
+): C | undefined {
   const status = commandMoves[before.status][move];
   if (status === undefined) return undefined;
   const at = later(before.updated_at, now);
@@ -72,7 +99,7 @@ export interface Lease {
  * The command in the hands of a bridge, which starts nothing after `start_before`: an answer that is given again after
  * the command was handed out once more starts nothing. Undefined when it does not wait any more.
  */
-export function takenCommand(before: Command, lease: Lease, context: Pick<Context, "now">): Command | undefined {
+export function takenCommand<C extends Command>(before: C, lease: Lease, context: Pick<Context, "now">): C | undefined {
   if (isExpired(before, context.now)) return undefined;
   const after = movedCommand(before, "take", context, { not_found_at: null });
   if (after === undefined) return undefined;
@@ -162,9 +189,9 @@ export function takeCommands(
   return { ok: true, result: taken.map(({ after }) => after), changes, events: [] };
 }
 
-/** What a new command is made of. */
+/** What a new command about money is made of. */
 interface Draft {
-  readonly type: Command["type"];
+  readonly type: MoneyCommand["type"];
   readonly transaction: Transaction;
   readonly leg: LegName;
   readonly minor: bigint;
@@ -173,58 +200,90 @@ interface Draft {
   readonly about_id?: string;
 }
 
-/** A command that waits to be taken. */
-export function draftCommand(draft: Draft, context: Context): Command {
+/** A command about money that waits to be taken. */
+export function draftCommand(draft: Draft, context: Context): MoneyCommand {
   const { type, transaction, leg, minor, source_id, platform_login, about_id } = draft;
+  const { tenant_id, client_id, account_id } = transaction;
   return {
     id: context.newId("cmd"),
-    tenant_id: transaction.tenant_id,
-    client_id: transaction.client_id,
-    source_id,
-    account_id: transaction.account_id,
-    platform_login,
+    ...{ tenant_id, client_id, account_id, source_id, platform_login },
     lane: type === "find_operation" ? null : "money",
     type,
     amount_minor: minor,
     currency: transaction.currency,
     ...(about_id === undefined ? {} : { about_id }),
     ...(isTransfer(transaction) ? { transfer: true } : {}),
-    status: "waiting",
     transaction_id: transaction.id,
     leg,
+    not_after: null,
+    ...waitingFrom(context.now),
+  };
+}
+
+/** A command to close a position that waits for a minute to be taken. */
+export function draftLiquidation(
+  { tenant_id, client_id, id: account_id }: Pick<Account, "tenant_id" | "client_id" | "id">,
+  link: Pick<Command, "source_id" | "platform_login">,
+  { trade_id, payload }: Pick<LiquidateCommand, "trade_id" | "payload">,
+  context: Context,
+): LiquidateCommand {
+  return {
+    id: context.newId("cmd"),
+    ...{ tenant_id, client_id, account_id, ...link },
+    lane: "risk",
+    type: "liquidate",
+    ...{ trade_id, payload },
+    transaction_id: null,
+    leg: null,
+    not_after: context.in(limits.commands.liquidation_taken_within_seconds),
+    ...waitingFrom(context.now),
+  };
+}
+
+function waitingFrom(now: string) {
+  return {
+    status: "waiting",
     attempt: 0,
-    issued_at: context.now,
+    issued_at: now,
     taken_at: null,
     start_before: null,
     lease_until: null,
-    not_after: null,
     done_at: null,
     operation_id: null,
     not_found_at: null,
     error: null,
-    created_at: context.now,
-    updated_at: context.now,
+    created_at: now,
+    updated_at: now,
     version: 1,
-  };
+  } as const;
 }
 
 /** The command as the API shows it. */
 export function commandBody(command: Command): CommandBody {
-  const { tenant_id, client_id, transfer, searches, search_again_at, ...shown } = command;
-  const { amount_minor, currency, about_id, ...fields } = shown;
   const source = `/v2/feed/sources/${command.source_id}`;
   const { transaction_id: transaction } = command;
   return {
-    ...fields,
+    ...shownFields(command),
     object: "command",
-    payload: { amount: formatAmount(amount_minor, currency), currency, comment: about_id ?? command.id },
     _links: {
       self: { href: `${source}/commands/${command.id}` },
       source: { href: source },
       account: { href: `/v2/accounts/${command.account_id}` },
       ...(transaction === null ? {} : { transaction: { href: `/v2/transactions/${transaction}` } }),
+      ...(command.type === "liquidate" ? { trade: { href: `/v2/trades/${command.trade_id}` } } : {}),
     },
   };
+}
+
+function shownFields(command: Command): Omit<CommandBody, "object" | "_links"> {
+  if (command.type === "liquidate") {
+    const { tenant_id: _tenant, client_id: _client, trade_id: _trade, ...fields } = command;
+    return fields;
+  }
+  const { tenant_id: _tenant, client_id: _client, transfer: _transfer, searches: _searches, ...shown } = command;
+  const { search_again_at: _again, amount_minor, currency, about_id, ...fields } = shown;
+  const payload = { amount: formatAmount(amount_minor, currency), currency, comment: about_id ?? command.id };
+  return { ...fields, payload };
 }
 
 /** The refusal of what must wait for the end of a command. */

@@ -6,13 +6,13 @@ import { settled } from "../transaction-booking.ts";
 import { legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
 import { announcing } from "./announce.ts";
 import {
-  type Command,
   type CommandMove,
   commandChanges,
   draftCommand,
   isExpired,
   isOpen,
   lostLease,
+  type MoneyCommand,
   movedCommand,
   moveOfAck,
 } from "./command.ts";
@@ -20,21 +20,21 @@ import { commandOf, type Evidence, platformMoved, platformRefused, withClaim } f
 
 /** A command with the transaction whose money it moves and that transaction's account. */
 export interface CommandState {
-  readonly command: Command;
+  readonly command: MoneyCommand;
   readonly transaction: Transaction;
   readonly accountContext: AccountContext;
   /** The command whose operation a search looks for. */
-  readonly sought?: Command | undefined;
+  readonly sought?: MoneyCommand | undefined;
 }
 
 type Reason = NonNullable<Transaction["status_reason"]>;
 
 /** Decides an acknowledgement. One that says nothing new, or comes from an earlier attempt, changes nothing. */
-export function acknowledge(state: CommandState, ack: AckCommand, context: Context): Decision<Command> {
+export function acknowledge(state: CommandState, ack: AckCommand, context: Context): Decision<MoneyCommand> {
   return announcing(acknowledged(state, ack, context));
 }
 
-function acknowledged(state: CommandState, ack: AckCommand, context: Context): Decision<Command> {
+function acknowledged(state: CommandState, ack: AckCommand, context: Context): Decision<MoneyCommand> {
   const { command } = state;
   if (ack.attempt > command.attempt) {
     return refuseField("validation_failed", "attempt", "was never taken", "out_of_range");
@@ -52,7 +52,7 @@ function acknowledged(state: CommandState, ack: AckCommand, context: Context): D
   return move === "unknown" ? outcomeUnknown(state, after, context) : withCommand(command, after);
 }
 
-function withCommand(before: Command, after: Command): Decision<Command> {
+function withCommand(before: MoneyCommand, after: MoneyCommand): Decision<MoneyCommand> {
   return { ok: true, result: after, changes: commandChanges(before, after), events: [] };
 }
 
@@ -66,8 +66,8 @@ function isAwaited({ command, transaction }: CommandState): boolean {
 function both(
   { transaction, accountContext }: CommandState,
   decision: Decision<Transaction>,
-  [before, after]: readonly [Command, Command],
-): Decision<Command> {
+  [before, after]: readonly [MoneyCommand, MoneyCommand],
+): Decision<MoneyCommand> {
   if (!decision.ok) return decision;
   const legs = legChanges(accountContext.account, transaction, decision.result);
   return { ...decision, result: after, changes: [...decision.changes, ...commandChanges(before, after), ...legs] };
@@ -77,7 +77,7 @@ function both(
  * Books what a command has done, once: where another operation was joined with its leg meanwhile, that was the money of
  * the transaction, and what this command has done is booked when its source reports it.
  */
-function moneyMoved(state: CommandState, operation_id: string | null, context: Context): Decision<Command> {
+function moneyMoved(state: CommandState, operation_id: string | null, context: Context): Decision<MoneyCommand> {
   const { command, transaction, accountContext } = state;
   const after = movedCommand(command, "done", context, { operation_id, error: null });
   if (after === undefined) return unchanged(command);
@@ -95,7 +95,12 @@ function moneyMoved(state: CommandState, operation_id: string | null, context: C
 }
 
 /** A money command that failed or expired ends its transaction in the same commit. */
-function moneyRefused(state: CommandState, after: Command, reason: Reason, context: Context): Decision<Command> {
+function moneyRefused(
+  state: CommandState,
+  after: MoneyCommand,
+  reason: Reason,
+  context: Context,
+): Decision<MoneyCommand> {
   const { command, transaction, accountContext } = state;
   if (!isAwaited(state)) return withCommand(command, after);
   const decision = platformRefused(transaction, command.leg ?? "forward", accountContext, reason, context);
@@ -103,7 +108,7 @@ function moneyRefused(state: CommandState, after: Command, reason: Reason, conte
 }
 
 /** The outcome of a money command is not known: the transaction says so, and a search for its operation is issued. */
-function outcomeUnknown(state: CommandState, after: Command, context: Context): Decision<Command> {
+function outcomeUnknown(state: CommandState, after: MoneyCommand, context: Context): Decision<MoneyCommand> {
   const { command, transaction } = state;
   if (!isAwaited(state)) return withCommand(command, after);
   const { search_again_at: _before, ...unknown } = after;
@@ -121,12 +126,12 @@ function searchFor({ command, transaction }: CommandState, context: Context): Ch
 }
 
 /** The next search for the operation of an unknown command whose last search has failed; undefined before its time. */
-function searchedAgain(state: CommandState, context: Context): Decision<Command> | undefined {
+function searchedAgain(state: CommandState, context: Context): Decision<MoneyCommand> | undefined {
   const { command } = state;
   const { status, searches = 0, search_again_at: due } = command;
   if (status !== "unknown" || due === undefined || due > context.now || !isAwaited(state)) return undefined;
   const { search_again_at: _due, ...before } = command;
-  const after: Command = {
+  const after: MoneyCommand = {
     ...before,
     searches: searches + 1,
     updated_at: later(command.updated_at, context.now),
@@ -140,9 +145,9 @@ function searchedAgain(state: CommandState, context: Context): Decision<Command>
 function searched(
   state: CommandState,
   move: CommandMove,
-  told: Pick<Command, "operation_id" | "error">,
+  told: Pick<MoneyCommand, "operation_id" | "error">,
   context: Context,
-): Decision<Command> {
+): Decision<MoneyCommand> {
   const { command: search, sought } = state;
   const after = movedCommand(search, move, context, told);
   if (after === undefined) return unchanged(search);
@@ -156,12 +161,12 @@ function searched(
   }
   if (sought.status !== "unknown") return own;
   const updated_at = later(after.updated_at, sought.updated_at);
-  const known: Command = { ...sought, not_found_at: after.updated_at, updated_at, version: sought.version + 1 };
+  const known: MoneyCommand = { ...sought, not_found_at: after.updated_at, updated_at, version: sought.version + 1 };
   return { ...own, changes: [...own.changes, ...commandChanges(sought, known)] };
 }
 
 /** What a failed search makes of the command that it is about: it is searched for again later, a few times. */
-function missed(sought: Command, { now, in: after }: Context): readonly Change[] {
+function missed(sought: MoneyCommand, { now, in: after }: Context): readonly Change[] {
   const { status, searches = 1 } = sought;
   if (status !== "unknown" || searches >= limits.commands.max_searches) return [];
   const search_again_at = after(limits.commands.searched_again_seconds);
@@ -173,12 +178,12 @@ function missed(sought: Command, { now, in: after }: Context): readonly Change[]
  * Decides what time makes of a command: a lease that ran out, a wait that is over, a search for the operation of a
  * command that has ended meanwhile, or one that is to be made again. Undefined when it is none of them.
  */
-export function overdue(state: CommandState, context: Context): Decision<Command> | undefined {
+export function overdue(state: CommandState, context: Context): Decision<MoneyCommand> | undefined {
   const decision = endedByTime(state, context);
   return decision && announcing(decision);
 }
 
-function endedByTime(state: CommandState, context: Context): Decision<Command> | undefined {
+function endedByTime(state: CommandState, context: Context): Decision<MoneyCommand> | undefined {
   const { command, sought } = state;
   if (command.status === "waiting" && sought !== undefined && !isOpen(sought)) {
     const after = movedCommand(command, "cancel", context);
@@ -200,7 +205,7 @@ function endedByTime(state: CommandState, context: Context): Decision<Command> |
  * Decides `POST …/commands/{command_id}/requeue`: a person hands an unknown command out again, after the bridge has
  * looked for its operation in vain and long after its lease, with four eyes where the brokerage asks for them.
  */
-export function requeueCommand(state: CommandState, context: Context): Decision<Command> {
+export function requeueCommand(state: CommandState, context: Context): Decision<MoneyCommand> {
   const { command, transaction, accountContext } = state;
   const { status, not_found_at, lease_until } = command;
   const after = movedCommand(command, "requeue", context, { not_found_at: null, error: null });

@@ -11,7 +11,7 @@ import type { Market } from "../trading/pricing/quote.ts";
 import { rational, ratioText } from "../trading/pricing/rational.ts";
 import type { Trade } from "../trading/trade.ts";
 import type { Origin } from "./mirror-order.ts";
-import { platformStopOut } from "./platform-stop-out.ts";
+import { withStopOut } from "./platform-stop-out.ts";
 import type { FeedSource } from "./source.ts";
 
 type Opening = Extract<FeedData["execution"], { action: "open" }>;
@@ -164,7 +164,7 @@ export function closeDeal(
   const decision = closeTrade(state, open, market, lots === null ? closing : { ...closing, lots }, context);
   if (!decision.ok) return decision;
   const { trade } = decision.result;
-  const done = reason === "stop_out" ? platformStopOut(state, market, decision, context) : decision;
+  const done = withStopOut(state, market, decision, { reason, position: open.position }, context);
   return { ...done, result: trade };
 }
 

@@ -3,6 +3,7 @@ import type { TradingDecision } from "../trading/changes.ts";
 import type { Closed } from "../trading/close-trade.ts";
 import { metricsAt } from "../trading/margin.ts";
 import type { TradingState } from "../trading/open-trade.ts";
+import type { Position } from "../trading/position.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { draftRisk, marginEvent, metricsBody } from "../trading/risk.ts";
 import { riskChange } from "../trading/stop-out.ts";
@@ -10,10 +11,32 @@ import { riskChange } from "../trading/stop-out.ts";
 type Done = Extract<TradingDecision<Closed>, { ok: true }>;
 
 /**
+ * A close that a platform did, with what it is part of: the run of commands that this service has asked it for, which
+ * ends with one `stop.out` of its own, or a stop-out by the platform.
+ */
+export function withStopOut(
+  state: TradingState,
+  market: Market,
+  closing: Done,
+  { reason, position }: { readonly reason: string; readonly position: Position },
+  context: Context,
+): Done {
+  const { risk } = state;
+  const run = risk?.requested;
+  if (risk === undefined || run === undefined) {
+    return reason === "stop_out" ? platformStopOut(state, market, closing, context) : closing;
+  }
+  if (reason !== "stop_out" && !run.asked_trade_ids.includes(position.trade_id)) return closing;
+  const closed_trade_ids = [...run.closed_trade_ids, closing.result.trade.id];
+  const changed = riskChange(risk, { ...risk, requested: { ...run, closed_trade_ids } }, context);
+  return { ...closing, changes: [...closing.changes, ...(changed?.changes ?? [])] };
+}
+
+/**
  * What a close that a platform did by its own stop-out announces besides: the margin call before it when none was made
  * in this episode, and `stop.out` after it with the money before and after.
  */
-export function platformStopOut(state: TradingState, market: Market, closing: Done, context: Context): Done {
+function platformStopOut(state: TradingState, market: Market, closing: Done, context: Context): Done {
   const { account, balance, risk } = state;
   const { holdings, trade } = closing.result;
   const before = metricsAt(market, state, context.now);

@@ -10,7 +10,7 @@ import { refuseTrading } from "./close-trade.ts";
 import { underLeverage } from "./leverage-change.ts";
 import { type Holdings, type Metrics, metricsAt } from "./margin.ts";
 import type { Market } from "./pricing/quote.ts";
-import { liveAccountBody } from "./risk.ts";
+import { isLiquidating, liveAccountBody } from "./risk.ts";
 import type { WatchedState } from "./stored-risk.ts";
 
 /** An account with its money at the newest prices, where it has positions. */
@@ -44,7 +44,7 @@ export function amendHoldings(
   if (account.leverage === owned.account.leverage) {
     return { ...amended, result: { ...amended.result, metrics: metricsAt(market, holdings, context.now) } };
   }
-  if (state.risk?.run && !happened)
+  if (isLiquidating(state.risk) && !happened)
     return refuseTrading("liquidation_in_progress", "The account is being liquidated; try again.");
   if (account.leverage_change !== undefined) {
     const detail = "Positions still take over the leverage that was changed before; try again.";

@@ -142,6 +142,8 @@ export function wakeAt(
   const { risk, mayLiquidate, waiting } = outcome;
   const retry = afterMs(now, limits.trading.stuck_retried_after_ms);
   if (risk.run !== null) return waiting ? retry : risk.wake_at;
+  if (risk.requested !== undefined && mayLiquidate) return now;
+  if (risk.requested !== undefined && outcome.metrics.margin_status !== "stop_out") return soonest(before, retry, now);
   if (outcome.metrics.margin_status !== "stop_out" || after.positions.length === 0) return null;
   if (liquidatorOf(market, after.positions) === "platform") return null;
   const values = valuePositions(market, after.positions, now);
@@ -150,8 +152,18 @@ export function wakeAt(
     const symbol = market.symbols.get(position.symbol);
     return open || symbol === undefined ? retry : (marketClock(symbol, now).next_open_at ?? retry);
   });
+  const times = risk.requested === undefined ? openings : [...openings, retry];
+  return soonest(
+    before,
+    times.reduce((a, b) => (b < a ? b : a)),
+    now,
+  );
+}
+
+/** A time, or the one that is stored where that is still to come and sooner. */
+function soonest(before: StoredRisk | undefined, at: string, now: string): string {
   const known = before?.wake_at ?? null;
-  return [...openings, ...(known !== null && known > now ? [known] : [])].reduce((a, b) => (b < a ? b : a));
+  return known !== null && known > now && known < at ? known : at;
 }
 
 /** A moment so many milliseconds later, RFC 3339. */

@@ -12,7 +12,7 @@ import { type Holdings, metricsAt } from "./margin.ts";
 import { type Position, positionBody } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { valuePosition } from "./profit.ts";
-import { liveAccountBody, metricsBody } from "./risk.ts";
+import { isLiquidating, liveAccountBody, metricsBody } from "./risk.ts";
 import type { StoredRisk } from "./stored-risk.ts";
 
 /** What is shown of an account or a position now: at these prices and this moment. */
@@ -21,9 +21,17 @@ export interface Moment {
   readonly now: string;
 }
 
+/** An account for its resource; where a list shows it, it does not say whether it is being liquidated. */
+export interface ShownHoldings extends Holdings {
+  /** Absent unless its platform is asked to close positions. */
+  readonly liquidation?: "requested";
+}
+
 /** The account as GET shows it, its money at the newest prices. */
-export function accountNow(holdings: Holdings, { market, now }: Moment): AccountBody {
-  return liveAccountBody(holdings, metricsAt(market, holdings, now)) as AccountBody;
+export function accountNow(holdings: ShownHoldings, { market, now }: Moment): AccountBody {
+  const { liquidation } = holdings;
+  const body = liveAccountBody(holdings, metricsAt(market, holdings, now)) as AccountBody;
+  return liquidation === undefined ? body : { ...body, liquidation };
 }
 
 /** The money of an account alone, at the newest prices. */
@@ -61,7 +69,7 @@ export function watchedNow(holdings: Holdings, risk: StoredRisk, moment: Moment)
     client_id: holdings.account.client_id,
     evaluated_at: risk.updated_at,
     evaluated_margin_level: risk.margin_level,
-    liquidating: risk.run !== null,
+    liquidating: isLiquidating(risk),
   };
 }
 

@@ -10,6 +10,7 @@ import { closePrice, isTooOld, type Market, openPrice, type Quote } from "./pric
 import { rational } from "./pricing/rational.ts";
 import { internalSource } from "./pricing/source.ts";
 import { isMarketOpen, priceText, type TradingSymbol } from "./pricing/symbol.ts";
+import { isLiquidating } from "./risk.ts";
 
 /** What is opened at the newest price. */
 export interface OpeningRequest {
@@ -50,7 +51,7 @@ function refuseState({ account, balance, client, risk }: OpeningState): Refused 
   if (account.status === "disabled") return refuseTrading("account_disabled", "The account is disabled.");
   if (client.status !== "active") return refuseTrading("client_suspended", "The client may not trade while suspended.");
   if (balance.accepts !== "all") return refuseTrading("account_close_only", "The account only allows closing.");
-  if (risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
+  if (isLiquidating(risk)) return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
   return undefined;
 }
 

@@ -23,7 +23,7 @@ import { decimalText, rational, ratioText, shortDecimalText } from "./pricing/ra
 import { liquidatorOf } from "./pricing/source.ts";
 import { lotDigits, lotsFault, lotsText, priceText, type TradingSymbol } from "./pricing/symbol.ts";
 import { averagePrice, shareOf, weightedMean } from "./profit.ts";
-import type { Risk } from "./risk.ts";
+import { isLiquidating, type Risk } from "./risk.ts";
 import { type Trade, tradeEvent } from "./trade.ts";
 
 /** An execution that opens lots of a symbol, at the price it was done at. */
@@ -82,7 +82,8 @@ export function executeTrade(
   gated = false,
 ): TradingDecision<Executed> {
   // What a platform did has happened, whatever this service does with the account meanwhile.
-  if (gated && state.risk?.run) return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
+  if (gated && isLiquidating(state.risk))
+    return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
   const terms = termsOf(market, execution, context.now);
   if (!terms.ok) return terms;
   const { symbol, deal } = terms;

@@ -14,6 +14,19 @@ export interface LiquidationRun {
   readonly steps: number;
 }
 
+/** A liquidation that the platform of the account carries out by commands of this service. */
+export interface RequestedRun {
+  readonly started_at: string;
+  /** The money of the account when the run began, as the API shows it. */
+  readonly before: MetricsBody;
+  /** Trades that the platform has closed since, by its deals. */
+  readonly closed_trade_ids: readonly string[];
+  /** Commands that have not ended, and those whose end still matters. */
+  readonly command_ids: readonly string[];
+  /** The trades that the platform was asked to close, whatever reason its deals give. */
+  readonly asked_trade_ids: readonly string[];
+}
+
 /**
  * What is remembered of an account's margin. `armed`: the next time it falls to its call level a margin call is
  * announced. `episode` counts the margin calls.
@@ -29,11 +42,18 @@ export interface Risk {
   readonly armed: boolean;
   readonly episode: number;
   readonly run: LiquidationRun | null;
+  /** A liquidation by commands that is under way; absent where there is none. */
+  readonly requested?: RequestedRun;
   /** When the sweep finds an abandoned liquidation. */
   readonly wake_at: string | null;
   readonly created_at: string;
   readonly updated_at: string;
   readonly version: number;
+}
+
+/** Whether an account is being liquidated, here or by commands. */
+export function isLiquidating(risk: Pick<Risk, "run" | "requested"> | undefined): boolean {
+  return risk !== undefined && (risk.run !== null || risk.requested !== undefined);
 }
 
 /** The margin of an account that was never evaluated. */

@@ -5,16 +5,9 @@ import { type Book, closeBook, openBook } from "./book.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { closeStep } from "./close-trade.ts";
 import { settleBook } from "./correction.ts";
-import {
-  type Holdings,
-  isRearmed,
-  type MarginStatus,
-  type Metrics,
-  marginStatus,
-  metricsOf,
-  usedMargin,
-  valuePositions,
-} from "./margin.ts";
+import { type Requested, requestCloses } from "./liquidation/request.ts";
+import { closingOrder, standingOf } from "./liquidation/standing.ts";
+import { type Holdings, isRearmed, type Metrics, metricsOf, valuePositions } from "./margin.ts";
 import { partialLots } from "./partial-lots.ts";
 import type { Market } from "./pricing/quote.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
@@ -24,8 +17,13 @@ import type { Trade } from "./trade.ts";
 /** An account for an evaluation. */
 export interface MarginState extends Holdings {
   readonly risk: Risk | undefined;
-  /** Who closes positions at the stop-out level; a platform does it itself, and we only call. */
-  readonly liquidated_by?: "service" | "platform";
+  /**
+   * Who closes positions at the stop-out level: this service, by booking or by commands, or a platform itself, and we
+   * only call.
+   */
+  readonly liquidated_by?: "service" | "commands" | "platform";
+  /** What is known of the platform that commands go to; absent where none does. */
+  readonly requests?: Requested;
 }
 
 /** What an evaluation came to. */
@@ -45,57 +43,21 @@ export interface Outcome extends Evaluation {
   readonly mayLiquidate: boolean;
 }
 
-/** What a position counts in a decision: what is gained at an old price is believed, what is lost is not. */
-function countedMinor({ stale, floating_minor }: Valuation): bigint {
-  return stale && floating_minor < 0n ? 0n : floating_minor;
-}
-
-interface Standing {
-  readonly equity: bigint;
-  readonly used: bigint;
-  readonly status: MarginStatus;
-}
-
-/** Where an account stands for a decision, with old prices counted in its favour. */
-function standingOf({ account, balance, positions }: Holdings, values: readonly Valuation[]): Standing {
-  const floating = values.reduce((sum, value) => sum + countedMinor(value), 0n);
-  const equity = balance.balance_minor + balance.credit_minor + floating;
-  const used = usedMargin(account.margin_calculation, positions);
-  return { equity, used, status: marginStatus(account, equity, used, positions.length) };
-}
-
-/**
- * The positions that a liquidation may close, in the order it closes them. Those whose market is closed or whose price
- * is old cannot be executed. What one is worth does not depend on the others, so the order holds for the whole step.
- */
-function closingOrder(order: Holdings["account"]["stop_out_order"], values: readonly Valuation[]): Valuation[] {
-  return values.filter(({ open, stale }) => open && !stale).toSorted((a, b) => comesFirst(order, a, b));
-}
-
-function comesFirst(order: Holdings["account"]["stop_out_order"], a: Valuation, b: Valuation): number {
-  const losing = Number(a.floating_minor > b.floating_minor) - Number(a.floating_minor < b.floating_minor);
-  const margin =
-    Number(a.position.margin_minor < b.position.margin_minor) -
-    Number(a.position.margin_minor > b.position.margin_minor);
-  const text = (x: string, y: string) => Number(x > y) - Number(x < y);
-  return (
-    (order === "most_losing_first" ? losing : 0) ||
-    margin ||
-    text(a.position.opened_at, b.position.opened_at) ||
-    text(a.position.id, b.position.id)
-  );
-}
-
 /**
  * The trades that the next evaluation may close, to be read before it: none while the account is above its stop-out
  * level or waits for prices.
  */
 export function nextToClose(state: MarginState, market: Market, now: string): string[] {
   const values = valuePositions(market, state.positions, now);
-  if (state.liquidated_by === "platform" || standingOf(state, values).status !== "stop_out") return [];
+  if (!isBooked(state) || standingOf(state, values).status !== "stop_out") return [];
   return closingOrder(state.account.stop_out_order, values)
     .slice(0, limits.trading.closes_per_step)
     .map(({ position }) => position.trade_id);
+}
+
+/** Whether this service closes positions by booking, which is the default. */
+function isBooked({ liquidated_by = "service" }: MarginState): boolean {
+  return liquidated_by === "service";
 }
 
 /**
@@ -121,10 +83,27 @@ export function evaluateMargin(
   const before = { ...metrics, margin_status: status };
   const called = callOf(state, known, before);
   const start: Started = { book: openBook(state), risk: called.risk, events: called.events, metrics: before };
-  const run = state.liquidated_by !== "platform" && (status === "stop_out" || known.run !== null);
-  const done = run ? liquidate(start, values, market, trades, context) : { ...start, closed: [] };
+  const run = isBooked(state) && (status === "stop_out" || known.run !== null);
+  const done = run
+    ? liquidate(start, values, market, trades, context)
+    : requested({ ...start, closed: [] }, state, values, market, context);
   const rearmed = done.risk.run === null ? rearm(state, done) : done;
   return decide(state, rearmed, context);
+}
+
+/** What is asked of the platform of the account; a run that was begun goes on to its end. */
+function requested(
+  step: Stepped,
+  state: MarginState,
+  values: readonly Valuation[],
+  market: Market,
+  context: Context,
+): Stepped {
+  const { requests: asked, account, balance, positions } = state;
+  if (asked === undefined) return step;
+  const { risk, metrics } = step;
+  const next = requestCloses({ account, balance, positions, risk, metrics, values, ...asked }, market, context);
+  return { ...step, risk: next.result, asked: next.changes, events: [...step.events, ...next.events] };
 }
 
 interface Started {
@@ -136,6 +115,8 @@ interface Started {
 
 interface Stepped extends Started {
   readonly closed: readonly Trade[];
+  /** What is asked of a platform; absent where nothing is. */
+  readonly asked?: readonly TradingChange[];
 }
 
 /** The margin call of an armed account that is not normal: once an episode, before whatever else it leads to. */
@@ -264,7 +245,7 @@ function closeVictim(
 
 /** The decision of an evaluation: the balance and positions when something was closed, and the risk when it changed. */
 function decide(state: MarginState, step: Stepped, context: Context): TradingDecision<Evaluation> {
-  const { metrics, closed, events, book } = step;
+  const { metrics, closed, events, book, asked = [] } = step;
   const changed: Risk = {
     ...step.risk,
     margin_status: metrics.margin_status,
@@ -277,7 +258,7 @@ function decide(state: MarginState, step: Stepped, context: Context): TradingDec
   const result = { risk, metrics, closed, waiting: false, running };
   const decision = closeBook(state, book, context, { result });
   if (!decision.ok) return decision;
-  return { ...decision, changes: [...decision.changes, ...(change?.changes ?? [])], events };
+  return { ...decision, changes: [...decision.changes, ...asked, ...(change?.changes ?? [])], events };
 }
 
 /** The change that takes an account's risk to what it is now; undefined when it is that already. */

@@ -5,13 +5,14 @@ import { type PositionChange, positionChanges, type TradingChange, type TradingD
 import { triggersOf } from "./exposure.ts";
 import { afterMs, exposurePlan, knownTrigger, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
 import { underChange, withoutChange } from "./leverage-change.ts";
+import type { Requested } from "./liquidation/request.ts";
 import type { Holdings } from "./margin.ts";
 import { nextNightAt } from "./nights/accrue.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
-import { liquidatorOf } from "./pricing/source.ts";
+import { internalSource, liquidatorOf } from "./pricing/source.ts";
 import { metricsBody, type Risk } from "./risk.ts";
-import { type Evaluation, evaluateMargin, type Outcome } from "./stop-out.ts";
+import { type Evaluation, evaluateMargin, type MarginState, type Outcome } from "./stop-out.ts";
 import type { StoredRisk, WatchedState } from "./stored-risk.ts";
 import type { Trade } from "./trade.ts";
 
@@ -92,16 +93,29 @@ export interface Evaluated extends Evaluation {
 }
 
 /**
+ * Who closes the positions of an account at its stop-out level. What a platform holds of an account that is linked to
+ * it is closed there, where this service decides by commands.
+ */
+export function liquidationOf(
+  { account, positions }: Holdings,
+  market: Market,
+): NonNullable<MarginState["liquidated_by"]> {
+  const liquidator = liquidatorOf(market, positions);
+  if (liquidator === "platform" || (account.source_id ?? null) === null) return liquidator;
+  return positions.some(({ source }) => source !== internalSource) ? "commands" : "service";
+}
+
+/**
  * Decides what the newest prices mean for an account, a step of its liquidation included, and at which prices it must
  * be looked at next. Who liquidates follows from the sources of its positions. `trades` holds those that may be closed.
  */
 export function evaluated(
-  state: WatchedState,
+  state: WatchedState & { readonly requests?: Requested },
   market: Market,
   trades: ReadonlyMap<string, Trade>,
   context: Context,
 ): TradingDecision<Evaluated> {
-  const liquidated_by = liquidatorOf(market, state.positions);
+  const liquidated_by = liquidationOf(state, market);
   const decision = evaluateMargin({ ...state, liquidated_by }, market, trades, context);
   if (!decision.ok) return decision;
   const nothing = state.risk === undefined && state.positions.length === 0;

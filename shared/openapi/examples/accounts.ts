@@ -98,7 +98,7 @@ export const accountsReplies: Readonly<Record<string, unknown>> = {
     created_at: completed_at,
     _links: links({ account: `/accounts/${account_id}`, transaction: `/transactions/${transaction_id}` }),
   },
-  TradingAccount: account,
+  TradingAccount: { ...account, liquidation: "requested" },
   WatchedAccount: {
     ...accountBalance,
     object: "watched_account",

@@ -8,8 +8,9 @@ import {
   transaction_id,
 } from "./identifiers.ts";
 
-const { feed: source_id } = exampleIds;
+const { feed: source_id, trades: trade_id } = exampleIds;
 const { command_id: id } = exampleNames;
+const liquidation_id = "cmd_01JD000000000000000000000H";
 
 const waiting = {
   id,
@@ -32,6 +33,33 @@ const waiting = {
     source: `/feed/sources/${source_id}`,
     account: `/accounts/${account_id}`,
     transaction: `/transactions/${transaction_id}`,
+  }),
+};
+
+/** A command to close a position of an account that is at its stop-out level. */
+const liquidation = {
+  ...waiting,
+  id: liquidation_id,
+  lane: "risk",
+  type: "liquidate",
+  payload: { position_id: "70012", symbol: "EURUSD", side: "buy", lots: "1.00", lots_before: "1.00" },
+  transaction_id: null,
+  leg: null,
+  status: "taken",
+  attempt: 1,
+  taken_at: "2026-11-21T06:31:00.000Z",
+  start_before: "2026-11-21T06:31:30.000Z",
+  lease_until: "2026-11-21T06:32:00.000Z",
+  not_after: "2026-11-21T06:31:40.000Z",
+  done_at: null,
+  operation_id: null,
+  updated_at: "2026-11-21T06:31:00.000Z",
+  version: 2,
+  _links: links({
+    self: `/feed/sources/${source_id}/commands/${liquidation_id}`,
+    source: `/feed/sources/${source_id}`,
+    account: `/accounts/${account_id}`,
+    trade: `/trades/${trade_id}`,
   }),
 };
 
@@ -76,6 +104,7 @@ export const commandReplies: Readonly<Record<string, unknown>> = {
         updated_at: "2026-11-21T06:31:00.000Z",
         version: 2,
       },
+      liquidation,
     ],
   },
 };

@@ -3,10 +3,11 @@ import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { PlatformId } from "../feed.ts";
 import { Currency, createdRange, id, Links, Money, pageParameters, setOf, Timestamp } from "../fields.ts";
+import { Decimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
 
 /** Types of a command. */
-export const CommandType = z.enum(["balance_operation", "find_operation"]);
+export const CommandType = z.enum(["balance_operation", "find_operation", "liquidate"]);
 
 /** States of a command. */
 export const CommandStatus = z.enum(["waiting", "taken", "done", "failed", "unknown", "cancelled", "expired"]);
@@ -16,7 +17,7 @@ const CommandError = z.object({
   message: described(z.nullable(z.string()), "Human-readable reason."),
 });
 
-const CommandPayload = z.object({
+const MoneyPayload = z.object({
   amount: described(Money, "Amount of the operation, signed as on the account: negative takes money from it."),
   currency: described(Currency, "Currency code (ISO 4217)."),
   comment: described(
@@ -25,6 +26,20 @@ const CommandPayload = z.object({
       "for. Report it as `reference` of the operation.",
   ),
 });
+
+const LiquidationPayload = z.object({
+  position_id: described(z.string(), "Identifier of the position on the platform."),
+  symbol: described(z.string(), "Symbol name."),
+  side: described(z.enum(["buy", "sell"]), "Side of the position."),
+  lots: described(Decimal, "Lots to close."),
+  lots_before: described(
+    Decimal,
+    "Lots that the position must have: if it has others, close nothing and acknowledge `failed` with the error code " +
+      "`lots_changed`.",
+  ),
+});
+
+const CommandPayload = z.union([MoneyPayload, LiquidationPayload]);
 
 /** An instruction to a trading platform in responses. */
 export const Command = z.object({
@@ -125,6 +140,8 @@ export const ListCommandsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
+/** What to close, on the wire. */
+export type LiquidationBody = z.infer<typeof LiquidationPayload>;
 /** A command on the wire. */
 export type CommandBody = z.infer<typeof Command>;
 /** A request for commands on the wire. */

@@ -1,4 +1,4 @@
-import type { Command } from "../../../shared/domain/command/command.ts";
+import type { MoneyCommand } from "../../../shared/domain/command/command.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
 import { TwoBooks } from "./bridge-model.ts";
 
@@ -10,7 +10,7 @@ export function funded(): TwoBooks {
 }
 
 /** The newest command about a transaction. */
-export function commandOf(books: TwoBooks, { id }: Pick<Transaction, "id">): Command {
+export function commandOf(books: TwoBooks, { id }: Pick<Transaction, "id">): MoneyCommand {
   const command = books.commands.get(books.transactions.get(id)?.command_id ?? "");
   if (command === undefined) throw new Error("No command was issued.");
   return command;

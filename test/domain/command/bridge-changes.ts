@@ -1,4 +1,4 @@
-import { type Command, isOpen } from "../../../shared/domain/command/command.ts";
+import { isOpen, type MoneyCommand } from "../../../shared/domain/command/command.ts";
 import type { Change, DomainEvent } from "../../../shared/domain/decision.ts";
 import type { OperationLinks } from "../../../shared/domain/feed/join-operation.ts";
 
@@ -17,9 +17,10 @@ export interface PlatformOperation {
 /** Each command that is issued or ends in a commit is announced in it, once. */
 export function checkAnnounced(changes: readonly Change[], events: readonly DomainEvent[]): void {
   const expected = changes.flatMap((change): string[] => {
-    if (change.op === "create" && change.entity === "command") return [`command.issued ${(change.item as Command).id}`];
+    if (change.op === "create" && change.entity === "command")
+      return [`command.issued ${(change.item as MoneyCommand).id}`];
     if (change.op !== "update" || change.entity !== "command") return [];
-    const [before, after] = [change.before as Command, change.after as unknown as Command];
+    const [before, after] = [change.before as MoneyCommand, change.after as unknown as MoneyCommand];
     return isOpen(before) && !isOpen(after) ? [`command.settled ${after.id}`] : [];
   });
   const told = events.flatMap(({ type, resource }) => (type.startsWith("command.") ? [`${type} ${resource.id}`] : []));

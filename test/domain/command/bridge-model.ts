@@ -1,5 +1,5 @@
 import type { Account, Balance, Contra, Ledger } from "../../../shared/domain/account.ts";
-import { type Command, commandChanges, takenCommand } from "../../../shared/domain/command/command.ts";
+import { commandChanges, type MoneyCommand, takenCommand } from "../../../shared/domain/command/command.ts";
 import { acknowledge, type CommandState, overdue, requeueCommand } from "../../../shared/domain/command/settle.ts";
 import type { Change, Context, Decision, DomainEvent } from "../../../shared/domain/decision.ts";
 import { applyOperation, type OperationLinks, unconfirmed } from "../../../shared/domain/feed/join-operation.ts";
@@ -38,7 +38,7 @@ type Comment = "with_comment" | "without_comment";
 export class TwoBooks {
   readonly ledger: PlatformOperation[] = [];
   readonly transactions = new Map<string, Transaction>();
-  readonly commands = new Map<string, Command>();
+  readonly commands = new Map<string, MoneyCommand>();
   readonly rejected: PlatformOperation[] = [];
   readonly source: FeedSource;
   contra = 0n;
@@ -218,7 +218,7 @@ export class TwoBooks {
   }
 
   /** Takes a command; undefined when it does not wait or its lane is occupied. */
-  take(id: string): Command | undefined {
+  take(id: string): MoneyCommand | undefined {
     const command = this.command(id);
     const context = this.context();
     const after = takenCommand(command, { seconds: 60, in: context.in }, context);
@@ -226,7 +226,7 @@ export class TwoBooks {
     return this.commit({ ok: true, result: after, changes: commandChanges(command, after), events: [] });
   }
 
-  acknowledge(id: string, ack: AckCommand): Command | undefined {
+  acknowledge(id: string, ack: AckCommand): MoneyCommand | undefined {
     return this.commit(acknowledge(this.stateOf(id), ack, this.context()));
   }
 
@@ -235,7 +235,7 @@ export class TwoBooks {
     if (decision !== undefined) this.commit(decision);
   }
 
-  requeue(id: string): Command | undefined {
+  requeue(id: string): MoneyCommand | undefined {
     return this.commit(requeueCommand(this.stateOf(id), this.context()));
   }
 
@@ -305,7 +305,7 @@ export class TwoBooks {
     return transaction;
   }
 
-  command(id: string): Command {
+  command(id: string): MoneyCommand {
     const command = this.commands.get(id);
     if (command === undefined) throw new Error(`There is no command ${id}.`);
     return command;
@@ -346,14 +346,14 @@ export class TwoBooks {
         if (change.entity === "contra") this.book(change.item as Contra);
         if (change.entity === "ledger") this.entries.push(change.item as Ledger);
         if (change.entity === "transaction") this.put(this.transactions, undefined, change.item as Transaction);
-        if (change.entity === "command") this.put(this.commands, undefined, change.item as Command);
+        if (change.entity === "command") this.put(this.commands, undefined, change.item as MoneyCommand);
         return;
       case "update":
         if (change.entity === "transaction") {
           this.put(this.transactions, change.before as Transaction, change.after as unknown as Transaction);
         }
         if (change.entity === "command") {
-          this.put(this.commands, change.before as Command, change.after as unknown as Command);
+          this.put(this.commands, change.before as MoneyCommand, change.after as unknown as MoneyCommand);
         }
         if (change.entity === "account") this.keep({ ...this.accountOf(change.after.id), account: change.after });
         return;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Balance } from "../../../shared/domain/account.ts";
-import { type Command, isOpen } from "../../../shared/domain/command/command.ts";
+import { isOpen, type MoneyCommand } from "../../../shared/domain/command/command.ts";
 import { awaitsPlatform, type Transaction } from "../../../shared/domain/transaction.ts";
 import { takesMoney } from "../../../shared/domain/transaction-legs.ts";
 import type { PlatformOperation } from "./bridge-changes.ts";
@@ -42,7 +42,7 @@ const reason = { code: "bank" };
 export class World {
   readonly books = new TwoBooks();
   /** Commands in the hands of the bridge, as they were taken. */
-  private readonly inHand = new Map<string, Command>();
+  private readonly inHand = new Map<string, MoneyCommand>();
   private readonly executed = new Map<string, PlatformOperation>();
   private readonly unreported = new Set<PlatformOperation>();
 
@@ -99,7 +99,7 @@ export class World {
     else this.books.move(out.id, { status: what, reason }, "app_01JD0000000000000000000002");
   }
 
-  private handle(what: "take" | "execute" | "ack" | "requeue" | "search", command: Command, told: boolean): void {
+  private handle(what: "take" | "execute" | "ack" | "requeue" | "search", command: MoneyCommand, told: boolean): void {
     const { books } = this;
     if (what === "take" && command.type === "balance_operation") {
       const taken = books.take(command.id);
@@ -180,7 +180,7 @@ export class World {
     this.books.move(transaction.id, { status: target, reason, ...evidence });
   }
 
-  private mayStillStart({ id }: Command): boolean {
+  private mayStillStart({ id }: MoneyCommand): boolean {
     return (this.inHand.get(id)?.start_before ?? "") >= this.books.now;
   }
 
@@ -277,7 +277,7 @@ function sumOf(amounts: readonly bigint[]): bigint {
   return amounts.reduce((total, minor) => total + minor, 0n);
 }
 
-function attemptOf({ id, attempt }: Command): string {
+function attemptOf({ id, attempt }: MoneyCommand): string {
   return `${id} ${attempt}`;
 }
 

@@ -1,0 +1,47 @@
+import { type Holdings, type MarginStatus, marginStatus, usedMargin } from "../margin.ts";
+import type { Valuation } from "../profit.ts";
+
+/** What a position counts in a decision: what is gained at an old price is believed, what is lost is not. */
+function countedMinor({ stale, floating_minor }: Valuation): bigint {
+  return stale && floating_minor < 0n ? 0n : floating_minor;
+}
+
+/** Where an account stands for a decision. */
+export interface Standing {
+  readonly equity: bigint;
+  readonly used: bigint;
+  readonly status: MarginStatus;
+}
+
+/** Where an account stands for a decision, with old prices counted in its favour. */
+export function standingOf({ account, balance, positions }: Holdings, values: readonly Valuation[]): Standing {
+  const floating = values.reduce((sum, value) => sum + countedMinor(value), 0n);
+  const equity = balance.balance_minor + balance.credit_minor + floating;
+  const used = usedMargin(account.margin_calculation, positions);
+  return { equity, used, status: marginStatus(account, equity, used, positions.length) };
+}
+
+/**
+ * The positions that a liquidation may close, in the order it closes them. Those whose market is closed or whose price
+ * is old cannot be executed. What one is worth does not depend on the others, so the order holds for the whole step.
+ */
+export function closingOrder(
+  order: Holdings["account"]["stop_out_order"],
+  values: readonly Valuation[],
+): readonly Valuation[] {
+  return values.filter(({ open, stale }) => open && !stale).toSorted((a, b) => comesFirst(order, a, b));
+}
+
+function comesFirst(order: Holdings["account"]["stop_out_order"], a: Valuation, b: Valuation): number {
+  const losing = Number(a.floating_minor > b.floating_minor) - Number(a.floating_minor < b.floating_minor);
+  const margin =
+    Number(a.position.margin_minor < b.position.margin_minor) -
+    Number(a.position.margin_minor > b.position.margin_minor);
+  const text = (x: string, y: string) => Number(x > y) - Number(x < y);
+  return (
+    (order === "most_losing_first" ? losing : 0) ||
+    margin ||
+    text(a.position.opened_at, b.position.opened_at) ||
+    text(a.position.id, b.position.id)
+  );
+}
