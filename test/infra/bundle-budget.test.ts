@@ -13,7 +13,7 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 107,
+  "documents/openapi": 108,
   // Problem codes and limits are in every bundle.
   "oauth/token": 126,
   // It links an account to the source of a platform.
@@ -41,15 +41,15 @@ const others: Readonly<Record<string, number>> = {
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 136,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 198,
+  "sandbox/set-prices": 204,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 209,
+  "sandbox/drive-account": 215,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 261,
-  "feed/retry-reject": 250,
+  "feed/send-batch": 262,
+  "feed/retry-reject": 252,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 200,
+  "feed/ack-command": 202,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 290,

@@ -5,7 +5,7 @@ import { type Book, closeBook, openBook } from "./book.ts";
 import type { TradingChange, TradingDecision } from "./changes.ts";
 import { closeStep } from "./close-trade.ts";
 import { settleBook } from "./correction.ts";
-import { type Requested, requestCloses } from "./liquidation/request.ts";
+import type { AskPlatform } from "./liquidation/request.ts";
 import { closingOrder, standingOf } from "./liquidation/standing.ts";
 import { type Holdings, isRearmed, type Metrics, metricsOf, valuePositions } from "./margin.ts";
 import { partialLots } from "./partial-lots.ts";
@@ -22,8 +22,8 @@ export interface MarginState extends Holdings {
    * only call.
    */
   readonly liquidated_by?: "service" | "commands" | "platform";
-  /** What is known of the platform that commands go to; absent where none does. */
-  readonly requests?: Requested;
+  /** Asks the platform that commands go to; absent where none does, so that most functions do not ship it. */
+  readonly ask?: AskPlatform;
 }
 
 /** What an evaluation came to. */
@@ -86,23 +86,16 @@ export function evaluateMargin(
   const run = isBooked(state) && (status === "stop_out" || known.run !== null);
   const done = run
     ? liquidate(start, values, market, trades, context)
-    : requested({ ...start, closed: [] }, state, values, market, context);
+    : requested({ ...start, closed: [] }, state, values);
   const rearmed = done.risk.run === null ? rearm(state, done) : done;
   return decide(state, rearmed, context);
 }
 
 /** What is asked of the platform of the account; a run that was begun goes on to its end. */
-function requested(
-  step: Stepped,
-  state: MarginState,
-  values: readonly Valuation[],
-  market: Market,
-  context: Context,
-): Stepped {
-  const { requests: asked, account, balance, positions } = state;
-  if (asked === undefined) return step;
-  const { risk, metrics } = step;
-  const next = requestCloses({ account, balance, positions, risk, metrics, values, ...asked }, market, context);
+function requested(step: Stepped, state: MarginState, values: readonly Valuation[]): Stepped {
+  const { ask, account, balance, positions } = state;
+  if (ask === undefined) return step;
+  const next = ask({ account, balance, positions, risk: step.risk, metrics: step.metrics, values });
   return { ...step, risk: next.result, asked: next.changes, events: [...step.events, ...next.events] };
 }
 

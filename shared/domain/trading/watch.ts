@@ -5,7 +5,7 @@ import { type PositionChange, positionChanges, type TradingChange, type TradingD
 import { triggersOf } from "./exposure.ts";
 import { afterMs, exposurePlan, knownTrigger, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
 import { underChange, withoutChange } from "./leverage-change.ts";
-import type { Requested } from "./liquidation/request.ts";
+import { type Requested, requestCloses } from "./liquidation/request.ts";
 import type { Holdings } from "./margin.ts";
 import { nextNightAt } from "./nights/accrue.ts";
 import type { Position } from "./position.ts";
@@ -105,6 +105,16 @@ export function liquidationOf(
   return positions.some(({ source }) => source !== internalSource) ? "commands" : "service";
 }
 
+/** How the platform of an account is asked, where commands go to it. */
+export function asking(
+  { requests }: { readonly requests?: Requested },
+  market: Market,
+  context: Context,
+): Pick<MarginState, "ask"> {
+  if (requests === undefined) return {};
+  return { ask: (judged) => requestCloses({ ...judged, ...requests }, market, context) };
+}
+
 /**
  * Decides what the newest prices mean for an account, a step of its liquidation included, and at which prices it must
  * be looked at next. Who liquidates follows from the sources of its positions. `trades` holds those that may be closed.
@@ -116,7 +126,12 @@ export function evaluated(
   context: Context,
 ): TradingDecision<Evaluated> {
   const liquidated_by = liquidationOf(state, market);
-  const decision = evaluateMargin({ ...state, liquidated_by }, market, trades, context);
+  const decision = evaluateMargin(
+    { ...state, liquidated_by, ...asking(state, market, context) },
+    market,
+    trades,
+    context,
+  );
   if (!decision.ok) return decision;
   const nothing = state.risk === undefined && state.positions.length === 0;
   if (nothing) return { ...decision, result: { ...decision.result, again: false }, changes: [], events: [] };

@@ -11,7 +11,7 @@ import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { decimalText, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
 import type { StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
-import { liquidationOf } from "../../../shared/domain/trading/watch.ts";
+import { asking, liquidationOf } from "../../../shared/domain/trading/watch.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
 import { someMarket, tradingAccount } from "../../support/builders/trading.ts";
@@ -109,7 +109,12 @@ export class PlatformDesk {
     const { state } = this.desk;
     const liquidated_by = liquidationOf(state, this.market);
     const requests = { source: this.source, commands };
-    const decision = evaluateMargin({ ...state, liquidated_by, requests }, this.market, new Map(), this.context);
+    const decision = evaluateMargin(
+      { ...state, liquidated_by, ...asking({ requests }, this.market, this.context) },
+      this.market,
+      new Map(),
+      this.context,
+    );
     this.apply(decision);
     const after = [this.desk.balance.seq, this.desk.ledger.length, this.desk.closed.length];
     if (String(booked) !== String(after)) throw new Error("An evaluation booked something.");

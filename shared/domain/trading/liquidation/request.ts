@@ -31,11 +31,16 @@ export interface Requested {
 }
 
 /** An account on its way through one evaluation. */
-interface Evaluating extends Holdings, Requested {
+interface Judged extends Holdings {
   readonly risk: Risk;
   readonly metrics: Metrics;
   readonly values: readonly Valuation[];
 }
+
+type Evaluating = Judged & Requested;
+
+/** Decides what the platform of an account is to close: {@link requestCloses}. */
+export type AskPlatform = (judged: Judged) => Step;
 
 /** The account as it is once what was asked for is closed, as far as this service can tell. */
 interface Projection {
