@@ -173,7 +173,8 @@ function seen(
 ): Drift {
   const numbers = { balance_seq, pos_version, explained_by, proposal: null };
   const updated_at = later(before.updated_at, now);
-  return { ...before, ...difference, ...snapshot, ...numbers, updated_at, version: before.version + 1 };
+  const { platform_account: _before, ...rest } = before;
+  return { ...rest, ...difference, ...snapshot, ...numbers, updated_at, version: before.version + 1 };
 }
 
 function agreed(before: Drift, { now }: Context): Drift {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { limits } from "../../../shared/limits.ts";
 import { bridge, closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
@@ -384,7 +385,13 @@ describe("an account that only the platform knows", () => {
     const login = unusedLogin();
     await source.send(moneyMoved(login, "B-1", "deposit", "500.00"), opening(login, "D-1", "P-1", { commission: "0" }));
     const as_of_seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
-    const positions = [position("P-1"), position("P-0", { symbol: "USDJPY", side: "sell", open_price: "150.000" })];
+    const prices = Object.entries({ EURUSD: "1.10000", GBPUSD: "1.30000", USDJPY: "150.000" });
+    const small = Array.from({ length: limits.snapshots.baseline_positions - 2 }, (_, place) => {
+      const [symbol, open_price] = prices[place % 3] ?? [];
+      return position(`P-small-${place}`, { symbol, open_price, lots: "0.01" });
+    });
+    const short = position("P-0", { symbol: "USDJPY", side: "sell", open_price: "150.000" });
+    const positions = [position("P-1"), short, ...small];
     const theirs = { platform_login: login, balance: "700.00", credit: "50.00", positions };
     const account = (await broker.account(undefined, { type: "demo", leverage: 100 })) as { id: string };
     const adopt = (id: string, account_id: string | undefined, by: By = caller) =>
@@ -394,11 +401,11 @@ describe("an account that only the platform knows", () => {
       const [drift] = await drifts("&kind=account_unknown&status=open");
       return drift;
     };
-    return { source, snapshot, login, theirs, account, adopt, find };
+    return { source, snapshot, drifts, login, theirs, small, account, adopt, find };
   }
 
   it("becomes an account here in one step, without booking twice what the snapshot includes", async () => {
-    const { source, snapshot, login, theirs, account, adopt, find } = await unknown();
+    const { source, snapshot, login, theirs, small, account, adopt, find } = await unknown();
     const drift = await find();
     const { platform_login: _login, ...held } = theirs;
     expect(drift.platform_account).toEqual(held);
@@ -416,19 +423,15 @@ describe("an account that only the platform knows", () => {
     expect(adopted).toMatchObject({ source_id: source.id, platform_login: login, balance: "750.00", credit: "50.00" });
     expect(await source.rejects("?status=open")).toEqual([]);
     const done = await source.rejects("?status=resolved");
-    expect(done.map(({ resolution }: { resolution: string }) => resolution)).toEqual([
-      "in_baseline",
-      "in_baseline",
-      "applied",
-      "applied",
-    ]);
+    const resolutions = done.map(({ resolution }: { resolution: string }) => resolution).join(" ");
+    expect(resolutions).toBe("in_baseline in_baseline applied applied");
     await source.send(closing("D-3", "P-0", { platform_login: login, profit: "-10.00", price: "150.100" }));
-    const now = { ...theirs, balance: "740.00", positions: [] };
-    expect(await snapshot({ accounts: [now] })).toMatchObject(counts(1, 0, 0));
+    const accounts = [{ ...theirs, balance: "740.00", positions: small }];
+    expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
   });
 
   it("is adopted with an account that has nothing and that both applications name", async () => {
-    const { account, adopt, find } = await unknown();
+    const { snapshot, drifts, theirs, account, adopt, find } = await unknown();
     const { id } = await find();
     const other = (await broker.account(undefined, { type: "demo" })) as { id: string };
     expect((await adopt(id, undefined)).status).toBe(422);
@@ -437,5 +440,8 @@ describe("an account that only the platform knows", () => {
     expect((await adopt(id, other.id, second)).body.code).toBe("illegal_transition");
     await broker.deposit(account, "1.00", { status: "completed" });
     expect((await adopt(id, account.id, second)).body.code).toBe("account_not_empty");
+    await snapshot({ accounts: [{ ...theirs, positions: [...theirs.positions, position("P-more")] }] });
+    expect(await drifts("&status=open")).toMatchObject([{ id, platform_account: null, proposal: null }]);
+    expect((await adopt(id, other.id)).body.code).toBe("illegal_transition");
   });
 });
