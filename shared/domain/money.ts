@@ -16,6 +16,16 @@ export function parseAmount(text: string, currency: CurrencyCode): bigint | Amou
   return minor > limits.money.max_minor ? "amount_too_large" : minor;
 }
 
+/**
+ * Minor units of an amount with a sign, as a platform reports it. Zeros after the digits of its currency say nothing:
+ * platforms print yen as `7.00`.
+ */
+export function parseReported(text: string, currency: CurrencyCode): bigint | AmountFault {
+  const shortest = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const size = parseAmount(shortest.replace("-", ""), currency);
+  return typeof size === "bigint" && text.startsWith("-") ? -size : size;
+}
+
 /** Decimal string with exactly the digits of the currency: 125000n USD is `"1250.00"`. */
 export function formatAmount(minor: bigint, currency: CurrencyCode): string {
   const digits = minorDigits[currency];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CurrencyCode, currencyCodes, minorDigits, wholeOf } from "../../shared/currencies.ts";
-import { formatAmount, formatPercent, greatest, least, parseAmount } from "../../shared/domain/money.ts";
+import { formatAmount, formatPercent, greatest, least, parseAmount, parseReported } from "../../shared/domain/money.ts";
 import { limits } from "../../shared/limits.ts";
 import iso from "./fixtures/iso-4217.json" with { type: "json" };
 
@@ -130,6 +130,20 @@ describe("a percentage", () => {
     [7n, 7n, "100.00"],
   ] as const)("%s of %s is %s", (part, whole, shown) => {
     expect(formatPercent(part, whole)).toBe(shown);
+  });
+});
+
+describe("an amount that a platform reports", () => {
+  it.each([
+    ["7.00", "JPY", 7n],
+    ["-500.000", "JPY", -500n],
+    ["100", "JPY", 100n],
+    ["10.10000000", "USD", 1010n],
+    ["-0.00", "USD", 0n],
+    ["7.01", "JPY", "amount_precision"],
+    ["-0.001", "USD", "amount_precision"],
+  ] as const)("%s of %s is %s", (text, currency, minor) => {
+    expect(parseReported(text, currency)).toBe(minor);
   });
 });
 

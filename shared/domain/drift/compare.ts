@@ -1,6 +1,6 @@
 import type { SnapshotAccountBody } from "../../schema/feed/snapshot.ts";
 import type { Account, Ledger } from "../account.ts";
-import { formatAmount, parseAmount } from "../money.ts";
+import { formatAmount, parseReported } from "../money.ts";
 import type { Position } from "../trading/position.ts";
 import { rational, shortDecimalText } from "../trading/pricing/rational.ts";
 import type { Transaction } from "../transaction.ts";
@@ -126,19 +126,12 @@ function moneyDifference(
   const text = theirs[kind];
   const member = `${kind}_minor` as const;
   const minor = leftOut.reduce((sum, effect) => sum - effect[member], ours[member]);
-  const given = signedAmount(text, currency);
+  const reported = parseReported(text, currency);
+  const given = typeof reported === "bigint" ? reported : undefined;
   if (given === undefined) return [{ ...nothing, ours: null, theirs: text }];
   return given === minor
     ? []
     : [{ ...nothing, ours: formatAmount(minor, currency), theirs: formatAmount(given, currency) }];
-}
-
-/** Minor units of an amount with a sign; undefined when it has more digits than its currency, apart from zeros. */
-function signedAmount(text: string, currency: Account["currency"]): bigint | undefined {
-  const shortest = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-  const size = parseAmount(shortest.replace("-", ""), currency);
-  if (typeof size === "string") return undefined;
-  return text.startsWith("-") ? -size : size;
 }
 
 type TheirPosition = TheirSide["positions"][number];

@@ -2,7 +2,7 @@ import type { CurrencyCode } from "../../currencies.ts";
 import type { FeedData } from "../../schema/feed.ts";
 import type { Account } from "../account.ts";
 import type { Context } from "../decision.ts";
-import { parseAmount } from "../money.ts";
+import { parseReported } from "../money.ts";
 import { accrueSwap } from "../trading/accrue-swap.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { closeTrade, type OpenTrade, type PlatformMoney, refuseTrading } from "../trading/close-trade.ts";
@@ -29,11 +29,10 @@ export interface DealLinks {
   readonly order_id: string | null;
 }
 
-/** Minor units of money with a sign; undefined when it has more digits than its currency. */
+/** Minor units of money with a sign; undefined when it has more digits than its currency, apart from zeros. */
 export function signedMinor(text: string, currency: CurrencyCode): bigint | undefined {
-  const minor = parseAmount(text.replace("-", ""), currency);
-  if (typeof minor === "string") return undefined;
-  return text.startsWith("-") ? -minor : minor;
+  const minor = parseReported(text, currency);
+  return typeof minor === "string" ? undefined : minor;
 }
 
 type Money = Pick<Opening, "profit" | "commission" | "swap"> & Partial<Pick<Opening, "margin_rate">>;

@@ -4,7 +4,7 @@ import type { Account, Balance, Contra } from "../account.ts";
 import { type Context, type Decision, numberOf, refuse, refuseField } from "../decision.ts";
 import { moveCredit } from "../internal-money/credit.ts";
 import { consumed, lotsOf } from "../internal-money/credit-lots.ts";
-import { parseAmount } from "../money.ts";
+import { parseReported } from "../money.ts";
 import { type Booking, completion, type Late, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import { draftTransaction, moved, refuseAmount, type Transaction, transactionEvent } from "../transaction.ts";
@@ -53,7 +53,7 @@ const controls: Readonly<Record<Exclude<Operation["kind"], SignedKind>, Contra["
  */
 export function operationMinor({ kind, amount }: Operation, { currency }: Pick<Account, "currency">): Decision<bigint> {
   const negative = amount.startsWith("-");
-  const size = parseAmount(negative ? amount.slice(1) : amount, currency);
+  const size = parseReported(negative ? amount.slice(1) : amount, currency);
   if (typeof size === "string") return refuseAmount(size, "amount", { currency });
   if (size === 0n) return refuseField("validation_failed", "amount", "must not be 0", "out_of_range");
   if ((kind === "deposit" || kind === "credit_in") && negative) {
