@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { limits } from "../../../shared/limits.ts";
-import { bridge, closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
+import { counts, position, reason, snapshots } from "../../support/builders/snapshots.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
@@ -18,64 +18,8 @@ afterEach(async () => {
 });
 
 const broker = brokerage(api, caller);
-const { newSource, unusedLogin } = bridge(api, caller);
 const second = newCaller({ tenant_id: caller.tenant_id });
-
-type By = typeof caller;
-const call = (method: string, address: string, body?: object, by: By = caller) =>
-  api.call(by, method, address, body === undefined ? {} : { body });
-
-interface Theirs {
-  readonly platform_login: string;
-  readonly balance: string;
-  readonly credit: string;
-  readonly positions: readonly object[];
-}
-
-/** A source with an account that has 1000.00 on both sides, and what its bridge says of it. */
-async function linked(more: object = {}) {
-  const source = await newSource();
-  const login = unusedLogin();
-  const link = { platform: "mt5", platform_login: login, source_id: source.id };
-  const account = (await broker.account(undefined, { type: "demo", leverage: 100, ...link, ...more })) as {
-    id: string;
-  };
-  await source.send(moneyMoved(login, "B-0", "deposit", "1000.00"));
-  const theirs = (fields: Partial<Theirs> = {}): Theirs => ({
-    ...{ platform_login: login, balance: "1000.00", credit: "0.00", positions: [] },
-    ...fields,
-  });
-  let taken = 0;
-  const post = async (fields: object, by: By = caller) => {
-    taken += 1;
-    const seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
-    const whole = { snapshot_id: `S-${taken}`, taken_at: new Date().toISOString(), as_of_seq: seq };
-    const body = { ...whole, part: 1, parts: 1, complete: false, accounts: [theirs()], ...fields };
-    return { body, answer: await call("POST", `${source.path}/snapshots`, body, by) };
-  };
-  return {
-    ...{ source, login, account, theirs, post },
-    /** Sends a snapshot of one part as of now; returns its result. */
-    snapshot: async (fields: object = {}) => {
-      const { answer } = await post(fields);
-      expect(answer.status, answer.text).toBe(200);
-      return answer.body;
-    },
-    drifts: async (query = "") => (await call("GET", `/drift?source_id=${source.id}${query}`)).body.data,
-    balance: async () => (await broker.get(`/accounts/${account.id}/balance`)).balance,
-  };
-}
-
-const reason = { code: "checked" };
-const resolve = (id: string, action: string, by: By = caller) =>
-  call("POST", `/drift/${id}/resolve`, { action, reason }, by);
-const counts = (equal: number, moved_on: number, drifting: number) => ({
-  ...{ compared: equal + moved_on + drifting, equal, moved_on, drifting },
-});
-const position = (position_id: string, fields: object = {}) => ({
-  ...{ position_id, symbol: "EURUSD", side: "buy", lots: "1.00", open_price: "1.10010" },
-  ...fields,
-});
+const { call, linked, resolve, unusedLogin } = snapshots(api, caller);
 
 describe("a snapshot", () => {
   it("of equal books is equal, counts its accounts, and is read again", async () => {
@@ -376,72 +320,4 @@ describe("a drift", () => {
       expect(await snapshot({ accounts: [theirs({ balance: "1006.00" })] })).toMatchObject(counts(1, 0, 0));
     },
   );
-});
-
-describe("an account that only the platform knows", () => {
-  /** A bridge that has reported an unknown login, and what its snapshot has of it. */
-  async function unknown() {
-    const { source, snapshot, drifts } = await linked();
-    const login = unusedLogin();
-    await source.send(moneyMoved(login, "B-1", "deposit", "500.00"), opening(login, "D-1", "P-1", { commission: "0" }));
-    const as_of_seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
-    const prices = Object.entries({ EURUSD: "1.10000", GBPUSD: "1.30000", USDJPY: "150.000" });
-    const small = Array.from({ length: limits.snapshots.baseline_positions - 2 }, (_, place) => {
-      const [symbol, open_price] = prices[place % 3] ?? [];
-      return position(`P-small-${place}`, { symbol, open_price, lots: "0.01" });
-    });
-    const short = position("P-0", { symbol: "USDJPY", side: "sell", open_price: "150.000" });
-    const positions = [position("P-1"), short, ...small];
-    const theirs = { platform_login: login, balance: "700.00", credit: "50.00", positions };
-    const account = (await broker.account(undefined, { type: "demo", leverage: 100 })) as { id: string };
-    const adopt = (id: string, account_id: string | undefined, by: By = caller) =>
-      call("POST", `/drift/${id}/resolve`, { action: "adopt_platform", reason, account_id }, by);
-    const find = async () => {
-      await snapshot({ as_of_seq, accounts: [theirs] });
-      const [drift] = await drifts("&kind=account_unknown&status=open");
-      return drift;
-    };
-    return { source, snapshot, drifts, login, theirs, small, account, adopt, find };
-  }
-
-  it("becomes an account here in one step, without booking twice what the snapshot includes", async () => {
-    const { source, snapshot, login, theirs, small, account, adopt, find } = await unknown();
-    const drift = await find();
-    const { platform_login: _login, ...held } = theirs;
-    expect(drift.platform_account).toEqual(held);
-    await source.send(
-      closing("D-2", "P-1", { platform_login: login, profit: "30.00" }),
-      moneyMoved(login, "B-2", "deposit", "20.00"),
-    );
-    expect((await adopt(drift.id, account.id)).body.proposal).toMatchObject({ account_id: account.id });
-    expect((await adopt(drift.id, account.id)).body.code).toBe("four_eyes_required");
-    const { body } = await adopt(drift.id, account.id, second);
-    expect(body, JSON.stringify(body)).toMatchObject({ status: "resolved", account_id: account.id });
-    const opening = await broker.get(`/transactions/${body.resolution.transaction_id}`);
-    expect(opening).toMatchObject({ kind: "adjustment", amount: "700.00", status: "completed" });
-    const adopted = await broker.get(`/accounts/${account.id}`);
-    expect(adopted).toMatchObject({ source_id: source.id, platform_login: login, balance: "750.00", credit: "50.00" });
-    expect(await source.rejects("?status=open")).toEqual([]);
-    const done = await source.rejects("?status=resolved");
-    const resolutions = done.map(({ resolution }: { resolution: string }) => resolution).join(" ");
-    expect(resolutions).toBe("in_baseline in_baseline applied applied");
-    await source.send(closing("D-3", "P-0", { platform_login: login, profit: "-10.00", price: "150.100" }));
-    const accounts = [{ ...theirs, balance: "740.00", positions: small }];
-    expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
-  });
-
-  it("is adopted with an account that has nothing and that both applications name", async () => {
-    const { snapshot, drifts, theirs, account, adopt, find } = await unknown();
-    const { id } = await find();
-    const other = (await broker.account(undefined, { type: "demo" })) as { id: string };
-    expect((await adopt(id, undefined)).status).toBe(422);
-    expect((await adopt(id, "acc_01JD0000000000000000000000")).body.code).toBe("account_not_found");
-    expect((await adopt(id, account.id)).status).toBe(200);
-    expect((await adopt(id, other.id, second)).body.code).toBe("illegal_transition");
-    await broker.deposit(account, "1.00", { status: "completed" });
-    expect((await adopt(id, account.id, second)).body.code).toBe("account_not_empty");
-    await snapshot({ accounts: [{ ...theirs, positions: [...theirs.positions, position("P-more")] }] });
-    expect(await drifts("&status=open")).toMatchObject([{ id, platform_account: null, proposal: null }]);
-    expect((await adopt(id, other.id)).body.code).toBe("illegal_transition");
-  });
 });

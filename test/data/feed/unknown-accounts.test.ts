@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { limits } from "../../../shared/limits.ts";
+import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { counts, position, reason, snapshots } from "../../support/builders/snapshots.ts";
+import { putMarket } from "../../support/builders/trading-data.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { newCaller } from "../../support/emulator/request.ts";
+import { findings } from "../../support/oracles/oracle.ts";
+
+const api = await startApi();
+const caller = newCaller();
+beforeAll(() => putMarket(api, caller.tenant_id));
+afterAll(api.stop);
+afterEach(async () => {
+  expect(await findings(api.emulator)).toEqual([]);
+});
+
+const broker = brokerage(api, caller);
+const second = newCaller({ tenant_id: caller.tenant_id });
+const { call, linked, unusedLogin } = snapshots(api, caller);
+
+describe("an account that only the platform knows", () => {
+  /** A bridge that has reported an unknown login, and what its snapshot has of it. */
+  async function unknown() {
+    const { source, snapshot, drifts } = await linked();
+    const login = unusedLogin();
+    await source.send(moneyMoved(login, "B-1", "deposit", "500.00"), opening(login, "D-1", "P-1", { commission: "0" }));
+    const as_of_seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
+    const prices = Object.entries({ EURUSD: "1.10000", GBPUSD: "1.30000", USDJPY: "150.000" });
+    const small = Array.from({ length: limits.snapshots.baseline_positions - 2 }, (_, place) => {
+      const [symbol, open_price] = prices[place % 3] ?? [];
+      return position(`P-small-${place}`, { symbol, open_price, lots: "0.01" });
+    });
+    const short = position("P-0", { symbol: "USDJPY", side: "sell", open_price: "150.000" });
+    const positions = [position("P-1"), short, ...small];
+    const theirs = { platform_login: login, balance: "700.00", credit: "50.00", positions };
+    const account = (await broker.account(undefined, { type: "demo", leverage: 100 })) as { id: string };
+    const adopt = (id: string, account_id: string | undefined, by: typeof caller = caller) =>
+      call("POST", `/drift/${id}/resolve`, { action: "adopt_platform", reason, account_id }, by);
+    const find = async () => {
+      await snapshot({ as_of_seq, accounts: [theirs] });
+      const [drift] = await drifts("&kind=account_unknown&status=open");
+      return drift;
+    };
+    return { source, snapshot, drifts, login, theirs, small, account, adopt, find };
+  }
+
+  it("becomes an account here in one step, without booking twice what the snapshot includes", async () => {
+    const { source, snapshot, login, theirs, small, account, adopt, find } = await unknown();
+    const drift = await find();
+    const { platform_login: _login, ...held } = theirs;
+    expect(drift.platform_account).toEqual(held);
+    await source.send(
+      closing("D-2", "P-1", { platform_login: login, profit: "30.00" }),
+      moneyMoved(login, "B-2", "deposit", "20.00"),
+    );
+    expect((await adopt(drift.id, account.id)).body.proposal).toMatchObject({ account_id: account.id });
+    expect((await adopt(drift.id, account.id)).body.code).toBe("four_eyes_required");
+    const { body } = await adopt(drift.id, account.id, second);
+    expect(body, JSON.stringify(body)).toMatchObject({ status: "resolved", account_id: account.id });
+    const opening = await broker.get(`/transactions/${body.resolution.transaction_id}`);
+    expect(opening).toMatchObject({ kind: "adjustment", amount: "700.00", status: "completed" });
+    const adopted = await broker.get(`/accounts/${account.id}`);
+    expect(adopted).toMatchObject({ source_id: source.id, platform_login: login, balance: "750.00", credit: "50.00" });
+    expect(await source.rejects("?status=open")).toEqual([]);
+    const done = await source.rejects("?status=resolved");
+    const resolutions = done.map(({ resolution }: { resolution: string }) => resolution).join(" ");
+    expect(resolutions).toBe("in_baseline in_baseline applied applied");
+    await source.send(closing("D-3", "P-0", { platform_login: login, profit: "-10.00", price: "150.100" }));
+    const accounts = [{ ...theirs, balance: "740.00", positions: small }];
+    expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
+  });
+
+  it("is adopted with an account that has nothing and that both applications name", async () => {
+    const { snapshot, drifts, theirs, account, adopt, find } = await unknown();
+    const { id } = await find();
+    const other = (await broker.account(undefined, { type: "demo" })) as { id: string };
+    expect((await adopt(id, undefined)).status).toBe(422);
+    expect((await adopt(id, "acc_01JD0000000000000000000000")).body.code).toBe("account_not_found");
+    expect((await adopt(id, account.id)).status).toBe(200);
+    expect((await adopt(id, other.id, second)).body.code).toBe("illegal_transition");
+    await broker.deposit(account, "1.00", { status: "completed" });
+    expect((await adopt(id, account.id, second)).body.code).toBe("account_not_empty");
+    await snapshot({ accounts: [{ ...theirs, positions: [...theirs.positions, position("P-more")] }] });
+    expect(await drifts("&status=open")).toMatchObject([{ id, platform_account: null, proposal: null }]);
+    expect((await adopt(id, other.id)).body.code).toBe("illegal_transition");
+  });
+});
