@@ -117,7 +117,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a run deferring an item of a feed",
     file: "shared/domain/trading/open-trade.ts",
-    edits: [["if (gated && state.risk?.run)", "if (state.risk?.run)"]],
+    edits: [["if (gated && isLiquidating(state.risk))", "if (isLiquidating(state.risk))"]],
     test: { file: "test/domain/feed.test.ts", name: "is booked while this service liquidates the account" },
   },
   {
