@@ -50,7 +50,7 @@ export function tooMany(retryAfterSeconds: number): OAuthAnswer {
 
 /** The first signing key and an application's API key are made shortly after they are asked for. */
 export function notReady(): OAuthAnswer {
-  return busy(503, limits.request.retry_after_seconds, "The service is being set up. Try again shortly.");
+  return busy(503, limits.request.retry_after_seconds, "The application is being set up. Try again shortly.");
 }
 
 /**

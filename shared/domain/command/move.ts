@@ -154,7 +154,9 @@ function whileOutstanding(
   const reached = targetOf(before, command).includes(after.status);
   const given = command.leg === "forward" && after.status === "failed";
   if (command.status === "waiting") {
-    if (given) return ended(command, "cancel", end(before, after, accountContext, context), context);
+    // An operation says that the platform has done it, which a failure contradicts.
+    if (given && operation_id === undefined)
+      return ended(command, "cancel", end(before, after, accountContext, context), context);
     if (reached && operation_id !== undefined) {
       const leg = command.leg ?? "forward";
       return ended(command, "cancel", byHand(before, leg, operation_id, accountContext, context), context);

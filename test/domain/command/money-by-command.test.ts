@@ -342,4 +342,13 @@ describe("a person at the platform", () => {
     expect(books.report(books.operate(10_000n, null))).toBe("applied");
     expect(books.balance.balance_minor).toBe(10_000n);
   });
+
+  it("and a failure that names an operation is refused: the platform has done it or it has not", () => {
+    const books = new TwoBooks();
+    const deposit = books.request("deposit", "100.00", "0", "completed");
+    const command = commandOf(books, { id: deposit?.id ?? "" });
+    const request = { status: "failed", reason: { code: "gone" }, operation_id: "B-1" } as const;
+    expect(books.move(deposit?.id ?? "", request)).toBeUndefined();
+    expect(books.commands.get(command.id)?.status).toBe("waiting");
+  });
 });
