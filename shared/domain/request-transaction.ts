@@ -14,7 +14,7 @@ import {
   transactionEvent,
   transactionMarkers,
 } from "./transaction.ts";
-import { refuseTaking } from "./transaction-booking.ts";
+import { holdAmount, refuseTaking } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
 
 /** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
@@ -84,14 +84,7 @@ export function requestWithdrawal(
     result: pending,
     changes: [
       { op: "create", entity: "transaction", item: pending },
-      adjustBalance(balance, context, {
-        add: { held_minor: pending.amount_minor, available_minor: -pending.amount_minor, pending: 1 },
-        require: [
-          equal("accepts", "all"),
-          equal("pos_version", balance.pos_version),
-          { attribute: "available_minor", is: "at_least", value: amount },
-        ],
-      }),
+      holdAmount(accountContext, amount, context),
       ...transactionMarkers(pending),
       ...legChanges(account, undefined, pending),
     ],

@@ -141,6 +141,18 @@ export function refuseTaking({ balance, margin }: Pick<AccountContext, "balance"
   return payable < amount ? refuseMargin(payable, balance) : undefined;
 }
 
+/** Holds an amount for an undecided transaction, where it is still covered and nothing of the account has changed. */
+export function holdAmount({ balance }: Pick<AccountContext, "balance">, amount: bigint, context: Context): Change {
+  return adjustBalance(balance, context, {
+    add: { held_minor: amount, available_minor: -amount, pending: 1 },
+    require: [
+      equal("accepts", "all"),
+      equal("pos_version", balance.pos_version),
+      { attribute: "available_minor", is: "at_least", value: amount },
+    ],
+  });
+}
+
 /** What a return adds to the account, with its sign; a fee that is kept is not given back. */
 export function returnedMinor({ kind, amount_minor: amount, fee_minor: fee }: Transaction, kept: bigint): bigint {
   return kind === "deposit" ? -(amount - fee) - kept : amount - kept;

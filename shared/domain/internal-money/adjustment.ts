@@ -2,18 +2,11 @@ import type { CreateAdjustment } from "../../schema/internal-money/brokerage-mon
 import type { TransactionState } from "../../schema/transaction.ts";
 import { isCommanded, refuseSource } from "../command/money.ts";
 import { type Context, type Decision, type Requirement, refuseField } from "../decision.ts";
-import { adjustBalance, equal } from "../posting.ts";
-import {
-  type AccountContext,
-  draftTransaction,
-  refuseGate,
-  type Transaction,
-  transactionEvent,
-  transactionMarkers,
-} from "../transaction.ts";
+import { type AccountContext, draftTransaction, refuseGate, type Transaction } from "../transaction.ts";
 import { book } from "../transaction-booking.ts";
-import { isLinked, legChanges } from "../transaction-legs.ts";
+import { isLinked } from "../transaction-legs.ts";
 import { adjustmentBooking, refuseAdjustment } from "./adjustment-booking.ts";
+import { requestBrokerageMoney } from "./brokerage-money.ts";
 
 type Scope = Context["scopes"][number];
 
@@ -63,27 +56,8 @@ export function requestAdjustment(
   const debit = amount.startsWith("-");
   const draft = draftTransaction("adjustment", accountContext, { ...more, amount: amount.replace("-", "") }, context);
   if (!draft.ok) return draft;
-  const pending: Transaction = {
-    ...draft.result,
-    method: "internal",
-    amount_minor: debit ? -draft.result.amount_minor : draft.result.amount_minor,
-    status_history: draft.result.status_history.map((step) => ({
-      ...step,
-      reason: { code: reason.code, message: reason.message ?? null },
-    })),
-  };
-  return {
-    ok: true,
-    result: pending,
-    changes: [
-      { op: "create", entity: "transaction", item: pending },
-      // Closing the account, or linking it to a platform, moves this number.
-      adjustBalance(balance, context, { add: { pending: 1 }, require: [equal("pos_version", balance.pos_version)] }),
-      ...transactionMarkers(pending),
-      ...legChanges(account, undefined, pending),
-    ],
-    events: [transactionEvent("transaction.created", pending)],
-  };
+  const amount_minor = debit ? -draft.result.amount_minor : draft.result.amount_minor;
+  return requestBrokerageMoney({ ...draft.result, amount_minor }, reason, accountContext, context);
 }
 
 /** Books an adjustment, which completes it; what it takes must be there. */

@@ -13,11 +13,11 @@ import {
   refuseGate,
   type Transaction,
   transactionEvent,
-  transactionMarkers,
 } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
 import { isLinked } from "../transaction-legs.ts";
 import { adjustmentMoves, refusePlatformAccount } from "./adjustment.ts";
+import { requestBrokerageMoney } from "./brokerage-money.ts";
 import { type CreditLot, consumed, creditFields, lotChanges, lotsOf, withLot } from "./credit-lots.ts";
 import { creditLedgerEntry, entryChanges } from "./entries.ts";
 
@@ -58,28 +58,13 @@ export function requestCredit(
   if (expires_at !== null && expires_at <= context.now) {
     return refuseField("validation_failed", "expires_at", "must be in the future", "out_of_range");
   }
-  const undecided = draft.result.expires_at;
-  const pending: Transaction = {
+  const { expires_at: decided_by } = draft.result;
+  const credit = {
     ...draft.result,
-    method: "internal",
     ...(direction === "in" ? { credit: { expires_at, expired_at: null } } : {}),
-    expires_at: expires_at !== null && undecided !== null && expires_at < undecided ? expires_at : undecided,
-    status_history: draft.result.status_history.map((step) => ({
-      ...step,
-      reason: { code: reason.code, message: reason.message ?? null },
-    })),
+    expires_at: expires_at !== null && decided_by !== null && expires_at < decided_by ? expires_at : decided_by,
   };
-  return {
-    ok: true,
-    result: pending,
-    changes: [
-      { op: "create", entity: "transaction", item: pending },
-      // Closing the account, or linking it to a platform, moves this number.
-      adjustBalance(balance, context, { add: { pending: 1 }, require: [equal("pos_version", balance.pos_version)] }),
-      ...transactionMarkers(pending),
-    ],
-    events: [transactionEvent("transaction.created", pending)],
-  };
+  return requestBrokerageMoney(credit, reason, accountContext, context);
 }
 
 /** Books credit, which completes it: a lot of its own, or what is taken of the lots that end first. */

@@ -14,7 +14,7 @@ import {
   transactionEvent,
   transactionMarkers,
 } from "../transaction.ts";
-import { book, end, giveBack, intoTransit, refuseTaking, settled } from "../transaction-booking.ts";
+import { book, end, giveBack, holdAmount, intoTransit, refuseTaking, settled } from "../transaction-booking.ts";
 import { legChanges } from "../transaction-legs.ts";
 import { refusePlatformAccount } from "./adjustment.ts";
 import { contraEntries } from "./entries.ts";
@@ -70,14 +70,7 @@ export function holdTransfer(
     result: held,
     changes: [
       { op: "create", entity: "transaction", item: held },
-      adjustBalance(balance, context, {
-        add: { held_minor: amount, available_minor: -amount, pending: 1 },
-        require: [
-          equal("accepts", "all"),
-          equal("pos_version", balance.pos_version),
-          { attribute: "available_minor", is: "at_least", value: amount },
-        ],
-      }),
+      holdAmount(accountContext, amount, context),
       ...transactionMarkers(held),
       ...legChanges(account, undefined, held),
     ],

@@ -1,0 +1,37 @@
+import type { CreateAdjustment } from "../../schema/internal-money/brokerage-money.ts";
+import type { Context, Decision } from "../decision.ts";
+import { adjustBalance, equal } from "../posting.ts";
+import { type AccountContext, type Transaction, transactionEvent, transactionMarkers } from "../transaction.ts";
+import { legChanges } from "../transaction-legs.ts";
+
+/**
+ * Decides money that a brokerage asks for and that is undecided until a person decides about it: nothing is held or
+ * booked before. The reason is that of its first status.
+ */
+export function requestBrokerageMoney(
+  draft: Transaction,
+  reason: CreateAdjustment["reason"],
+  { account, balance }: Pick<AccountContext, "account" | "balance">,
+  context: Context,
+): Decision<Transaction> {
+  const pending: Transaction = {
+    ...draft,
+    method: "internal",
+    status_history: draft.status_history.map((step) => ({
+      ...step,
+      reason: { code: reason.code, message: reason.message ?? null },
+    })),
+  };
+  return {
+    ok: true,
+    result: pending,
+    changes: [
+      { op: "create", entity: "transaction", item: pending },
+      // Closing the account, or linking it to a platform, moves this number.
+      adjustBalance(balance, context, { add: { pending: 1 }, require: [equal("pos_version", balance.pos_version)] }),
+      ...transactionMarkers(pending),
+      ...legChanges(account, undefined, pending),
+    ],
+    events: [transactionEvent("transaction.created", pending)],
+  };
+}
