@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { helpAsked, readArguments, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import {
   connectionHelp,
@@ -20,6 +20,7 @@ npm run ticks -- --file <csv> [options]
   --symbol <name>    symbol of all lines, for a file without that column
   --speed <n>        seconds of the file that pass in one second (default 1)
   --pause <s>        longest wait between two ticks, in seconds (default: as in the file)
+  --conflate         sends only the newest price of a symbol when several are due, so that it keeps its time
   --source <name>    feed source that sends the prices, registered when there is none (default ticks:recorded)
 ${connectionHelp}
 
@@ -34,10 +35,11 @@ fast as the service takes them. infra/tools/ticks/sample.csv is a generated file
 
 const progressMs = 2000;
 
-function progressLine({ sent, accepted, others, behind_ms, at }: Played): string {
+function progressLine({ sent, accepted, conflated, others, behind_ms, at }: Played): string {
+  const skipped = conflated === 0 ? "" : `, ${conflated} conflated`;
   const rest = [...others].map(([code, count]) => `, ${count} ${code}`).join("");
   const place = at === undefined ? "" : `, at ${new Date(at).toISOString()} of the file`;
-  return `${sent} sent, ${accepted} accepted${rest}${place}, ${(behind_ms / 1000).toFixed(1)} s behind`;
+  return `${sent} sent, ${accepted} accepted${skipped}${rest}${place}, ${(behind_ms / 1000).toFixed(1)} s behind`;
 }
 
 async function generate(count: string, seed: string, names: string): Promise<void> {
@@ -70,6 +72,7 @@ await runServiceCommand(async () => {
     symbol: { type: "string" },
     speed: { type: "string", default: "1" },
     pause: { type: "string" },
+    conflate: { type: "boolean", default: false },
     source: { type: "string", default: "ticks:recorded" },
     generate: { type: "string" },
     seed: { type: "string", default: "1" },
@@ -79,7 +82,9 @@ await runServiceCommand(async () => {
   if (values.generate !== undefined) return generate(values.generate, values.seed, values.symbols);
   const { file } = values;
   if (file === undefined) throw new UsageError("The option --file is missing: it names the file of the ticks.");
-  if (!existsSync(file)) throw new UsageError(`--file names ${file}, which does not exist.`);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new UsageError(`--file names ${file}, which does not exist.`);
+  if (found.isDirectory()) throw new UsageError(`--file names ${file}, which is a folder.`);
   const speed = positive("speed", values.speed);
   const longest_pause_ms =
     values.pause === undefined ? Number.POSITIVE_INFINITY : 1000 * positive("pause", values.pause);
@@ -95,7 +100,7 @@ await runServiceCommand(async () => {
     console.log(progressLine(played));
   };
   const ticks = readTicks(createReadStream(file), values.symbol);
-  const playback = { client, source_id, speed, longest_pause_ms, onProgress };
+  const playback = { client, source_id, speed, longest_pause_ms, conflate: values.conflate, onProgress };
   const played = await playTicks(ticks, playback).catch((error: unknown) => {
     throw error instanceof UsageError ? new UsageError(`${file}, ${error.message}.`) : error;
   });

@@ -90,3 +90,17 @@ it("finds its source again by its name", async () => {
   const made = await sourceNamed(client, "ticks:again", "other");
   expect(await sourceNamed(client, "ticks:again", "other")).toBe(made);
 });
+
+it("sends only the newest of the prices that are due when it conflates, and ends with the last ones", async () => {
+  const client = new ServiceClient({ base_url: stack.baseUrl, ...stack.credentials });
+  const { bid, ask } = (await stack.api.call<{ bid: string; ask: string }>("GET", "/quotes/XAUUSD")).body;
+  const quote = (await stack.api.call<{ bid: string }>("GET", "/quotes/EURUSD")).body;
+  const text = fallingEuro(Math.round(Number(quote.bid) * 1e5), 40, 1, [bid, ask]);
+  const source_id = await sourceNamed(client, "ticks:recorded", "other");
+  const playback = { client, source_id, speed: 1e9, longest_pause_ms: 1000, conflate: true };
+  const played = await playTicks(readTicks(textOf(text)), playback);
+  expect(played).toMatchObject({ sent: played.accepted, conflated: 82 - played.sent });
+  expect(played.sent).toBeLessThan(20);
+  const last = text.trimEnd().split("\n").at(-2)?.split(",") ?? [];
+  expect((await stack.api.call("GET", "/quotes/EURUSD")).body).toMatchObject({ bid: last[1], ask: last[2] });
+});
