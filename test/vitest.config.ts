@@ -38,7 +38,7 @@ const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/
 /** Files that share the running stack of their worker (`sharedStack`), in the order in which they run. */
 const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
-  ...["sandbox", "oauth", "tools/ticks", "tools/bridge"],
+  ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 /** Stories of half a minute, most of which is waiting; started last, each would leave the processors idle. */

@@ -27,7 +27,6 @@ interface Proof {
   readonly venuePort: number;
   readonly deals: number;
   readonly seed: number;
-  readonly say: (sentence: string) => void;
 }
 
 /** Processes that are started again after they were killed. */
@@ -63,7 +62,7 @@ function tsx(words: readonly string[], env: NodeJS.ProcessEnv = process.env): Ch
 }
 
 /** Kills one of the three after another, until the time is over, while deposits go on. */
-async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<string, string>) {
+async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<string, string>, children: Killable[]) {
   const { folder, connection, proxy, venuePort, deals, seed, client } = proof;
   const venue = new Killable(() =>
     tsx([here("venue-process.ts"), String(venuePort), folder, String(deals), String(seed)]),
@@ -74,6 +73,7 @@ async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<stri
     BROKERAGE_CLIENT_SECRET: connection.client_secret,
   };
   const bridge = new Killable(() => tsx([here("../../run.ts"), "--config", join(folder, "bridge.json")], env));
+  children.push(venue, bridge);
   venue.start();
   bridge.start();
   const until = performance.now() + seconds * 1000;
@@ -150,42 +150,62 @@ async function differences(proof: Proof, accounts: ReadonlyMap<string, string>, 
   return found;
 }
 
+/** How long a bridge is proved, with how many deals and from which seed. */
+export interface Trial {
+  readonly seconds: number;
+  readonly deals: number;
+  readonly seed: number;
+}
+
 /**
- * Runs a bridge over FIX against a venue on the same engine while one of the two, or the connection to the service, is
- * killed at random; at the end every deal must be a trade once, and every deposit booked once.
+ * Runs a bridge over FIX, for a brokerage of its own, against a venue on the same engine, while one of the two, or the
+ * connection to the service, is killed at random; at the end every deal must be a trade once, and every deposit booked
+ * once. Returns what was counted.
  * @throws Error the differences of the books
  */
-export async function proveBridge(seconds: number, seed: number, say: (sentence: string) => void): Promise<void> {
+export async function proveOn(
+  connection: Connection,
+  { seconds, deals, seed }: Trial,
+  say: (sentence: string) => void,
+): Promise<{ readonly deals: number; readonly deposits: number; readonly killed: string }> {
   loadEngine(say);
   const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
-  say(`Starting the service; seed ${seed} ...`);
-  const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), say);
-  const cloud = await startCloud({ assemblyDir: assembly.directory, dataDir: join(folder, "cloud"), port: 0 });
-  const proxy = await flakyProxy(Number(new URL(cloud.baseUrl).port));
+  const proxy = await flakyProxy(Number(new URL(connection.base_url).port));
   const children: Killable[] = [];
   try {
-    const connection = await newBrokerage(cloud);
     const client = new ServiceClient(connection);
-    const proof: Proof = {
-      ...{ folder, client, connection, proxy, seed, say },
-      venuePort: await freePort(),
-      deals: seconds * 12,
-    };
+    const proof: Proof = { folder, client, connection, proxy, seed, deals, venuePort: await freePort() };
     const body = { name: "mt5:proof", platform: "mt5" };
     const source = await client.call<{ id: string }>("POST", "/feed/sources", { body, idempotencyKey: "source" });
-    writeConfig(proof, cloud.baseUrl);
+    writeConfig(proof, connection.base_url);
     const accounts = await accountsOf(client, source.body.id);
-    const { deposits, venue, bridge, cuts } = await torment(proof, seconds, accounts);
-    children.push(venue, bridge);
+    const { deposits, venue, bridge, cuts } = await torment(proof, seconds, accounts, children);
     const faults = await settledFaults(proof, accounts, deposits);
     const killed = `bridge killed ${bridge.kills} times, venue ${venue.kills} times, service cut off ${cuts} times`;
     if (faults.length > 0) throw new Error(`The books differ (seed ${seed}; ${killed}):\n${faults.join("\n")}`);
-    say(`${proof.deals} deals and ${deposits.length} deposits, each once; ${killed}.`);
+    return { deals, deposits: deposits.length, killed };
   } finally {
     for (const child of children) await child.kill();
     proxy.stop();
-    await cloud.stop();
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Proves a bridge on a service of its own.
+ * @throws Error the differences of the books
+ */
+export async function proveBridge(seconds: number, seed: number, say: (sentence: string) => void): Promise<void> {
+  say(`Starting the service; seed ${seed} ...`);
+  const dataDir = mkdtempSync(join(tmpdir(), "brokerage-bridge-cloud-"));
+  const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), say);
+  const cloud = await startCloud({ assemblyDir: assembly.directory, dataDir, port: 0 });
+  try {
+    const proved = await proveOn(await newBrokerage(cloud), { seconds, deals: seconds * 12, seed }, say);
+    say(`${proved.deals} deals and ${proved.deposits} deposits, each once; ${proved.killed}.`);
+  } finally {
+    await cloud.stop();
+    rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
