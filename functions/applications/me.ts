@@ -5,6 +5,6 @@ import { ref } from "../../shared/table/store.ts";
 
 /** `GET /me` */
 export const handler = await read(getMe, async ({ caller, load }) => {
-  const { application } = await load({ application: ref.application(caller.application_id) });
+  const { application } = await load({ application: ref.application(caller.actor.id) });
   return application && callerBody(application, caller);
 });

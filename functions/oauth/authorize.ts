@@ -28,7 +28,9 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
     usageIdentifierKey: gatewayKeyOf(application),
     context: {
       tenant_id: application.tenant_id,
-      application_id: application.id,
+      actor_type: "application",
+      actor_id: application.id,
+      actor_name: application.name,
       client_id: application.client_id,
       scopes: liveScopes(authorized),
       allowed_ips: application.allowed_ips.join(" "),

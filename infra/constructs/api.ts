@@ -58,7 +58,7 @@ const accessLogFields = {
   bytes: "$context.responseLength",
   sourceIp: "$context.identity.sourceIp",
   tenant: "$context.authorizer.tenant_id",
-  application: "$context.authorizer.application_id",
+  actor: "$context.authorizer.actor_id",
   traceId: "$context.xrayTraceId",
 } as const;
 

@@ -5,10 +5,12 @@ import type { Account, Balance } from "./account.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UnjoinedLeg } from "./transaction-legs.ts";
 
-/** Who causes a change: an application of the tenant, or the service itself. */
+/** Who causes a change: an application or an operator of the tenant, or the service itself. */
 export interface Actor {
-  readonly type: "api_application" | "system";
+  readonly type: "application" | "operator" | "system";
   readonly id: string;
+  /** Name at the time of the change. */
+  readonly name: string;
 }
 
 /** The item of a feed that causes an effect: its source and its number there. */

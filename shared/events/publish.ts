@@ -109,10 +109,15 @@ function publishedEvent(
 ): PublishedEvent {
   const moment = nowMs();
   const id = eventId(Date.parse(body.created_at), newId("evt"), sequence);
-  const { object, ...rest } = body;
+  // An item of former code holds `object`, `api_version` and `timestamp` as well, with these values.
+  const { type, created_at, ...rest } = body;
   const shown = {
     id,
-    object,
+    object: "event",
+    type,
+    api_version: "v2",
+    created_at,
+    timestamp: created_at,
     ...rest,
     data: { ...body.data, object: linked(body.data.object) },
     sequence: String(sequence),

@@ -29,6 +29,8 @@ export function admitCaller(exchange: Exchange): void {
  */
 export function countRate(exchange: Exchange): void {
   const { row, event } = exchange;
-  if (exchange.caller === undefined || row.rate === "none" || row.rate === "token") return;
-  exchange.verdict = countRequest(exchange.caller, row.rate, event.requestContext.requestTimeEpoch);
+  const { caller } = exchange;
+  if (caller === undefined || row.rate === "none" || row.rate === "token") return;
+  const counter = { tenant_id: caller.tenant_id, application_id: caller.actor.id };
+  exchange.verdict = countRequest(counter, row.rate, event.requestContext.requestTimeEpoch);
 }

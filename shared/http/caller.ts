@@ -1,11 +1,12 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { Actor } from "../domain/decision.ts";
 import type { Scope } from "../schema/scope.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** The caller: what the authorizer read from the token and from its application. */
+/** The caller: what the authorizer read from the token, and from its application or operator. */
 export interface Caller {
   readonly tenant_id: string;
-  readonly application_id: string;
+  readonly actor: Actor;
   readonly client_id: string;
   readonly scopes: readonly Scope[];
   /** Address ranges (CIDR) that the application may call from; empty if any address is allowed. */
@@ -20,7 +21,9 @@ export interface Caller {
 export function callerOf(event: APIGatewayProxyEvent): Caller {
   const context = event.requestContext.authorizer as Record<string, string> | null | undefined;
   const text = (name: string) => context?.[name] ?? "";
-  if (!/^brk_[0-9A-Z]{26}$/.test(text("tenant_id")) || text("application_id") === "") {
+  const [type, id] = [text("actor_type"), text("actor_id")];
+  const known = (type === "application" || type === "operator") && id !== "";
+  if (!/^brk_[0-9A-Z]{26}$/.test(text("tenant_id")) || !known) {
     throw new HttpProblem("unauthenticated", "A valid access token is required.");
   }
   const words = (name: string) =>
@@ -29,7 +32,7 @@ export function callerOf(event: APIGatewayProxyEvent): Caller {
       .filter((word) => word !== "");
   return {
     tenant_id: text("tenant_id"),
-    application_id: text("application_id"),
+    actor: { type, id, name: text("actor_name") },
     client_id: text("client_id"),
     scopes: words("scopes") as Scope[],
     allowed_ips: words("allowed_ips"),

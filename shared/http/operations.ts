@@ -176,8 +176,7 @@ function callerIn(exchange: Exchange): Caller {
 }
 
 function contextOf(exchange: Exchange): Context {
-  const { tenant_id, application_id, scopes } = callerIn(exchange);
-  const actor = { type: "api_application", id: application_id } as const;
+  const { tenant_id, actor, scopes } = callerIn(exchange);
   return newContext({ tenant_id, actor, request_id: exchange.request_id, scopes });
 }
 

@@ -82,7 +82,7 @@ export async function finish(exchange: Exchange, answer: Answer): Promise<APIGat
     status: answer.status,
     duration_ms: nowMs() - exchange.started_ms,
     request_id: exchange.request_id,
-    application_id: exchange.caller?.application_id,
+    actor_id: exchange.caller?.actor.id,
     ...(echoed === undefined ? {} : { correlation_id: echoed }),
     ...(answer.replayed ? { replayed: true } : {}),
   });

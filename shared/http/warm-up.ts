@@ -8,7 +8,11 @@ import { prime } from "../table/counters.ts";
 import type { Handler } from "./endpoint.ts";
 
 /** An application of a brokerage that does not exist: whatever it requests is not found. */
-const noTenant = { tenant_id: "brk_00000000000000000000000000", application_id: "app_00000000000000000000000000" };
+const noTenant = {
+  tenant_id: "brk_00000000000000000000000000",
+  actor_type: "application",
+  actor_id: "app_00000000000000000000000000",
+};
 
 /**
  * Returns a handler after it has answered one warm-up request. Lambda gives an environment more of a processor during

@@ -45,7 +45,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
 const componentTexts: Readonly<Record<string, string>> = {
   AccountBalance: "Balance and margin figures of an account.",
   AccountBalanceDetails: "Balance and margin figures of an account, with the parts of its credit.",
-  Actor: "The application or system that caused a change.",
+  Actor: "The application, operator or system that caused a change.",
   ApiApplication: "An application that may call this API.",
   BrokerageClient: "A person or company that owns trading accounts.",
   BrokerageEvent: "A change of a resource; immutable. Webhooks carry it as `GET /events/{id}` returns it.",

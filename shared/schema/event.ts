@@ -6,10 +6,17 @@ import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "./fie
 /** Any event type, as a schema. */
 export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);
 
-/** The application or system that caused a change. */
+/** The application, operator or system that caused a change. */
 export const Actor = z.object({
-  type: described(z.enum(["api_application", "system"]), "Type of the actor."),
+  type: described(
+    z.enum(["application", "operator", "system", "api_application"]),
+    "Type of the actor; `api_application` in what was stored while it was the name of `application`.",
+  ),
   id: described(z.string(), "Identifier of the actor."),
+  name: described(
+    z.optional(z.string()),
+    "Name of the actor at the time of the change; absent in what was stored before actors had names.",
+  ),
 });
 
 /** An event in responses and webhooks; immutable, kept for 90 days. */
@@ -33,7 +40,7 @@ export const BrokerageEvent = z.object({
     }),
     "The resource that changed, with its version after the change.",
   ),
-  actor: described(Actor, "The application or system that caused the change."),
+  actor: described(Actor, "The application, operator or system that caused the change."),
   request_id: described(z.nullable(z.string()), "The request that caused the event, as in its `X-Request-Id` header."),
   data: described(
     z.object({

@@ -282,7 +282,7 @@ export const Transaction = z.object({
         from: described(z.nullable(TransactionStatus), "Previous state; null for the first."),
         to: described(TransactionStatus, "New state."),
         at: described(Timestamp, "Time of the change."),
-        actor: described(Actor, "The application or system that caused the change."),
+        actor: described(Actor, "The application, operator or system that caused the change."),
         reason: described(
           z.nullable(
             z.object({
@@ -325,8 +325,11 @@ export const Transaction = z.object({
     z.optional(CreditTerms),
     "Terms of the credit that this transaction grants; absent if it grants none.",
   ),
-  created_by: described(Actor, "The application or system that created the transaction."),
-  approved_by: described(z.nullable(Actor), "The application that approved the transaction; null while there is none."),
+  created_by: described(Actor, "The application, operator or system that created the transaction."),
+  approved_by: described(
+    z.nullable(Actor),
+    "The application or operator that approved the transaction; null while there is none.",
+  ),
   approved_at: described(z.nullable(Timestamp), "Time of approval; null while there is none."),
   completed_at: described(z.nullable(Timestamp), "Time of the booking; null before."),
   expires_at: described(

@@ -24,5 +24,6 @@ export function newContext(principal: Principal): Context {
 
 /** The context of what the service decides by itself, in the name of one of its parts: `expiry`. */
 export function systemContext(tenant: string, part: string): Context {
-  return newContext({ tenant_id: tenant, actor: { type: "system", id: part }, request_id: null, scopes: [] });
+  const actor = { type: "system", id: part, name: part } as const;
+  return newContext({ tenant_id: tenant, actor, request_id: null, scopes: [] });
 }

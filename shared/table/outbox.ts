@@ -57,7 +57,10 @@ export function partKeys({ id: outbox_id, tenant_id, root_id, parts = 0 }: Outbo
   return Array.from({ length: parts }, (_, at) => outboxParts.keyOf({ tenant_id, root_id, outbox_id, number: at + 1 }));
 }
 
-/** An event as it waits in the outbox: `client_id` and `account_id` are for the indexes and are not shown. */
+/**
+ * An event as it waits in the outbox, without the members that follow from the others, which the publisher adds.
+ * `client_id` and `account_id` are for the indexes and are not shown.
+ */
 export interface WaitingEvent {
   readonly client_id: string | null;
   readonly account_id: string | null;
@@ -74,11 +77,8 @@ function eventBody(event: DomainEvent, context: Context): WaitingEvent {
     client_id: event.client_id,
     account_id: event.account_id,
     body: {
-      object: "event",
       type: event.type,
-      api_version: "v2",
       created_at: context.now,
-      timestamp: context.now,
       environment: context.environment,
       resource: event.resource,
       actor: context.actor,

@@ -16,7 +16,7 @@ const warmedRows = guarded.filter(isHarmless).map((row) => [row.method, row.path
 /** The warm-up request of a row by an application of its own: all of them by one exceed its requests per second. */
 function requestOfItsOwn(row: (typeof routes)[number]) {
   const request = warmUpRequest(row);
-  const authorizer = { ...request.requestContext.authorizer, application_id: `app_${row.method}_${row.path}` };
+  const authorizer = { ...request.requestContext.authorizer, actor_id: `app_${row.method}_${row.path}` };
   return { ...request, requestContext: { ...request.requestContext, authorizer } };
 }
 

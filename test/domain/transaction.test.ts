@@ -310,7 +310,7 @@ describe("four eyes", () => {
     ...accountContext,
     tenant: { ...accountContext.tenant, four_eyes: true },
   });
-  const other = decisionContext({ actor: { type: "api_application", id: "app_01JD0000000000000000000001" } });
+  const other = decisionContext({ actor: { type: "application", id: "app_01JD0000000000000000000001", name: "ERP" } });
 
   it.each(kinds)("let the creator of a %s neither approve nor pay it, and another approve it", (kind) => {
     const { transaction, accountContext } = standing(kind, "pending");

@@ -36,14 +36,17 @@ const Resolution = z.object({
     "`agreed` if a later snapshot no longer differs, `accept` if the difference was accepted, or `adopt_platform` if " +
       "the value of the platform was booked.",
   ),
-  by: described(z.nullable(Actor), "Application that resolved the drift; null with `agreed`."),
+  by: described(z.nullable(Actor), "Application or operator that resolved the drift; null with `agreed`."),
   reason: described(z.nullable(StatusReason), "Reason that was given."),
   transaction_id: described(z.nullable(z.string()), "The transaction that was booked; null if none."),
   trade_id: described(z.nullable(z.string()), "The trade that was opened, or closed if none was; null if neither."),
 });
 
 const Proposal = z.object({
-  by: described(Actor, "Application that proposed to adopt the value of the platform; another one must approve."),
+  by: described(
+    Actor,
+    "Application or operator that proposed to adopt the value of the platform; another one must approve.",
+  ),
   at: described(Timestamp, "Time of the proposal."),
   account_id: described(z.nullable(z.string()), "Account that an `account_unknown` is to be adopted with."),
 });

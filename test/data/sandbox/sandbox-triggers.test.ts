@@ -198,7 +198,7 @@ describe("the provider of the sandbox", () => {
     expect(await sweep()).toEqual({ done: 2, failed: 0 });
     const { status, status_reason, status_history } = await broker.get(`/transactions/${declined.id}`);
     expect([status, status_reason.code]).toEqual(["failed", "provider_declined"]);
-    expect(status_history.at(-1).actor).toEqual({ type: "system", id: "sandbox_provider" });
+    expect(status_history.at(-1).actor).toEqual({ type: "system", id: "sandbox_provider", name: "sandbox_provider" });
     expect(await statusOf(kept)).toBe("processing");
     expect(await sweep()).toEqual({ done: 0, failed: 0 });
     expect((await trigger(`transactions/${kept.id}/settle`)).body.status).toBe("completed");

@@ -128,7 +128,7 @@ export class TwoBooks {
     return decisionContext({
       now: new Date(now).toISOString(),
       in: (seconds) => new Date(now + seconds * 1000).toISOString(),
-      ...(actor === undefined ? {} : { actor: { type: "api_application", id: actor } }),
+      ...(actor === undefined ? {} : { actor: { type: "application", id: actor, name: actor } }),
     });
   }
 

@@ -15,7 +15,7 @@ import {
 } from "../../support/builders/decisions.ts";
 
 const maker = decisionContext();
-const checker = decisionContext({ actor: { type: "api_application", id: "app_01JD0000000000000000000009" } });
+const checker = decisionContext({ actor: { type: "application", id: "app_01JD0000000000000000000009", name: "ERP" } });
 const reason = { code: "fee_correction" };
 const ask = (on: AccountContext, amount: string) =>
   requestAdjustment(on, { account_id: on.account.id, amount, reason }, maker);

@@ -21,7 +21,7 @@ export function decisionContext(given: Partial<Context> = {}): Context {
   return {
     tenant_id: tenantId,
     environment: "sandbox",
-    actor: { type: "api_application", id: "app_01JD0000000000000000000000" },
+    actor: { type: "application", id: "app_01JD0000000000000000000000", name: "CRM" },
     request_id: "request-1",
     scopes,
     now: decisionTime,
