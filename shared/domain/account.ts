@@ -59,6 +59,11 @@ export interface Balance {
    * stored before it was kept: see {@link standingOf}.
    */
   readonly debt_minor?: bigint;
+  /**
+   * What operations that are put aside as possible duplicates would add. It counts in the equity that decides a
+   * stop-out and in nothing else; what such operations would take is part of `held_minor`. Absent until there is any.
+   */
+  readonly aside_minor?: bigint;
   readonly used_margin_minor: bigint;
   readonly seq: number;
   /** Time of the last posting: no later one is earlier. Absent before the first, and where it was not kept yet. */

@@ -319,7 +319,7 @@ export function postingTime({ posted_at, updated_at }: Balance, { now, in: after
 }
 
 /** Members of a balance that a change may add to, whatever they are by then (ADR 0004). */
-type Added = Partial<Pick<Balance, "available_minor" | "held_minor" | "pos_version" | "pending">>;
+type Added = Partial<Pick<Balance, "available_minor" | "held_minor" | "aside_minor" | "pos_version" | "pending">>;
 
 /** An adjustment of the balance, which never turns its clock back. `set` and `add` name different members. */
 export function adjustBalance(
@@ -349,8 +349,10 @@ export function isAdjustment(change: { readonly op: string; readonly entity?: st
 }
 
 function plus(balance: Balance, add: Added): Balance {
+  const { aside_minor: aside } = add;
   return {
     ...balance,
+    ...(aside === undefined ? {} : { aside_minor: (balance.aside_minor ?? 0n) + aside }),
     available_minor: balance.available_minor + (add.available_minor ?? 0n),
     held_minor: balance.held_minor + (add.held_minor ?? 0n),
     pos_version: balance.pos_version + (add.pos_version ?? 0),

@@ -1,11 +1,13 @@
-import type { Context, Refusal } from "../domain/decision.ts";
+import type { Balance } from "../domain/account.ts";
+import type { Context } from "../domain/decision.ts";
 import { updateAccount } from "../domain/feed/account-update.ts";
 import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
+import { withoutAside } from "../domain/feed/aside-money.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin } from "../domain/feed/mirror-order.ts";
 import { operationMarker } from "../domain/feed/operation-marker.ts";
-import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import type { Dedup } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
 import { undoOf } from "../domain/feed/undo.ts";
@@ -27,6 +29,8 @@ import {
   positionRef,
   type Records,
   resolved,
+  settled,
+  settledAs,
   sinceDeal,
   takenBackBy,
   withoutUndo,
@@ -171,6 +175,7 @@ function decideOperation(
   const name = said?.transaction_id ?? data.reference ?? undefined;
   const refs = operationRefs(run, reading, item);
   let links: Linked = { named: undefined, candidates: [] };
+  let holder: Balance | undefined;
   return decisionAbout<Verdict, typeof refs>(reads, given, {
     account_id: id,
     refs,
@@ -179,16 +184,19 @@ function decideOperation(
       await untilAdmitted();
       const { tenant_id, source } = run;
       links = await linksOf({ tenant_id, source, reads, at: item.at }, data, state, found);
+      holder = await holderOf(found.mark, state.balance, reads);
       return {};
     },
     decide: (account, market, found, context) => {
       const { tenant, known } = found;
       if (tenant === undefined) throw new Error("The tenant has no policies.");
       if (known !== undefined && links.claimant === undefined) {
-        return settled(found, { status: "duplicate", made: { transaction_id: known.owner_id } }, context.now);
+        const made = { transaction_id: known.owner_id };
+        return withoutAside(settledAs(run, reading, found, made, context.now), found.mark, holder, context);
       }
       const spoken = said?.transaction_id !== undefined ? "is_named" : said?.confirm_new ? "is_new" : undefined;
-      return once(run, reading, { ...found, baseline: account.account.baseline }, context.now, (origin) => {
+      const records = { ...found, baseline: account.account.baseline };
+      const decided = once(run, reading, records, context.now, (origin) => {
         const { floating_minor } = metricsAt(market, account, context.now);
         const decision = applyOperation(
           { ...account, floating_minor },
@@ -202,8 +210,16 @@ function decideOperation(
         if (made !== undefined && wanted !== undefined && made !== wanted) unexpected(run, reading, decision);
         return decision;
       });
+      return withoutAside(decided, found.mark, holder, context);
     },
   });
+}
+
+/** The money that an operation changes as long as it is put aside; its login may belong to another account by now. */
+async function holderOf(mark: Dedup | undefined, own: Balance, { load }: Reads): Promise<Balance | undefined> {
+  const id = mark?.aside_account_id;
+  if (id === undefined || id === own.account_id) return own;
+  return (await load({ holder: ref.balance(id) })).holder;
 }
 
 /**
@@ -353,48 +369,4 @@ function once(
     ...resolved(records, now),
   ];
   return { ...decision, result: { status: "applied", made: decision.result }, changes };
-}
-
-/** Nothing is left to do; a reject whose item was applied under another number is resolved by that. */
-function settled(records: Records, result: Verdict, now: string): TradingDecision<Verdict> {
-  return { ok: true, result, changes: result.status === "duplicate" ? resolved(records, now) : [], events: [] };
-}
-
-/** Notes an item as rejected with the reason, unless it was applied or put aside meanwhile. */
-export function decideAside(
-  run: FeedRun,
-  { raw, dedup }: ItemReading,
-  records: Records,
-  { code, detail, errors = [], extra }: Refusal,
-  now: string,
-): TradingDecision<Verdict> {
-  const named = extra?.["candidates"] as readonly string[] | undefined;
-  const candidates = named === undefined ? {} : { candidates: named };
-  const { mark, reject: known } = records;
-  const { seq } = raw;
-  if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
-  const result: Verdict = { status: "rejected", code, detail, ...candidates };
-  if (mark?.seq === seq && !run.retried) return { ok: true, result, changes: [], events: [] };
-  const after = markOf(run, seq, dedup, mark?.created_at ?? now, result);
-  const kept = Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes ? { seq, type: raw.type } : raw;
-  const reject: FeedReject = {
-    tenant_id: run.tenant_id,
-    source_id: run.source.id,
-    seq,
-    status: "open",
-    item: JSON.stringify(kept),
-    code,
-    detail,
-    errors,
-    ...candidates,
-    tries: (known?.tries ?? 0) + 1,
-    created_at: known?.created_at ?? now,
-    updated_at: now,
-    version: (known?.version ?? 0) + 1,
-  };
-  const written: TradingChange =
-    known === undefined
-      ? { op: "create", entity: "feed_reject", item: reject }
-      : { op: "update", entity: "feed_reject", before: known, after: reject };
-  return { ok: true, result, changes: [{ op: "mark", before: mark, after }, written], events: [] };
 }

@@ -1,19 +1,20 @@
 import type { Refusal } from "../domain/decision.ts";
-import type { ItemReading } from "../domain/feed/batch.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
 import { commitDecision, prepared, readsOf } from "../trading/commit.ts";
-import { decideAside, decideItem, type FeedRun, type PlacedItem, recordRefs, type Verdict } from "./decisions.ts";
+import { decideAside } from "./aside.ts";
+import { decideItem, type FeedRun, type PlacedItem, type Verdict } from "./decisions.ts";
 
 /** Applies one item, or puts it aside. One that too many others meet is deferred, with all of its account after it. */
-export async function settleItem(run: FeedRun, { reading, account_id }: PlacedItem): Promise<FeedResultBody> {
+export async function settleItem(run: FeedRun, placed: PlacedItem): Promise<FeedResultBody> {
+  const { reading, account_id } = placed;
   const { seq } = reading.raw;
-  if (!reading.ok) return putAside(run, reading, reading.refusal);
+  if (!reading.ok) return putAside(run, placed, reading.refusal);
   const outcome = await commitDecision(run, async (load, context) =>
     prepared(await decideItem(run, reading, account_id, readsOf(load), context), context),
   );
   if (outcome.kind === "contended")
     return deferred(seq, "service_unavailable", "Too many change this account at once.");
-  if (outcome.kind === "refused") return putAside(run, reading, outcome.refusal);
+  if (outcome.kind === "refused") return putAside(run, placed, outcome.refusal);
   return resultOf(seq, outcome.result);
 }
 
@@ -33,12 +34,11 @@ export function deferred(seq: string, code: string, detail: string): FeedResultB
  * Puts an item aside with the reason, unless it was applied or put aside meanwhile. The same item under another number
  * is put aside by itself.
  */
-async function putAside(run: FeedRun, reading: ItemReading, refusal: Refusal): Promise<FeedResultBody> {
-  const { seq } = reading.raw;
-  const outcome = await commitDecision<Verdict>(run, async (load, context) => {
-    const records = await load(recordRefs(run, reading));
-    return prepared(decideAside(run, reading, records, refusal, context.now), context);
-  });
+async function putAside(run: FeedRun, placed: PlacedItem, refusal: Refusal): Promise<FeedResultBody> {
+  const { seq } = placed.reading.raw;
+  const outcome = await commitDecision<Verdict>(run, (load, context) =>
+    decideAside(run, placed, refusal, load, context),
+  );
   if (outcome.kind !== "done") return deferred(seq, "service_unavailable", "Too many change this item at once.");
   return resultOf(seq, outcome.result);
 }

@@ -50,14 +50,42 @@ export function resolved(
   return [{ op: "update", entity: "feed_reject", before, after }];
 }
 
+/** Nothing is left to do; a reject whose item was applied under another number is resolved by that. */
+export function settled<R extends { readonly status: string }>(
+  records: Records,
+  result: R,
+  now: string,
+): TradingDecision<R> {
+  return { ok: true, result, changes: result.status === "duplicate" ? resolved(records, now) : [], events: [] };
+}
+
+/**
+ * An operation whose money is booked already under its own name. Where it was put aside before, it is noted as applied,
+ * so that the money of its account does not depend on it any more.
+ */
+export function settledAs(
+  run: Parameters<typeof markOf>[0],
+  { raw, dedup }: Pick<ItemReading, "raw" | "dedup">,
+  records: Records,
+  made: Dedup["made"],
+  now: string,
+) {
+  const { mark: before } = records;
+  const decision = settled(records, { status: "duplicate", made } as const, now);
+  if (!decision.ok || before?.aside_minor === undefined) return decision;
+  const after = markOf(run, raw.seq, dedup, before.created_at, { status: "applied", made });
+  return { ...decision, changes: [...decision.changes, { op: "mark", before, after } as const] };
+}
+
 /** The note of what became of an item. */
 export function markOf(
   { source, tenant_id }: { readonly source: Pick<FeedSource, "id">; readonly tenant_id: string },
   seq: string,
   [kind, name]: ItemReading["dedup"],
   created_at: string,
-  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, "made" | "undo" | "code" | "detail" | "candidates">>,
+  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, Told>>,
 ): Dedup {
+  const expires_at = Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds;
   return {
     tenant_id,
     source_id: source.id,
@@ -68,10 +96,13 @@ export function markOf(
     code: null,
     detail: null,
     created_at,
-    expires_at: Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds,
+    ...(outcome.aside_minor === undefined ? { expires_at } : {}),
     ...outcome,
   };
 }
+
+/** What a note may say of what became of its item. */
+type Told = "made" | "undo" | "code" | "detail" | "candidates" | "aside_account_id" | "aside_minor";
 
 /**
  * The decision that notes an item as settled which its account was adopted with: it is in what was adopted, and would

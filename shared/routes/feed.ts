@@ -161,7 +161,8 @@ Types of items and their \`data\`:
   \`reference\` is the id of the matching transaction: the money is then not booked twice, and a transaction that is
   still open takes over the state of the platform. If the amount or the account differs from the transaction, it is
   booked separately, with \`related_to\`. Without a reference, money that may belong to a transaction which the platform
-  has not reported yet is set aside as \`possible_duplicate\`.
+  has not reported yet is set aside as \`possible_duplicate\`. Until it is resolved, an amount that it takes is held,
+  and an amount that it adds counts only in the equity that decides a stop-out.
 - \`symbol\`: a symbol with its terms, in the form of \`GET /symbols/{symbol}\`.`,
   file: "feed/send-batch",
   scope: "feed:write",

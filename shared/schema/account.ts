@@ -138,7 +138,10 @@ export const UpdateAccountRequest = z.strictObject({
 const money = {
   balance: described(Money, "Sum of all ledger entries that move the balance."),
   credit: described(Money, "Credit granted by the brokerage; it supports trades and cannot be withdrawn."),
-  held: described(Money, "Amount reserved for undecided withdrawals."),
+  held: described(
+    Money,
+    "Amount reserved for undecided withdrawals, and for reported debits that are set aside as possible duplicates.",
+  ),
   available_balance: described(
     Money,
     "Balance minus held amounts: the upper limit of a withdrawal, subject to open positions.",

@@ -3,10 +3,11 @@ import type { Account, Balance, Ledger } from "../../shared/domain/account.ts";
 import { platformMoved } from "../../shared/domain/command/money.ts";
 import { replayFrom } from "../../shared/domain/debt.ts";
 import type { Change, Decision } from "../../shared/domain/decision.ts";
+import { withChangeOf, withoutAside } from "../../shared/domain/feed/aside-money.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { requestCredit } from "../../shared/domain/internal-money/credit.ts";
 import { lotsOf } from "../../shared/domain/internal-money/credit-lots.ts";
-import { least } from "../../shared/domain/money.ts";
+import { formatAmount, least } from "../../shared/domain/money.ts";
 import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
 import type { Tenant } from "../../shared/domain/tenant.ts";
@@ -25,7 +26,7 @@ import {
 } from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import { decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
-import { marketAt, someMarket, tradingAccount } from "../support/builders/trading.ts";
+import { marketAt, someMarket, tradingAccount, usd } from "../support/builders/trading.ts";
 import { TradingDesk } from "../support/builders/trading-desk.ts";
 import type { JudgedCredit, JudgedEntry } from "../support/oracles/debt-oracle.ts";
 
@@ -52,6 +53,8 @@ export class Book {
   private readonly ends: number[] = [];
   /** How many entries each one belongs behind that was reported late, by its number. */
   private readonly lates = new Map<number, number>();
+  /** Operations of the platform that are put aside, with how many entries there were when they happened. */
+  private readonly asides: { readonly minor: bigint; readonly behind: number }[] = [];
   /** What each debit removed of the credit, by its number. */
   private readonly removes = new Map<number, JudgedEntry["removes"]>();
 
@@ -109,21 +112,57 @@ export class Book {
 
   /** Money that the platform of the account moved before the last so many postings, and reports now. */
   reportLate(amount: string, postings: number): void {
+    // The entries of a decision have one time: nothing happens between them.
+    this.report(usd(amount), this.ends.at(-1 - postings) ?? 0);
+  }
+
+  /** An operation of the platform that could be money of a transaction, and is put aside. */
+  putAside(amount: string, sign: 1n | -1n): void {
+    const aside = { minor: sign * usd(amount), behind: this.desk.ledger.length };
+    const changes = withChangeOf([], this.desk.balance, 0n, aside.minor, context);
+    this.desk.apply({ ok: true, result: undefined, changes, events: [] });
+    this.asides.push(aside);
+  }
+
+  /** An operation that was put aside is decided: it is new money, or was money of a transaction. */
+  decideAside(nth: number, isNew: boolean): void {
+    const [aside] = this.asides.splice(nth % Math.max(1, this.asides.length), 1);
+    if (aside === undefined) return;
+    if (isNew && this.report(aside.minor, aside.behind, aside.minor)) return;
+    const changes = withChangeOf([], this.desk.balance, aside.minor, 0n, context);
+    this.desk.apply({ ok: true, result: undefined, changes, events: [] });
+  }
+
+  /** What is put aside of each sign: what is held for it, and what counts against a stop-out. */
+  get aside(): { readonly held: bigint; readonly counted: bigint } {
+    const sum = (sign: bigint) =>
+      this.asides.reduce((total, { minor }) => (minor * sign > 0n ? total + minor * sign : total), 0n);
+    return { held: sum(-1n), counted: sum(1n) };
+  }
+
+  /**
+   * Money that the platform of the account moved when it had so many entries, and reports now.
+   * @param aside what it did to the money of the account until now; 0 where it was not put aside
+   * @returns whether it was booked
+   */
+  private report(minor: bigint, behind: number, aside = 0n): boolean {
     const { state, balance, ledger } = this.desk;
-    const operation = { operation_id: `B-${ledger.length}`, platform_login: "5001", kind: "deposit", amount } as const;
+    const kind = minor < 0n ? "adjustment" : "deposit";
+    const amount = formatAmount(minor, "USD");
+    const operation = { operation_id: `B-${ledger.length}`, platform_login: "5001", kind, amount } as const;
     const { floating_minor } = metricsAt(this.market, state, decisionTime);
     const source = { id: "src_01JD0000000000000000000001", name: "mt5:live-1", authoritative: "service" } as const;
-    // The entries of a decision have one time: nothing happens between them.
-    const behind = this.ends.at(-1 - postings) ?? 0;
     const place = behind + 1;
-    const matters = (balance.below_zero_seq ?? 0) >= place && place <= balance.seq;
+    const matters = minor > 0n && (balance.below_zero_seq ?? 0) >= place && place <= balance.seq;
     const late = matters ? { seq: place, entries: this.since(place) } : undefined;
     const links = { tenant: this.tenant, named: undefined, candidates: [], said: undefined, late };
     const origin = { source, at: decisionTime };
-    const decision = applyOperation({ ...state, floating_minor }, operation, links, origin, context);
-    if (!decision.ok) return;
-    this.lates.set(ledger.length + 1, behind);
+    const applied = applyOperation({ ...state, floating_minor }, operation, links, origin, context);
+    const decision = withoutAside(applied, { aside_minor: aside }, balance, context);
+    if (!decision.ok) return false;
+    if (minor > 0n) this.lates.set(ledger.length + 1, behind);
     this.take(decision as never);
+    return true;
   }
 
   /** A payout that the platform of the account brought back before the last so many postings, and reports now. */

@@ -28,6 +28,15 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("force" as const), nth }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("late" as const), amount, nth }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("late_back" as const), nth, postings: nth }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("put_aside" as const),
+      amount,
+      sign: fc.constantFrom(1n as const, -1n as const),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("decide_aside" as const), nth, is_new: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("grant" as const), amount, days: fc.option(nth) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("take_back" as const), amount }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("end_credit" as const), nth }) },
@@ -73,6 +82,8 @@ function ran(
     if (each.do === "grant") note(grants, book.grant(each.amount, each.days === null ? undefined : each.days + 1));
     if (each.do === "take_back") book.takeBack(each.amount);
     if (each.do === "late") book.reportLate(each.amount, each.nth);
+    if (each.do === "put_aside") book.putAside(each.amount, each.sign);
+    if (each.do === "decide_aside") book.decideAside(each.nth, each.is_new);
     if (each.do === "end_credit") {
       const granted = known(grants[each.nth % Math.max(1, grants.length)]);
       if (granted) book.endCredit(granted);
@@ -100,6 +111,12 @@ describe("after any program of deposits, payouts, returns, trades and prices", (
         const { balance_minor, credit_minor, debt_minor } = book.desk.balance;
         const judged = judgeDebt(book.judged, credit);
         expect({ balance: balance_minor, credit: credit_minor, debt: debt_minor, lots: book.lots }).toEqual(judged);
+        const { held_minor, available_minor, aside_minor = 0n } = book.desk.balance;
+        const asked = book.desk.transactions.filter(
+          ({ kind, status }) => kind === "withdrawal" && status === "pending",
+        );
+        const held = asked.reduce((sum, each) => sum + (each as unknown as Transaction).amount_minor, book.aside.held);
+        expect([held_minor, balance_minor - available_minor, aside_minor]).toEqual([held, held, book.aside.counted]);
         corrected += book.desk.transactions.filter(({ kind }) => kind === "negative_balance_correction").length;
         for (const { settlement, moves } of book.desk.ledger) {
           if (settlement === "repayment" && moves === undefined) repaid += 1;

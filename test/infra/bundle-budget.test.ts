@@ -46,13 +46,13 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/drive-account": 215,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 262,
-  "feed/retry-reject": 252,
+  "feed/send-batch": 265,
+  "feed/retry-reject": 256,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 202,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 290,
+  "feed/resolve-drift": 293,
   // It compares positions exactly, and reads them as they are under a change of leverage.
   "feed/send-snapshot": 142,
   // With the moves of a command, which are the decision.

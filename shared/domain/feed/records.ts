@@ -21,9 +21,13 @@ export interface Dedup {
   readonly detail: string | null;
   /** Transactions whose money it could be. */
   readonly candidates?: readonly string[];
+  /** The account whose money an operation changes as long as it is put aside; absent where it changes none. */
+  readonly aside_account_id?: string;
+  /** What an operation that is put aside would add to that account, with its sign. */
+  readonly aside_minor?: bigint;
   readonly created_at: string;
-  /** Epoch seconds. */
-  readonly expires_at: number;
+  /** Epoch seconds; absent as long as money of an account depends on it. */
+  readonly expires_at?: number;
 }
 
 /** A rejected item, kept until a client retries it. */

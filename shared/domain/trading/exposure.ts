@@ -29,18 +29,20 @@ const secondOrder = quotient(400n, 361n);
  * liquidated. Each position is rounded by itself, which can hide up to one minor unit of its change.
  */
 function slackOf(account: Account, metrics: Metrics, armed: boolean, positions: number): Slack {
-  const { equity_minor: equity, used_margin_minor: used, margin_status: status } = metrics;
+  const { equity_minor: equity, aside_minor: aside, used_margin_minor: used, margin_status: status } = metrics;
   const rounding = BigInt(positions);
   const at = (percent: string) => levelHundredths(percent) * used;
-  const below = (percent: string) => floorDivide(equity * 10_000n - at(percent), 10_000n) - rounding;
-  const above = (percent: string) => floorDivide(at(percent) - equity * 10_000n, 10_000n) - rounding;
+  const below = (percent: string, money = equity) => floorDivide(money * 10_000n - at(percent), 10_000n) - rounding;
+  const above = (percent: string, money = equity) => floorDivide(at(percent) - money * 10_000n, 10_000n) - rounding;
+  // What is put aside counts against a stop-out alone.
+  const whole = equity + aside;
   if (used === 0n) {
-    const loss = equity - rounding;
-    return equity > 0n ? { loss, gain: undefined } : { loss: undefined, gain: -equity - rounding };
+    const loss = whole - rounding;
+    return whole > 0n ? { loss, gain: undefined } : { loss: undefined, gain: -whole - rounding };
   }
-  if (status === "stop_out") return { loss: undefined, gain: above(account.stop_out_level) };
+  if (status === "stop_out") return { loss: undefined, gain: above(account.stop_out_level, whole) };
   if (status === "margin_call") {
-    return { loss: below(account.stop_out_level), gain: above(account.margin_call_level) };
+    return { loss: below(account.stop_out_level, whole), gain: above(account.margin_call_level) };
   }
   return {
     loss: below(account.margin_call_level),

@@ -164,11 +164,18 @@ export function isAbove(equity: bigint, used: bigint, percent: string): boolean 
 
 /**
  * The state that equity and used margin amount to; both bounds are inclusive. Without used margin it is normal, unless
- * positions that cover each other are left with nothing behind them.
+ * positions that cover each other are left with nothing behind them. `aside` counts against a stop-out alone: money
+ * that a platform has added and that is put aside here.
  */
-export function marginStatus(levels: MarginLevels, equity: bigint, used: bigint, positions: number): MarginStatus {
-  if (used === 0n) return positions > 0 && equity <= 0n ? "stop_out" : "normal";
-  if (!isAbove(equity, used, levels.stop_out_level)) return "stop_out";
+export function marginStatus(
+  levels: MarginLevels,
+  equity: bigint,
+  used: bigint,
+  positions: number,
+  aside = 0n,
+): MarginStatus {
+  if (used === 0n) return positions > 0 && equity + aside <= 0n ? "stop_out" : "normal";
+  if (!isAbove(equity + aside, used, levels.stop_out_level)) return "stop_out";
   return isAbove(equity, used, levels.margin_call_level) ? "normal" : "margin_call";
 }
 
@@ -185,6 +192,8 @@ export interface Metrics {
   readonly held_minor: bigint;
   readonly floating_minor: bigint;
   readonly equity_minor: bigint;
+  /** What operations that are put aside would add: it counts against a stop-out alone, and is not shown. */
+  readonly aside_minor: bigint;
   readonly used_margin_minor: bigint;
   readonly free_margin_minor: bigint;
   readonly withdrawable_minor: bigint;
@@ -212,7 +221,7 @@ export function valuePositions(market: Market, positions: readonly Position[], n
 
 /** The money of an account from its balance and its valued positions. */
 export function metricsOf(account: Account, balance: Balance, valuations: readonly Valuation[]): Metrics {
-  const { balance_minor, credit_minor, held_minor } = balance;
+  const { balance_minor, credit_minor, held_minor, aside_minor = 0n } = balance;
   const floating = valuations.reduce((sum, { floating_minor }) => sum + floating_minor, 0n);
   const used = usedMargin(
     account.margin_calculation,
@@ -226,11 +235,12 @@ export function metricsOf(account: Account, balance: Balance, valuations: readon
     held_minor,
     floating_minor: floating,
     equity_minor: equity,
+    aside_minor,
     used_margin_minor: used,
     free_margin_minor: equity - used - held_minor,
     withdrawable_minor: greatest(0n, least(balance_minor, equity - credit_minor - used) - held_minor),
     margin_level: used === 0n ? null : formatPercent(equity, used),
-    margin_status: marginStatus(account, equity, used, valuations.length),
+    margin_status: marginStatus(account, equity, used, valuations.length, aside_minor),
     as_of: moments[0] ?? null,
     stale: valuations.some(({ stale }) => stale),
     unconverted: valuations.find(({ unconverted }) => unconverted !== undefined)?.unconverted,

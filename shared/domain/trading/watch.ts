@@ -29,7 +29,7 @@ function holdingsAfter(before: Holdings, changes: readonly TradingChange[]): Hol
   let { account, balance } = before;
   const positions = new Map(before.positions.map((position) => [position.id, position]));
   for (const change of changes) {
-    if (isAdjustment(change)) balance = change.after;
+    if (isAdjustment(change)) balance = change.id === balance.account_id ? change.after : balance;
     else if (change.op === "update" && change.entity === "account") account = change.after;
     else if (change.op === "remove") positions.delete(change.before.id);
     else if (isPositionChange(change)) positions.set(idOf(change), change.op === "create" ? change.item : change.after);

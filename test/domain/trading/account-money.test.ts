@@ -42,10 +42,25 @@ describe("V19: the states of an account", () => {
     expect(marginStatus({ ...levels, stop_out_level: "33.33" }, 3334n, 10_000n, 1)).toBe("margin_call");
   });
 
+  it.each([
+    ["500.00", "0.01", "margin_call"],
+    ["500.00", "0.00", "stop_out"],
+    ["100.00", "5000.00", "margin_call"],
+    ["1000.00", "5000.00", "margin_call"],
+    ["1000.01", "0.00", "normal"],
+  ] as const)("counts money that is put aside against a stop-out alone: %s and %s is %s", (equity, aside, status) => {
+    expect(marginStatus(levels, usd(equity), used, 1, usd(aside))).toBe(status);
+    const [account, balance] = [tradingAccount(equity, levels), usd(aside)];
+    const with_aside = { ...account.balance, aside_minor: balance };
+    const [plain, metrics] = [account.balance, with_aside].map((each) => metricsOf(account.account, each, []));
+    expect({ ...metrics, aside_minor: 0n }).toEqual(plain);
+  });
+
   it("without used margin is normal, unless covered positions have nothing behind them", () => {
     expect(marginStatus(levels, -1n, 0n, 0)).toBe("normal");
     expect(marginStatus(levels, 1n, 0n, 2)).toBe("normal");
     expect(marginStatus(levels, 0n, 0n, 2)).toBe("stop_out");
+    expect(marginStatus(levels, 0n, 0n, 2, 1n)).toBe("normal");
     expect(isRearmed(levels, 0n, 0n, 0)).toBe(true);
     expect(isRearmed(levels, 0n, 0n, 2)).toBe(false);
     expect(isRearmed(levels, 1n, 0n, 2)).toBe(true);

@@ -161,11 +161,15 @@ const opening = fc.tuple(
   fc.constantFrom("buy" as const, "sell" as const),
   lots,
 );
-/** A tick, and money that comes or goes before it, in percent of the used margin at the beginning. */
+/**
+ * A tick, and before it money that comes or goes, or is put aside from now on, in percent of the used margin at the
+ * beginning.
+ */
 const move = fc.record({
   name: fc.constantFrom(...symbols),
   basis: fc.integer({ min: -150, max: 150 }),
   paid: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: -40, max: 60 })),
+  aside: fc.option(fc.integer({ min: 0, max: 60 }), { freq: 6, nil: undefined }),
 });
 const moves = fc.array(move, { minLength: 5, maxLength: 40 });
 const spread = fc.integer({ min: 0, max: 20 });
@@ -191,6 +195,7 @@ function settle(account: TradingDesk, on: Market): void {
 interface Tick {
   readonly name: string;
   readonly paid: number;
+  readonly aside: number | undefined;
   readonly on: (market: Market) => Market;
 }
 
@@ -210,9 +215,12 @@ function follow(start: TradingDesk, percent: number, steps: readonly Tick[], cou
     settle(watched, on);
     known = triggers(watched.state, watched.risk?.armed ?? true, on, known);
   };
-  for (const { name, paid, on: next } of steps) {
-    if (paid !== 0) {
-      for (const account of [always, watched]) pay(account, (taken * BigInt(paid)) / 100n);
+  for (const { name, paid, aside, on: next } of steps) {
+    if (paid !== 0 || aside !== undefined) {
+      for (const account of [always, watched]) {
+        pay(account, (taken * BigInt(paid)) / 100n);
+        if (aside !== undefined) account.balance = { ...account.balance, aside_minor: (taken * BigInt(aside)) / 100n };
+      }
       settle(always, on);
       judge();
     }
@@ -267,9 +275,8 @@ describe("an account that is evaluated only when a trigger is met", () => {
         fc.integer({ min: 90, max: 400 }),
         currencies,
         (openings, steps, gap, percent, currency) => {
-          const ticks = steps.map(({ name, basis, paid }) => ({
-            name,
-            paid,
+          const ticks = steps.map(({ name, basis, paid, aside }) => ({
+            ...{ name, paid, aside },
             on: (before: Market) => moved(before, name, basis, gap),
           }));
           follow(desk("0.00", openings, { currency }), percent, ticks, counts);
@@ -291,9 +298,9 @@ describe("an account that is evaluated only when a trigger is met", () => {
         currencies,
         modes,
         (openings, steps, percent, currency, margin_calculation) => {
-          const ticks = steps.map(([{ name: any, paid }, { at, ...wide }]) => {
+          const ticks = steps.map(([{ name: any, paid, aside }, { at, ...wide }]) => {
             const name = (at === undefined ? undefined : openings[at % openings.length]?.[0]) ?? any;
-            return { name, paid, on: (before: Market) => widened(before, name, wide) };
+            return { name, paid, aside, on: (before: Market) => widened(before, name, wide) };
           });
           follow(desk("0.00", openings, { currency, margin_calculation }), percent, ticks, counts);
         },

@@ -164,7 +164,7 @@ export class TradingDesk {
     if (failed !== undefined) throw new Error(`The balance is no longer as it was decided on: ${failed.attribute}.`);
     const next: Record<string, unknown> = { ...this.balance, ...change.set };
     for (const [name, by] of Object.entries(change.add ?? {})) {
-      next[name] = typeof by === "bigint" ? (next[name] as bigint) + by : (next[name] as number) + by;
+      next[name] = typeof by === "bigint" ? ((next[name] ?? 0n) as bigint) + by : (next[name] as number) + by;
     }
     const read = change.entity === "balance" && isDeepStrictEqual(change.before, this.balance);
     if (read && !isDeepStrictEqual(change.after, next))

@@ -1,4 +1,4 @@
-import { groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
+import { groupBy, hasNumber, ofType, sum, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem } from "../emulator/raw-table.ts";
 import { platformMoney } from "./oracle-platform-money.ts";
 import { isAwaited, isReturn, isReturning, isTrading, openStates, takesMoney, undecided } from "./oracle-terms.ts";
@@ -19,6 +19,10 @@ export function judgeAccounts(items: readonly RawItem[]): string[] {
   );
   const accounts = new Map(ofType(items, "ACCOUNT").map((item) => [text(item, "id"), item]));
   const happened = platformMoney(items);
+  const aside = groupBy(
+    ofType(items, "DEDUP").filter((item) => typeof item["aside_account_id"] === "string"),
+    (item) => text(item, "aside_account_id"),
+  );
   const balances = ofType(items, "BALANCE");
   const known = new Set(balances.map((item) => text(item, "account_id")));
   const orphans = [...ledgers.keys(), ...accounts.keys(), ...open.keys()].filter((id) => !known.has(id));
@@ -35,11 +39,15 @@ export function judgeAccounts(items: readonly RawItem[]): string[] {
         whole(balance, name),
       );
       const pending = open.get(id) ?? [];
-      const holds = sum(pending.map(heldBy));
+      const put = (aside.get(id) ?? []).map((item) => whole(item, "aside_minor"));
+      const taken = sum(put.flatMap((minor) => (minor < 0n ? [-minor] : [])));
+      const holds = sum(pending.map(heldBy)) + taken;
+      const counted = hasNumber(balance, "aside_minor") ? whole(balance, "aside_minor") : 0n;
+      const decided = (aside.get(id) ?? []).some((item) => item["status"] !== "rejected");
       const posted = sum(entries.filter((entry) => !movesCredit(entry)).map((entry) => whole(entry, "amount_minor")));
       const beyond = (entry: RawItem) =>
         isReturn(entry) || isTrading(entry) || happened.has(text(entry, "transaction_id"));
-      const overdrawn = (available ?? 0n) < 0n && !entries.some(beyond);
+      const overdrawn = (available ?? 0n) < 0n && taken === 0n && !entries.some(beyond);
       return [
         ...about(account === undefined && "has no profile"),
         ...about(account !== undefined && account["currency"] !== balance["currency"] && "has two currencies"),
@@ -50,7 +58,9 @@ export function judgeAccounts(items: readonly RawItem[]): string[] {
         ),
         ...about(account !== undefined && text(account, "status") === "closed" && total !== 0n && "is closed and full"),
         ...about(posted !== total && `has ${total}, its ledger says ${posted}`),
-        ...about(held !== holds && `holds ${held}, its open withdrawals say ${holds}`),
+        ...about(held !== holds && `holds ${held}, its open withdrawals and what is put aside say ${holds}`),
+        ...about(counted !== sum(put) + taken && `counts ${counted} as put aside of ${sum(put) + taken}`),
+        ...about(decided && "still has money put aside of an operation that is decided"),
         ...about(
           available !== (total ?? 0n) - (held ?? 0n) && `has ${available} available of ${total} with ${held} held`,
         ),

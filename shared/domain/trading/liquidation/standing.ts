@@ -8,6 +8,7 @@ function countedMinor({ stale, floating_minor }: Valuation): bigint {
 
 /** Where an account stands for a decision. */
 export interface Standing {
+  /** What decides a stop-out, in minor units: also what operations that are put aside would add. */
   readonly equity: bigint;
   readonly used: bigint;
   readonly status: MarginStatus;
@@ -16,9 +17,11 @@ export interface Standing {
 /** Where an account stands for a decision, with old prices counted in its favour. */
 export function standingOf({ account, balance, positions }: Holdings, values: readonly Valuation[]): Standing {
   const floating = values.reduce((sum, value) => sum + countedMinor(value), 0n);
-  const equity = balance.balance_minor + balance.credit_minor + floating;
+  const { aside_minor: aside = 0n } = balance;
+  const shown = balance.balance_minor + balance.credit_minor + floating;
   const used = usedMargin(account.margin_calculation, positions);
-  return { equity, used, status: marginStatus(account, equity, used, positions.length) };
+  const status = marginStatus(account, shown, used, positions.length, aside);
+  return { equity: shown + aside, used, status };
 }
 
 /**

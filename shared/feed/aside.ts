@@ -1,0 +1,92 @@
+import type { Context, Refusal } from "../domain/decision.ts";
+import { type AsideMoney, withChangeOf } from "../domain/feed/aside-money.ts";
+import type { ItemReading } from "../domain/feed/batch.ts";
+import { operationMinor } from "../domain/feed/platform-money.ts";
+import type { FeedReject } from "../domain/feed/records.ts";
+import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
+import { limits } from "../limits.ts";
+import type { Committable, Load } from "../table/store.ts";
+import { decideTrading, prepared } from "../trading/commit.ts";
+import { type FeedRun, type PlacedItem, recordRefs, type Verdict } from "./decisions.ts";
+import { markOf, type Records, settled } from "./marks.ts";
+
+/**
+ * Decides that an item is put aside with the reason. An operation that could be money of a transaction changes the
+ * money of its account until it is decided: what it takes is held, and what it adds counts against a stop-out.
+ */
+export async function decideAside(
+  run: FeedRun,
+  { reading, account_id }: PlacedItem,
+  refusal: Refusal,
+  load: Load,
+  context: Context,
+): Promise<Committable<Verdict>> {
+  const refs = recordRefs(run, reading);
+  const item = reading.ok ? reading.item : undefined;
+  if (account_id === undefined || refusal.code !== "possible_duplicate" || item?.type !== "balance_operation") {
+    return prepared(noteAside(run, reading, await load(refs), refusal, context.now), context);
+  }
+  return decideTrading<Verdict, typeof refs>(load, context, {
+    account_id,
+    refs,
+    needs: () => ({}),
+    decide: ({ account, balance }, _market, records) => {
+      const { mark } = records;
+      const elsewhere = mark?.aside_account_id !== undefined && mark.aside_account_id !== account_id;
+      const amount = operationMinor(item.data, account);
+      if (elsewhere || !amount.ok) return noteAside(run, reading, records, refusal, context.now);
+      const money = { aside_account_id: account_id, aside_minor: amount.result };
+      const decision = noteAside(run, reading, records, refusal, context.now, money);
+      if (!decision.ok || !decision.changes.some(({ op }) => op === "mark")) return decision;
+      const before = mark?.aside_minor ?? 0n;
+      return { ...decision, changes: withChangeOf(decision.changes, balance, before, amount.result, context) };
+    },
+  });
+}
+
+function moneyOf({ aside_account_id, aside_minor }: AsideMoney = {}): AsideMoney {
+  return aside_account_id === undefined || aside_minor === undefined ? {} : { aside_account_id, aside_minor };
+}
+
+/**
+ * Notes an item as rejected with the reason, unless it was applied or put aside meanwhile.
+ * @param money what money of an account depends on it from now on; without it, what did so far
+ */
+function noteAside(
+  run: FeedRun,
+  { raw, dedup }: ItemReading,
+  records: Records,
+  { code, detail, errors = [], extra }: Refusal,
+  now: string,
+  money?: AsideMoney,
+): TradingDecision<Verdict> {
+  const named = extra?.["candidates"] as readonly string[] | undefined;
+  const candidates = named === undefined ? {} : { candidates: named };
+  const { mark, reject: known } = records;
+  const { seq } = raw;
+  if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
+  const result: Verdict = { status: "rejected", code, detail, ...candidates };
+  if (mark?.seq === seq && !run.retried) return { ok: true, result, changes: [], events: [] };
+  const after = markOf(run, seq, dedup, mark?.created_at ?? now, { ...result, ...(money ?? moneyOf(mark)) });
+  const kept = Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes ? { seq, type: raw.type } : raw;
+  const reject: FeedReject = {
+    tenant_id: run.tenant_id,
+    source_id: run.source.id,
+    seq,
+    status: "open",
+    item: JSON.stringify(kept),
+    code,
+    detail,
+    errors,
+    ...candidates,
+    tries: (known?.tries ?? 0) + 1,
+    created_at: known?.created_at ?? now,
+    updated_at: now,
+    version: (known?.version ?? 0) + 1,
+  };
+  const written: TradingChange =
+    known === undefined
+      ? { op: "create", entity: "feed_reject", item: reject }
+      : { op: "update", entity: "feed_reject", before: known, after: reject };
+  return { ok: true, result, changes: [{ op: "mark", before: mark, after }, written], events: [] };
+}

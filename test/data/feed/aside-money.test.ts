@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { scanTable } from "../../support/emulator/raw-table.ts";
+import { api, broker, newSource, trader } from "./feed-cases.ts";
+
+const done = { status: "completed" };
+
+const moneyOf = ({ id }: { id: string }) => broker.get(`/accounts/${id}/balance`);
+
+/** What operations that are put aside would add to an account. */
+const asideOf = async ({ id }: { id: string }) =>
+  (await scanTable(api.emulator)).find((item) => item["et"] === "BALANCE" && item["account_id"] === id)?.[
+    "aside_minor"
+  ];
+
+/** What a result came to: its code where it was refused, else its status. */
+const said = (results: readonly { status: string; code?: string }[]) =>
+  results.map(({ status, code }) => code ?? status);
+
+it("an operation that is put aside holds what it takes and counts what it adds, until it is decided", async () => {
+  const account = await trader("500.00", { leverage: 500 });
+  const source = await newSource();
+  await source.send(opening(account.login, "D-1", "P-1", { price: "1.10010" }));
+  const deposit = await broker.deposit(account, "300.00", done);
+  const withdrawal = await broker.withdrawal(account, "40.00", { fee: "1.00" });
+  const before = await moneyOf(account);
+  const [money, taken] = [
+    moneyMoved(account.login, "B-1", "deposit", "300.00"),
+    moneyMoved(account.login, "B-2", "withdrawal", "40.00"),
+  ];
+  expect(said(await source.send(money, taken, money))).toEqual(Array(3).fill("possible_duplicate"));
+  const { balance, equity, withdrawable } = before;
+  expect([withdrawable, balance, equity]).toEqual(["526.48", "796.50", "786.50"]);
+  expect(await moneyOf(account)).toMatchObject({ balance, equity, held: "80.00", withdrawable: "486.48" });
+  expect(await asideOf(account)).toEqual({ number: "30000" });
+  expect((await source.retry("4", { transaction_id: withdrawal.id })).body.code).toBe("transaction_mismatch");
+  expect((await source.retry("4", { transaction_id: deposit.id })).body.status).toBe("applied");
+  expect(await asideOf(account)).toEqual({ number: "0" });
+  expect((await source.retry("2", { confirm_new: true })).body.status).toBe("duplicate");
+  expect(await moneyOf(account)).toMatchObject({ held: "80.00" });
+  expect((await source.retry("3", { transaction_id: withdrawal.id })).body.status).toBe("applied");
+  expect(await moneyOf(account)).toMatchObject({ held: "0.00", balance: "756.50" });
+});
