@@ -234,6 +234,10 @@ export const limits = {
     /** A sweep begins nothing new so long before its function's timeout. */
     sweep_reserve_ms: 5000,
   },
+  audit: {
+    /** Entries that a check keeps after a broken link: what stands behind it tells what was done to the chain. */
+    look_ahead_entries: 1000,
+  },
   webhooks: {
     /** A free connection is closed before most receivers would close it, and never used after a function was frozen. */
     free_connection_ms: 1000,
