@@ -1,8 +1,8 @@
 import { type Command, commandBody } from "../../shared/domain/command/command.ts";
-import { acknowledge } from "../../shared/domain/command/settle.ts";
 import { notFound } from "../../shared/domain/decision.ts";
 import { acknowledgeLiquidation } from "../../shared/domain/trading/liquidation/settle.ts";
-import { decideCommand, decideLiquidation } from "../../shared/feed/commands.ts";
+import { decideAck, noteRef } from "../../shared/feed/acknowledged-operation.ts";
+import { decideLiquidation } from "../../shared/feed/commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { ackCommand } from "../../shared/routes/commands.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
@@ -12,12 +12,12 @@ import { continueTransfer } from "../../shared/trading/transfer-steps.ts";
 export const handler = await command(
   ackCommand,
   async ({ path, body, load, context }) => {
-    const { known } = await load({ known: tradingRef.command(path.command_id) });
+    const { known, note } = await load({ known: tradingRef.command(path.command_id), ...noteRef(path.id, body) });
     if (known === undefined || known.source_id !== path.id) return notFound();
     if (known.type === "liquidate") {
       return decideLiquidation(load, context, known, (...read) => acknowledgeLiquidation(...read, body, context));
     }
-    return decideCommand(load, context, known, (state) => acknowledge(state, body, context));
+    return decideAck(load, context, known, body, note);
   },
   commandBody,
   undefined,

@@ -100,7 +100,9 @@ export function writeTrading(change: TradingChange, tenant: string): TransactIte
 
 /** Notes what became of an item of a feed. */
 function putMark(before: Dedup | undefined, after: Dedup): TransactItem {
-  return putMember(dedups, after, before === undefined ? [isNew] : isStill({ status: before.status, seq: before.seq }));
+  if (before === undefined) return putMember(dedups, after, [isNew]);
+  const { status, seq, aside_minor } = before;
+  return putMember(dedups, after, isStill({ status, seq, ...(aside_minor === undefined ? {} : { aside_minor }) }));
 }
 
 function isTrading<C extends { readonly entity: string }>(change: C): change is C & { readonly entity: TradingEntity } {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
-import { api, broker, newSource, trader } from "./feed-cases.ts";
+import { api, broker, caller, newSource, trader, unusedLogin } from "./feed-cases.ts";
 
 const done = { status: "completed" };
 
@@ -40,4 +40,30 @@ it("an operation that is put aside holds what it takes and counts what it adds, 
   expect(await moneyOf(account)).toMatchObject({ held: "80.00" });
   expect((await source.retry("3", { transaction_id: withdrawal.id })).body.status).toBe("applied");
   expect(await moneyOf(account)).toMatchObject({ held: "0.00", balance: "756.50" });
+});
+
+it("and is neither held nor counted once the acknowledgement of its command has booked it", async () => {
+  const source = await newSource();
+  const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
+  const account = await broker.account(undefined, { type: "demo", ...link });
+  const login = link.platform_login;
+  await source.send(moneyMoved(login, "B-0", "deposit", "100.00"));
+  const commands = `${source.path}/commands`;
+  const moved = [
+    ["deposit", await broker.deposit(account, "30.00", done), "B-1", "130.00"],
+    ["withdrawal", await broker.withdrawal(account, "40.00", done), "B-2", "90.00"],
+  ] as const;
+  for (const [kind, { id, command_id, amount }, operation_id, balance] of moved) {
+    expect(said(await source.send(moneyMoved(login, operation_id, kind, amount)))).toEqual(["possible_duplicate"]);
+    expect((await api.call(caller, "POST", `${commands}/take`, { body: {} })).body.data).toHaveLength(1);
+    expect(await moneyOf(account)).toMatchObject({ held: kind === "deposit" ? "40.00" : "80.00" });
+    const ack = { attempt: 1, status: "done", operation_id };
+    expect((await api.call(caller, "POST", `${commands}/${command_id}/ack`, { body: ack })).body.status).toBe("done");
+    expect(await moneyOf(account)).toMatchObject({ balance });
+    expect((await broker.get(`/transactions/${id}`)).platform_operations).toMatchObject([{ confirmed: false }]);
+  }
+  expect(await moneyOf(account)).toMatchObject({ balance: "90.00", held: "0.00" });
+  expect(await asideOf(account)).toEqual({ number: "0" });
+  for (const seq of ["2", "3"]) expect((await source.retry(seq)).body).toMatchObject({ status: "applied" });
+  expect(await moneyOf(account)).toMatchObject({ balance: "90.00", held: "0.00" });
 });

@@ -1,0 +1,55 @@
+import type { MoneyCommand } from "../domain/command/command.ts";
+import { acknowledge } from "../domain/command/settle.ts";
+import type { Context, Decision } from "../domain/decision.ts";
+import { withoutAside } from "../domain/feed/aside-money.ts";
+import type { Dedup } from "../domain/feed/records.ts";
+import type { AckCommand } from "../schema/feed/command.ts";
+import type { Committable, Load, PreparedChange, Ref } from "../table/store.ts";
+import { tradingRef, writeTrading } from "../trading/items.ts";
+import { decideCommand } from "./commands.ts";
+import { markOf } from "./marks.ts";
+
+/** What is noted of the operation that an acknowledgement names, to be read with its command. */
+export function noteRef(
+  sourceId: string,
+  { operation_id: id }: Pick<AckCommand, "operation_id">,
+): { readonly note?: Ref<Dedup> } {
+  return id === undefined || id === null ? {} : { note: tradingRef.dedup(sourceId, "operation", id) };
+}
+
+/**
+ * Decides an acknowledgement of a command about money. An operation that was put aside before is booked by it: it is
+ * neither held nor counted any more, and its item is still to be retried, which confirms the operation.
+ * @param note what is noted of the operation that the acknowledgement names
+ */
+export async function decideAck(
+  load: Load,
+  context: Context,
+  command: MoneyCommand,
+  ack: AckCommand,
+  note: Dedup | undefined,
+): Promise<Committable<MoneyCommand>> {
+  const { account_id, amount_minor } = command;
+  const own = note?.aside_account_id === account_id && note.aside_minor === amount_minor;
+  const committable = await decideCommand(load, context, command, (state) => {
+    const decision = acknowledge(state, ack, context);
+    if (!own || !books(decision)) return decision;
+    return withoutAside(decision, note, state.accountContext.balance, context) as Decision<MoneyCommand>;
+  });
+  if (!own || !books(committable)) return committable;
+  return { ...committable, changes: [...committable.changes, freedNote(note, context)] };
+}
+
+type Booking<D> = Extract<D, { readonly ok: true }>;
+
+/** Whether a decision books an operation in the name that its bridge gave it. */
+function books<D extends Committable<unknown>>(decision: D): decision is Booking<D> {
+  return decision.ok && decision.changes.some((each) => each.op === "claim" && each.kind === "source_operation");
+}
+
+function freedNote(note: Dedup, { tenant_id }: Context): PreparedChange {
+  const { source_id, kind, name, seq, created_at, status, made, code, detail, candidates } = note;
+  const outcome = { status, made, code, detail, ...(candidates === undefined ? {} : { candidates }) };
+  const after = markOf({ source: { id: source_id }, tenant_id }, seq, [kind, name], created_at, outcome);
+  return { op: "prepared", item: writeTrading({ op: "mark", before: note, after }, tenant_id) };
+}
