@@ -200,6 +200,34 @@ export const mutations: readonly Mutation[] = [
     test: { file: `${command}/transfers.test.ts`, name: "is not given back while its credit is unknown" },
   },
   {
+    name: "a transfer's credit rounded half up",
+    file: "shared/domain/internal-money/transfer-rate.ts",
+    edits: [
+      [
+        'const credit_minor = roundToward(marked, digits, "down");',
+        "const credit_minor = roundHalfAway(marked, digits);",
+      ],
+    ],
+    test: {
+      file: "test/domain/internal-money/transfer.test.ts",
+      name: "makes of 1.99 USC in USD, rounded toward zero",
+    },
+  },
+  {
+    name: "money that is put aside counted in a margin call",
+    file: "shared/domain/trading/margin.ts",
+    edits: [
+      [
+        "return isAbove(equity, used, levels.margin_call_level)",
+        "return isAbove(equity + aside, used, levels.margin_call_level)",
+      ],
+    ],
+    test: {
+      file: "test/domain/trading/account-money.test.ts",
+      name: "counts money that is put aside against a stop-out alone",
+    },
+  },
+  {
     name: "a command handed out again when its lease runs out",
     file: "shared/domain/command/command.ts",
     edits: [
