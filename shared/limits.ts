@@ -68,6 +68,10 @@ export const limits = {
     /** A key that was being made while its application was revoked is there after this time, and looked for again. */
     key_settled_seconds: 60,
   },
+  operators: {
+    /** Operators of a brokerage. */
+    max_operators: 500,
+  },
   authorizer: {
     /** How long API Gateway keeps an authorizer's answer; a revoked application is out within this time. */
     cache_seconds: 60,

@@ -1,18 +1,18 @@
 import type { DynamoDBStreamEvent } from "aws-lambda";
 import { provisionApplication } from "../../shared/oauth/provision.ts";
-import { reconcileApplications, settleRecords } from "../../shared/oauth/settle.ts";
+import { reconcile, settleRecords } from "../../shared/oauth/settle.ts";
 import { env } from "../../shared/runtime/env.ts";
 import { seedMarket } from "../../shared/sandbox/seed.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 
 /**
- * Creates and deletes API keys: for pending applications in the stream of the table, on a schedule for those that the
- * stream missed, and for the operator's command, which creates an application. No route invokes it.
+ * Creates and deletes API keys: for pending applications and operators in the stream of the table, on a schedule for
+ * those that the stream missed, and for the command that creates an application. No route invokes it.
  */
 export async function handler(event: DynamoDBStreamEvent | object): Promise<unknown> {
   if ("Records" in event) return settleRecords(event);
   const request = ProvisionRequest.parse(event);
-  return request.action === "create_application" ? provisionApplication(request, seed) : reconcileApplications();
+  return request.action === "create_application" ? provisionApplication(request, seed) : reconcile();
 }
 
 /** A new tenant of the sandbox starts with its own market. */

@@ -1,7 +1,15 @@
 import { Aws } from "aws-cdk-lib";
 import { limits } from "../../shared/limits.ts";
 import { keyTag } from "../../shared/schema/provision.ts";
-import { applicationType, outboxType, pulseType, quoteType, riskType } from "../../shared/table/table-shape.ts";
+import {
+  applicationType,
+  operatorKeyType,
+  operatorType,
+  outboxType,
+  pulseType,
+  quoteType,
+  riskType,
+} from "../../shared/table/table-shape.ts";
 import { allow, quoteStatements, tableStatements } from "../constructs/grants.ts";
 import {
   breachKeys,
@@ -11,6 +19,7 @@ import {
   dueKeys,
   dueMarginKeys,
   exposureKeys,
+  identityKeys,
   publicKeyKeys,
   symbolKeys,
   tenantKeys,
@@ -69,12 +78,13 @@ export const backgroundRows: readonly BackgroundRow[] = [
     id: "provision",
     file: "applications/provision",
     description: "Makes applications and their API keys, and takes them away",
-    // Wakes for applications that wait for the gateway. What it writes takes the waiting away, or puts it off to a time
-    // that the schedule finds; so does a record that it fails on, which needs no failure queue for that.
+    // Wakes for applications that wait for the gateway, and for operators and their key. What it writes takes the
+    // waiting away, or puts it off to a time that the schedule finds; so does a record that it fails on, which needs no
+    // failure queue for that.
     trigger: {
       stream: {
         table: "main",
-        images: [{ et: { S: [applicationType] }, wake_at: { S: [{ exists: true }] } }],
+        images: [{ et: { S: [applicationType, operatorType, operatorKeyType] }, wake_at: { S: [{ exists: true }] } }],
         batchSize: 10,
         maximumRetryAttempts: 2,
       },
@@ -98,7 +108,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
       return [
         ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
         ...tableStatements(["read", "update"], { tableArn: table, keys: tenantKeys }),
-        ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys] }),
+        ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys, ...identityKeys] }),
         // A new tenant of the sandbox begins with a market.
         ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),
         allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")], { conditions: withOurTag }),

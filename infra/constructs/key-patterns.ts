@@ -17,6 +17,7 @@ import {
   families,
   feedSources,
   ledgers,
+  operatorIdentities,
   orders,
   priceWalks,
   publicKeys,
@@ -54,6 +55,8 @@ function due(...kinds: DueKind[]): string[] {
 export const tenantKeys: readonly string[] = [tenants.key(tenant).pk];
 /** The partition of applications by client id. */
 export const clientIdKeys: readonly string[] = [applicationRefs.key("").pk];
+/** Partitions of operators by their identity. */
+export const identityKeys: readonly string[] = [wholeKind(operatorIdentities.partition(""))];
 /** The partition of public keys. */
 export const publicKeyKeys: readonly string[] = [publicKeys.partition];
 /** Partitions that belong to no tenant: applications by client id, and public keys. */

@@ -79,13 +79,16 @@ export type UniqueKind =
   | "source_position"
   | "source_order"
   | "source_operation"
-  | "command_lane";
+  | "command_lane"
+  | "operator_email";
 
 /** Names of the stored kinds that a decision may write. */
 export type EntityName =
   | "tenant"
   | "application"
   | "application_ref"
+  | "operator"
+  | "operator_key"
   | "client"
   | "account"
   | "balance"

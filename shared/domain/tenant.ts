@@ -12,6 +12,10 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
   readonly id: string;
   /** Applications that are not revoked; counted outside of the version. */
   readonly applications: number;
+  /** Operators that were not removed; counted outside of the version. Absent until there is one. */
+  readonly operators?: number;
+  /** Operators with the role of an owner who are active; counted likewise. */
+  readonly active_owners?: number;
   /** Absent until it is set; see {@link markUpOf}. */
   readonly transfer_mark_up_percent?: string;
   /** Absent until it is set: `keep`. */
@@ -44,7 +48,7 @@ export function draftTenant(id: string, now: string): Tenant {
 
 /** The policies as `GET /settings` shows them. */
 export function settingsBody(tenant: Tenant): SettingsBody {
-  const { id, applications: _applications, ...policies } = tenant;
+  const { id, applications: _applications, operators: _operators, active_owners: _owners, ...policies } = tenant;
   return {
     object: "settings",
     tenant_id: id,

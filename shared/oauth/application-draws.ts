@@ -15,8 +15,9 @@ export function drawApplication(): DrawnSecret & Pick<ApplicationDraws, "client_
 }
 
 /**
- * Value of the API key that the gateway counts an application by. It is no credential: the gateway takes it from the
- * authorizer alone. Still it is made from its seed each time, so that the table holds no key that works anywhere.
+ * Value of the API key that the gateway counts an application by, or the operators of a brokerage. It is no credential:
+ * the gateway takes it from the authorizer alone. Still it is made from its seed each time, so that the table holds no
+ * key that works anywhere.
  */
 export function gatewayKeyOf({ id, api_key_seed }: Pick<Application, "id" | "api_key_seed">): string {
   return sha256(`gateway key ${id} ${api_key_seed}`);

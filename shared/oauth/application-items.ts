@@ -1,5 +1,6 @@
 import type { Application } from "../domain/application.ts";
-import { applications } from "../table/entities.ts";
+import type { OperatorKey } from "../domain/people/operator.ts";
+import { applications, operatorKeys } from "../table/entities.ts";
 import { transactOnce } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
 
@@ -9,4 +10,9 @@ import { updateItem } from "../table/write.ts";
  */
 export async function writeSettled(before: Application, after: Application): Promise<boolean> {
   return (await transactOnce([updateItem(applications, before, after)])).ok;
+}
+
+/** Writes what the gateway made of the API key of operators. Returns false when another run was faster. */
+export async function writeSettledKey(before: OperatorKey, after: OperatorKey): Promise<boolean> {
+  return (await transactOnce([updateItem(operatorKeys, before, after)])).ok;
 }

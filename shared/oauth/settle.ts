@@ -1,25 +1,28 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
 import type { Application } from "../domain/application.ts";
+import type { OperatorKey } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
 import { failuresOf } from "../runtime/batch.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { overdueKeys } from "../table/due.ts";
-import { applications, type Key } from "../table/entities.ts";
+import type { Key } from "../table/entities.ts";
+import { keyIn } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
 import { readRawItem } from "../table/table.ts";
+import { applicationType, operatorKeyType } from "../table/table-shape.ts";
 import { gatewayKeyOf } from "./application-draws.ts";
-import { writeSettled } from "./application-items.ts";
+import { writeSettled, writeSettledKey } from "./application-items.ts";
 import { ensureGatewayKey, removeGatewayKeys } from "./gateway-key.ts";
 
-/** Settles every application that waits for it by now. One that fails is logged and waits for the next run. */
-export async function reconcileApplications(): Promise<{ readonly settled: number; readonly failed: number }> {
+/** Settles everything that waits for it by now. What fails is logged and waits for the next run. */
+export async function reconcile(): Promise<{ readonly settled: number; readonly failed: number }> {
   const keys = await overdueKeys("APP");
-  const failed = await settleApplications(keys);
+  const failed = await settleAll(keys);
   return { settled: keys.length - failed.length, failed: failed.length };
 }
 
-/** Settles the applications that these records of the stream show; names the records of those that fail. */
+/** Settles what these records of the stream show; names the records of those that fail. */
 export async function settleRecords({ Records: records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const waiting = records.flatMap(({ dynamodb }) =>
     dynamodb?.NewImage === undefined
@@ -27,23 +30,29 @@ export async function settleRecords({ Records: records }: DynamoDBStreamEvent): 
       : [
           {
             number: dynamodb.SequenceNumber ?? "",
-            key: applications.keyOf(readRawItem<Application>(dynamodb.NewImage)),
+            key: keyIn(readRawItem(dynamodb.Keys ?? {})),
           },
         ],
   );
-  const failed = await settleApplications(waiting.map(({ key }) => key));
+  const failed = await settleAll(waiting.map(({ key }) => key));
   return failuresOf(waiting.filter(({ key }) => failed.includes(key)).map(({ number }) => number));
 }
 
+/** How what waits is settled, by the sort key of its kind. */
+const settlers: Readonly<Record<string, (key: Key) => Promise<void>>> = {
+  [applicationType]: settleApplication,
+  [operatorKeyType]: settleOperatorKey,
+};
+
 /** Settles these one after the other, since the gateway makes five keys a second; returns those that fail. */
-async function settleApplications(keys: readonly Key[]): Promise<readonly Key[]> {
+async function settleAll(keys: readonly Key[]): Promise<readonly Key[]> {
   const failed: Key[] = [];
   for (const key of keys) {
     try {
-      await settleApplication(key);
+      await settlers[key.sk]?.(key);
     } catch (error) {
       failed.push(key);
-      log.error("API key provisioning is pending.", { key: key.pk, error: (error as Error).name });
+      log.error("Provisioning is pending.", { key: key.pk, error: (error as Error).name });
     }
   }
   return failed;
@@ -72,6 +81,19 @@ export async function settleApplication(key: Key): Promise<void> {
     if (!waits || (await writeSettled(application, settled))) return;
   }
   throw new Error("The application changes all the time.");
+}
+
+/**
+ * Makes the API key of the operators of a brokerage, and notes that it is done.
+ * @throws Error when the gateway refuses
+ */
+async function settleOperatorKey(key: Key): Promise<void> {
+  const [found] = await readKeys([key]);
+  const waiting = found as OperatorKey | undefined;
+  if (waiting === undefined || waiting.wake_at === null) return;
+  const api_key_id = await ensureGatewayKey(waiting.id, gatewayKeyOf(waiting));
+  // Only another run of this function changes the item: it made the same key.
+  await writeSettledKey(waiting, { ...waiting, api_key_id, wake_at: null });
 }
 
 /** A run that was making the key while the application was revoked may end, or die, after this one: look once more. */

@@ -95,6 +95,12 @@ export const triesType = "PUBLISHTRIES";
 /** Item type of an application; those that wait for the gateway carry `wake_at` as text. */
 export const applicationType = "APP";
 
+/** Item type of an operator; those that wait for their user of the pool carry `wake_at` as well. */
+export const operatorType = "OPERATOR";
+
+/** Item type of the API key of a brokerage's operators, likewise. */
+export const operatorKeyType = "OPRKEY";
+
 /** Item type of a quote in the volatile table: what the margin watch's stream filter matches. */
 export const quoteType = "QUOTE";
 

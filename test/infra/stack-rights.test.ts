@@ -157,7 +157,7 @@ describe("rights of the functions", () => {
       [
         "Allow dynamodb:Query main/index/due DUE|APP|*",
         ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
-        "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID",
+        "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID GLOBAL|OPERATOR|*",
         ...ledgerDenial,
         ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((a) => `Allow dynamodb:${a} stream`),
       ].sort(),

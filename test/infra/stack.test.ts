@@ -111,7 +111,7 @@ describe("functions", () => {
       },
     });
     expect(at(route.properties["DestinationConfig"], "OnFailure", "Destination")).toBeDefined();
-    const waiting = '{"et":{"S":["APP"]},"wake_at":{"S":[{"exists":true}]}}';
+    const waiting = '{"et":{"S":["APP","OPERATOR","OPRKEY"]},"wake_at":{"S":[{"exists":true}]}}';
     expect(readerOf("APP").properties).toMatchObject({
       ...common,
       BatchSize: 10,

@@ -1,8 +1,9 @@
 import type { Application } from "../../domain/application.ts";
 import type { Family } from "../../domain/family.ts";
+import type { Operator, OperatorKey } from "../../domain/people/operator.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sha256 } from "../../runtime/digest.ts";
-import { applicationType } from "../table-shape.ts";
+import { applicationType, operatorKeyType, operatorType } from "../table-shape.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /** Tenants with their policies. */
@@ -45,6 +46,44 @@ export const families = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "FAMILY" }),
   keyOf: (item: Family): Key => families.key(item.tenant_id, item.id),
 } satisfies Entity<Family> & Record<string, unknown>;
+
+/** Operators of a tenant (`list`); those whose user of the pool is to be made (`due`). */
+export const operators = {
+  et: operatorType,
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: operatorType }),
+  keyOf: (item: Operator): Key => operators.key(item.tenant_id, item.id),
+  all: (tenant: string) => `${tenant}|${operatorType}`,
+  indexesOf: (item: Operator): IndexKeys => ({
+    ...(item.status === "removed" ? {} : { list_pk: operators.all(item.tenant_id), list_sk: ulidOf(item.id) }),
+    ...(item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
+  }),
+} satisfies Entity<Operator> & Record<string, unknown>;
+
+/** The API key of the operators of a tenant; while it is to be made it is `due`. It is named among the operators. */
+export const operatorKeys = {
+  et: operatorKeyType,
+  key: (tenant: string): Key => ({ pk: `${tenant}#opr_key`, sk: operatorKeyType }),
+  keyOf: (item: OperatorKey): Key => operatorKeys.key(item.tenant_id),
+  indexesOf: (item: OperatorKey): IndexKeys => (item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
+} satisfies Entity<OperatorKey> & Record<string, unknown>;
+
+/** The operator that a user of the pool is in one tenant: a token of the pool knows no tenant. */
+export interface OperatorIdentity {
+  /** SHA-256 of issuer and subject, see `identityHash`. */
+  readonly identity_sha256: string;
+  readonly operator_id: string;
+  readonly owner_tenant_id: string;
+}
+
+/** Operators by identity: partitions that no tenant owns, with one item for each tenant. */
+export const operatorIdentities = {
+  et: "OPRIDENTITY",
+  partition: (identity: string) => `GLOBAL|OPERATOR|${identity}`,
+  keyOf: ({ identity_sha256, owner_tenant_id }: OperatorIdentity): Key => ({
+    pk: operatorIdentities.partition(identity_sha256),
+    sk: owner_tenant_id,
+  }),
+} satisfies Entity<OperatorIdentity> & Record<string, unknown>;
 
 /** Failed client authentications from one address in one clock minute, in the volatile table. The address is hashed. */
 export const failureCounters = {

@@ -18,6 +18,7 @@ const rulesOfTheBusiness = [
   "shared/runtime/",
   "shared/limits.ts",
   "shared/currencies.ts",
+  "shared/roles.ts",
 ];
 
 /** The layers; the first that matches a file is its layer. Files of one layer import each other freely. */
@@ -25,11 +26,15 @@ const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
   { path: "shared/text.ts", values: [] },
   { path: "shared/currencies.ts", values: [] },
+  { path: "shared/roles.ts", values: [], types: ["shared/schema/"] },
   { path: "shared/runtime/", values: ["shared/limits.ts"] },
-  { path: "shared/schema/", values: ["shared/limits.ts", "shared/text.ts", "shared/currencies.ts"] },
+  {
+    path: "shared/schema/",
+    values: ["shared/limits.ts", "shared/text.ts", "shared/currencies.ts", "shared/roles.ts"],
+  },
   {
     path: "shared/domain/",
-    values: ["shared/limits.ts", "shared/text.ts", "shared/currencies.ts"],
+    values: ["shared/limits.ts", "shared/text.ts", "shared/currencies.ts", "shared/roles.ts"],
     types: ["shared/schema/"],
   },
   { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },

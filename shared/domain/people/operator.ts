@@ -1,0 +1,222 @@
+import { limits } from "../../limits.ts";
+import { type Role, roleScopes } from "../../roles.ts";
+import type { CreateOperator, OperatorBody, UpdateOperator } from "../../schema/people/operator.ts";
+import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "../decision.ts";
+import { sameValue } from "../equality.ts";
+import type { Tenant } from "../tenant.ts";
+
+/** A person who works for a brokerage and signs in through the user pool. */
+export interface Operator {
+  readonly id: string;
+  readonly tenant_id: string;
+  /** Trimmed, lower-cased and normalised; unique within the brokerage. */
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  /** `removed` is final and is shown as not found; the item stays for what names the operator. */
+  readonly status: "invited" | "active" | "suspended" | "removed";
+  /** When they last got a token, to a few minutes. Written outside of the version. */
+  readonly last_seen_at: string | null;
+  /** Whether the user of the pool is still to be made; written outside of the version. */
+  readonly pool_state: "pending" | "ready";
+  /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
+  readonly identity_sha256: string | null;
+  /** Set while the user of the pool is to be made; provisioning finds it by this. */
+  readonly wake_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+}
+
+/** The API key by which the gateway counts all operators of a brokerage, see `gatewayKeyOf`. */
+export interface OperatorKey {
+  readonly tenant_id: string;
+  /** `opk_…`, the name of the key at the gateway. */
+  readonly id: string;
+  readonly api_key_seed: string;
+  /** The gateway's id of it; null until it is made. Before that no operator gets a token. */
+  readonly api_key_id: string | null;
+  readonly wake_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly version: number;
+}
+
+/** The counts of a brokerage that decisions about its operators look at. */
+type Counts = Pick<Tenant, "operators" | "active_owners">;
+
+/** The operator as GET shows them; undefined for one that was removed. */
+export function operatorBody(operator: Operator): OperatorBody | undefined {
+  const { id, email, name, role, status, last_seen_at, created_at, updated_at, version } = operator;
+  if (status === "removed") return undefined;
+  return {
+    id,
+    object: "operator",
+    email,
+    name,
+    role,
+    scopes: [...roleScopes[role]],
+    status,
+    last_seen_at,
+    created_at,
+    updated_at,
+    version,
+    _links: { self: { href: `/v2/operators/${id}` } },
+  };
+}
+
+/** A new operator, whose user of the pool is still to be made. */
+export function draftOperator(
+  { email, name, role }: CreateOperator,
+  { id, tenant_id, now }: { readonly id: string; readonly tenant_id: string; readonly now: string },
+): Operator {
+  return {
+    ...{ id, tenant_id, email, name, role, status: "invited", last_seen_at: null },
+    ...{ pool_state: "pending", identity_sha256: null, wake_at: now },
+    ...{ created_at: now, updated_at: now, version: 1 },
+  };
+}
+
+/** The API key of the operators of a brokerage, which is still to be made. */
+export function draftOperatorKey(
+  draws: Pick<OperatorKey, "id" | "tenant_id" | "api_key_seed">,
+  now: string,
+): OperatorKey {
+  return { ...draws, api_key_id: null, wake_at: now, created_at: now, updated_at: now, version: 1 };
+}
+
+/**
+ * Decides `POST /operators`. The caller must hold every scope of the role; a brokerage has a bounded number of
+ * operators, and its first one brings the API key of all of them.
+ */
+export function inviteOperator(
+  request: CreateOperator,
+  { counts, key, api_key_seed }: { counts: Counts; key: OperatorKey | undefined; api_key_seed: string },
+  context: Context,
+): Decision<Operator> {
+  const lacked = lackedScope([request.role], context);
+  if (lacked !== undefined) return lacked;
+  const { max_operators } = limits.operators;
+  if ((counts.operators ?? 0) >= max_operators) {
+    return refuse("too_many_operators", `A brokerage may have ${max_operators} operators.`);
+  }
+  const { tenant_id, now } = context;
+  const operator = draftOperator(request, { id: context.newId("opr"), tenant_id, now });
+  const first = () => draftOperatorKey({ id: context.newId("opk"), tenant_id, api_key_seed }, now);
+  // Brokerages from before there were operators have no counts yet.
+  const bound: Requirement = { attribute: "operators", is: "below", value: max_operators };
+  return {
+    ok: true,
+    result: operator,
+    changes: [
+      { op: "create", entity: "operator", item: operator },
+      ...(key === undefined ? [{ op: "create", entity: "operator_key", item: first() } as const] : []),
+      claimOperatorEmail(operator),
+      count(tenant_id, { operators: 1 }, counts.operators === undefined ? [] : [bound]),
+    ],
+    events: [],
+  };
+}
+
+/** The claim of an email address: at most one operator of a brokerage has it. */
+function claimOperatorEmail({ email, id }: Operator): Change {
+  const detail = "belongs to another operator";
+  const errors = [{ pointer: "#/email", code: "taken", detail }];
+  const refusal = { code: "operator_exists", detail: `The email address ${detail}.`, errors } as const;
+  return { op: "claim", kind: "operator_email", value: email, owner: id, refusal };
+}
+
+/**
+ * Decides `PATCH /operators/{id}`. The caller must hold every scope of the role before and after: else one that holds
+ * less could take the place of one that holds more. A suspended operator who never signed in is invited again.
+ */
+export function amendOperator(
+  operator: Operator,
+  patch: UpdateOperator,
+  counts: Counts,
+  context: Context,
+): Decision<Operator> {
+  const { status, ...others } = patch;
+  const wanted = { ...operator, ...others, status: statusAfter(operator, status) } as Operator;
+  const lacked = lackedScope([operator.role, wanted.role], context);
+  if (lacked !== undefined) return lacked;
+  if (operator.status === "invited" && status === "active") {
+    return refuse("illegal_transition", "An invited operator becomes active by signing in.", {
+      extra: { allowed: ["suspended"] },
+    });
+  }
+  return sameValue(wanted, operator) ? unchanged(operator) : written(operator, wanted, counts, context);
+}
+
+function statusAfter(operator: Operator, status: UpdateOperator["status"]): Operator["status"] {
+  if (status !== "active") return status ?? operator.status;
+  return operator.last_seen_at === null ? "invited" : "active";
+}
+
+/** Decides `DELETE /operators/{id}`: final, and the email address is free again. */
+export function removeOperator(operator: Operator, counts: Counts, context: Context): Decision<Operator> {
+  const lacked = lackedScope([operator.role], context);
+  if (lacked !== undefined) return lacked;
+  const decision = written(operator, { ...operator, status: "removed", wake_at: null }, counts, context);
+  const { email: value, id: owner } = operator;
+  const release: Change = { op: "release", kind: "operator_email", value, owner };
+  return decision.ok ? { ...decision, changes: [...decision.changes, release] } : decision;
+}
+
+/** A change of the operator, with the count of active owners, of whom a brokerage that has one keeps one. */
+function written(before: Operator, changed: Operator, counts: Counts, context: Context): Decision<Operator> {
+  const more = Number(isActiveOwner(changed)) - Number(isActiveOwner(before));
+  if (more < 0 && (counts.active_owners ?? 0) < 2) {
+    return refuse("last_owner", "The operator is the last active owner of the brokerage.");
+  }
+  const updated_at = later(before.updated_at, context.now);
+  const after: Operator = { ...changed, updated_at, version: before.version + 1 };
+  const another: Requirement = { attribute: "active_owners", is: "at_least", value: 2 };
+  const add = {
+    ...(more === 0 ? {} : { active_owners: more }),
+    ...(after.status === "removed" ? { operators: -1 } : {}),
+  };
+  const changes: Change[] = [{ op: "update", entity: "operator", before, after }];
+  if (Object.keys(add).length > 0) changes.push(count(before.tenant_id, add, more < 0 ? [another] : []));
+  return { ok: true, result: after, changes, events: [] };
+}
+
+/**
+ * Decides a sign-in with the identity of the operator: an invited one becomes active. Undefined for an operator who may
+ * not sign in; a sign-in that only moves `last_seen_at` changes nothing here.
+ */
+export function signIn(operator: Operator, context: Pick<Context, "now">): Decision<Operator> | undefined {
+  if (operator.status === "active") return unchanged(operator);
+  if (operator.status !== "invited") return undefined;
+  const { now } = context;
+  const updated_at = later(operator.updated_at, now);
+  const after: Operator = {
+    ...operator,
+    status: "active",
+    last_seen_at: now,
+    updated_at,
+    version: operator.version + 1,
+  };
+  const owners = after.role === "owner" ? [count(operator.tenant_id, { active_owners: 1 }, [])] : [];
+  const changes: Change[] = [{ op: "update", entity: "operator", before: operator, after }, ...owners];
+  return { ok: true, result: after, changes, events: [] };
+}
+
+function isActiveOwner({ role, status }: Operator): boolean {
+  return role === "owner" && status === "active";
+}
+
+/** Counted at the tenant, without its version. */
+function count(tenant: string, add: Readonly<Record<string, number>>, require: readonly Requirement[]): Change {
+  return { op: "adjust", entity: "tenant", id: tenant, add, require };
+}
+
+/** A refusal of a caller that lacks a scope of one of these roles. */
+function lackedScope(granted: readonly Role[], { scopes }: Context) {
+  const lacked = granted.flatMap((role) => roleScopes[role]).filter((scope) => !scopes.includes(scope));
+  const [scope] = lacked;
+  if (scope === undefined) return undefined;
+  return refuse("insufficient_scope", `The token itself lacks ${[...new Set(lacked)].join(", ")}.`, {
+    extra: { scope },
+  });
+}

@@ -1,0 +1,55 @@
+import * as z from "zod/mini";
+import { roles } from "../../roles.ts";
+import { Email } from "../client.ts";
+import { described } from "../described.ts";
+import { EmailText, Links, name, Timestamp } from "../fields.ts";
+import { scopes } from "../scope.ts";
+
+const Status = z.enum(["invited", "active", "suspended"]);
+const Role = z.enum(roles);
+
+/** `POST /operators`: the operator is invited by email and becomes active by signing in. */
+export const CreateOperatorRequest = z.strictObject({
+  email: described(Email, "Email address to sign in with; unique within the brokerage."),
+  name: described(name(100), "Display name."),
+  role: described(Role, "Role, which decides the scopes of the operator."),
+});
+
+/** `PATCH /operators/{id}`, a merge patch. The email address cannot be changed: it identifies the person. */
+export const UpdateOperatorRequest = z.strictObject({
+  name: described(z.optional(name(100)), "Display name."),
+  role: described(z.optional(Role), "Role, which decides the scopes of the operator."),
+  status: described(
+    z.optional(z.enum(["active", "suspended"])),
+    "`suspended` ends access within a minute; `active` ends a suspension.",
+  ),
+});
+
+/** An operator in responses. `last_seen_at` is accurate to five minutes. */
+export const Operator = z.object({
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("operator"), "Resource type; always this value."),
+  email: described(EmailText, "Email address that the operator signs in with."),
+  name: described(z.string(), "Display name."),
+  role: described(Role, "Role, which decides the scopes of the operator."),
+  scopes: described(z.array(z.enum(scopes)), "Scopes of the role."),
+  status: described(Status, "Operator status; `invited` until the operator has signed in."),
+  last_seen_at: described(
+    z.nullable(Timestamp),
+    "Time at which the operator last obtained a token, accurate to five minutes; null if never.",
+  ),
+  created_at: described(Timestamp, "Time of creation."),
+  updated_at: described(Timestamp, "Time of the last change."),
+  version: described(
+    z.int().check(z.minimum(1)),
+    "Version number, incremented on every change; the entity tag is derived from it.",
+  ),
+  _links: described(Links, "Links to this resource and to related resources, by relation."),
+});
+
+/** Body of `POST /operators` after validation. */
+export type CreateOperator = z.infer<typeof CreateOperatorRequest>;
+/** Body of `PATCH /operators/{id}` after validation. */
+export type UpdateOperator = z.infer<typeof UpdateOperatorRequest>;
+/** An operator on the wire. */
+export type OperatorBody = z.infer<typeof Operator>;

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import {
+  amendOperator,
+  draftOperator,
+  draftOperatorKey,
+  inviteOperator,
+  type Operator,
+  operatorBody,
+  removeOperator,
+  signIn,
+} from "../../shared/domain/people/operator.ts";
+import { type Role, roleScopes, roles } from "../../shared/roles.ts";
+import type { UpdateOperator } from "../../shared/schema/people/operator.ts";
+import { scopes } from "../../shared/schema/scope.ts";
+import { accepted, decisionContext, decisionTime, refused, tenantId } from "../support/builders/decisions.ts";
+
+const request = { email: "ana@example.com", name: "Ana Silva", role: "finance" } as const;
+
+/** An operator who has signed in, unless `given` says otherwise. */
+function someOperator(given: Partial<Operator> = {}): Operator {
+  const drafted = draftOperator(request, {
+    id: "opr_01JD0000000000000000000001",
+    tenant_id: tenantId,
+    now: decisionTime,
+  });
+  return { ...drafted, status: "active", last_seen_at: decisionTime, wake_at: null, ...given };
+}
+
+const counts = { operators: 2, active_owners: 1 };
+const owner = someOperator({ role: "owner" });
+const by = (role: Role) => decisionContext({ scopes: roleScopes[role] });
+const amend = (operator: Operator, patch: UpdateOperator, context = by("owner"), held: object = counts) =>
+  amendOperator(operator, patch, held, context);
+
+describe("a role", () => {
+  it("is a set of scopes that exist, each once, and the owner's holds all", () => {
+    for (const role of roles) {
+      const held: readonly string[] = roleScopes[role];
+      expect(held.filter((scope) => !(scopes as readonly string[]).includes(scope))).toEqual([]);
+      expect(new Set(held).size).toBe(held.length);
+    }
+    expect(roleScopes.owner).toEqual(scopes);
+  });
+
+  it("moves money only for owners and finance, administers only for owners and developers, and a viewer reads", () => {
+    const holding = (scope: string) => roles.filter((role) => (roleScopes[role] as readonly string[]).includes(scope));
+    expect(holding("transactions:approve")).toEqual(["owner", "finance"]);
+    expect(holding("transactions:settle")).toEqual(["owner", "finance"]);
+    expect(holding("transactions:write")).toEqual(["owner", "finance"]);
+    expect(holding("admin")).toEqual(["owner", "developer"]);
+    expect(roleScopes.viewer.every((scope) => scope.endsWith(":read"))).toBe(true);
+  });
+});
+
+describe("an invitation", () => {
+  const invite = (key: Parameters<typeof inviteOperator>[1]["key"], held: object = counts, context = by("owner")) =>
+    inviteOperator(request, { counts: held, key, api_key_seed: "seed" }, context);
+  const key = draftOperatorKey({ id: "opk_1", tenant_id: tenantId, api_key_seed: "seed" }, decisionTime);
+
+  it("waits for the user of the pool, and the first one for the API key of all operators", () => {
+    const first = accepted(invite(undefined, {}));
+    expect(first.result).toMatchObject({ status: "invited", pool_state: "pending", wake_at: decisionTime, version: 1 });
+    expect(first.changes.map((change) => ("entity" in change ? change.entity : change.op))).toEqual([
+      "operator",
+      "operator_key",
+      "claim",
+      "tenant",
+    ]);
+    expect(accepted(invite(key)).changes).toHaveLength(3);
+  });
+
+  it("is refused beyond the number of operators of a brokerage", () => {
+    expect(refused(invite(key, { operators: 500 })).code).toBe("too_many_operators");
+  });
+
+  it.each(["developer", "viewer", "support", "risk"] as const)("to finance is refused to a %s", (role) => {
+    expect(refused(invite(key, counts, by(role))).code).toBe("insufficient_scope");
+  });
+});
+
+describe("the last active owner", () => {
+  it.each([
+    ["suspended", { status: "suspended" }],
+    ["given another role", { role: "viewer" }],
+  ] as const)("cannot be %s", (_, patch) => {
+    expect(refused(amend(owner, patch)).code).toBe("last_owner");
+    const decided = accepted(amend(owner, patch, by("owner"), { operators: 2, active_owners: 2 }));
+    expect(decided.changes.at(-1)).toMatchObject({
+      ...{ op: "adjust", entity: "tenant", add: { active_owners: -1 } },
+      require: [{ attribute: "active_owners", is: "at_least", value: 2 }],
+    });
+  });
+
+  it("cannot be removed; another one takes both counts along", () => {
+    expect(refused(removeOperator(owner, counts, by("owner"))).code).toBe("last_owner");
+    const { changes, result } = accepted(removeOperator(owner, { operators: 2, active_owners: 2 }, by("owner")));
+    expect(changes.filter(({ op }) => op === "adjust")).toMatchObject([{ add: { active_owners: -1, operators: -1 } }]);
+    expect(operatorBody(result)).toBeUndefined();
+  });
+
+  it("is not one who is invited or suspended", () => {
+    for (const status of ["invited", "suspended"] as const) {
+      expect(accepted(amend({ ...owner, status }, { role: "viewer" })).changes).toHaveLength(1);
+    }
+  });
+});
+
+describe("a change of an operator", () => {
+  it("is refused to a caller who lacks a scope of the role before or after", () => {
+    expect(refused(amend(owner, { name: "Eva" }, by("developer"))).code).toBe("insufficient_scope");
+    const developer = someOperator({ role: "developer" });
+    expect(refused(amend(developer, { role: "owner" }, by("developer"))).code).toBe("insufficient_scope");
+    expect(refused(removeOperator(owner, counts, by("developer"))).code).toBe("insufficient_scope");
+    expect(accepted(amend(developer, { name: "Eva" }, by("developer"))).result.version).toBe(2);
+  });
+
+  it("that says what is so already changes nothing", () => {
+    expect(accepted(amend(owner, { name: owner.name, status: "active", role: "owner" })).changes).toEqual([]);
+  });
+
+  it("leaves it to the invited person to become active, also after a suspension", () => {
+    const invited = someOperator({ status: "invited", last_seen_at: null });
+    expect(refused(amend(invited, { status: "active" })).code).toBe("illegal_transition");
+    const suspended = accepted(amend(invited, { status: "suspended" })).result;
+    expect(accepted(amend(suspended, { status: "active" })).result.status).toBe("invited");
+  });
+
+  it("counts an owner who is active again", () => {
+    const { changes } = accepted(amend({ ...owner, status: "suspended" }, { status: "active" }));
+    expect(changes.at(-1)).toMatchObject({ add: { active_owners: 1 }, require: [] });
+  });
+});
+
+describe("a sign-in", () => {
+  const context = { now: "2026-11-22T06:30:00.000Z" };
+
+  it("makes the invited active, and counts an owner", () => {
+    const decision = signIn(someOperator({ role: "owner", status: "invited", last_seen_at: null }), context);
+    const { result, changes } = accepted(decision ?? expect.fail("refused"));
+    expect(result).toMatchObject({ status: "active", last_seen_at: context.now, version: 2 });
+    expect(changes.at(-1)).toMatchObject({ add: { active_owners: 1 } });
+  });
+
+  it("of the active changes nothing, and that of anyone else is refused", () => {
+    expect(accepted(signIn(owner, context) ?? expect.fail("refused")).changes).toEqual([]);
+    for (const status of ["suspended", "removed"] as const)
+      expect(signIn({ ...owner, status }, context)).toBeUndefined();
+  });
+});
