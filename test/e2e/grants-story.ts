@@ -12,6 +12,7 @@ import type { Receiver } from "../support/stack/receiver.ts";
 import type { Stack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 import { tellOfDrift } from "./grants-drift.ts";
+import { tellOfLiquidation } from "./grants-liquidation.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./grants-money.ts";
 import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./grants-stack.ts";
 
@@ -323,6 +324,7 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await tellOfSandboxMarket(told);
   await tellOfInternalMoney(told);
   await tellOfCommands(told);
+  await tellOfLiquidation(told);
   await tellOfDrift(told);
   const feed = await tellOfFeed(stack);
   await tellOfResets(stack);
