@@ -14,7 +14,7 @@ export const handler = await command(
   async ({ path, body, load, context }) => {
     const { known, note } = await load({ known: tradingRef.command(path.command_id), ...noteRef(path.id, body) });
     if (known === undefined || known.source_id !== path.id) return notFound();
-    if (known.type === "liquidate") {
+    if (known.purpose === "liquidation") {
       return decideLiquidation(load, context, known, (...read) => acknowledgeLiquidation(...read, body, context));
     }
     return decideAck(load, context, known, body, note);
@@ -22,9 +22,8 @@ export const handler = await command(
   commandBody,
   undefined,
   async (command: Command, remainingMs) => {
+    if (command.purpose !== "transaction" || command.transfer !== true) return;
     const { tenant_id, transaction_id: id } = command;
-    if (command.type !== "liquidate" && command.transfer && id !== null) {
-      await continueTransfer({ tenant_id, id }, remainingMs);
-    }
+    await continueTransfer({ tenant_id, id }, remainingMs);
   },
 );

@@ -1,5 +1,5 @@
 import { driftBody } from "../../shared/domain/drift/drift.ts";
-import { driftRef } from "../../shared/feed/drifts.ts";
+import { driftRef } from "../../shared/feed/drift-refs.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getDrift } from "../../shared/routes/drift.ts";
 

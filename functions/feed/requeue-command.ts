@@ -12,7 +12,7 @@ export const handler = await command(
   async ({ path, load, context }) => {
     const { known } = await load({ known: tradingRef.command(path.command_id) });
     if (known === undefined || known.source_id !== path.id) return notFound();
-    if (known.type === "liquidate") {
+    if (known.purpose === "liquidation") {
       return refuse("illegal_transition", "A liquidation is decided again at the newest prices, not requeued.");
     }
     return decideCommand(load, context, known, (state) => requeueCommand(state, context));

@@ -3,7 +3,7 @@ import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
 import type { Account, Balance } from "./account.ts";
 import type { Transaction } from "./transaction.ts";
-import type { UnjoinedLeg } from "./transaction-legs.ts";
+import type { CorrectionLeg, UnjoinedLeg } from "./transaction-legs.ts";
 
 /** Who causes a change: an application or an operator of the tenant, or the service itself. */
 export interface Actor {
@@ -132,7 +132,7 @@ export type Change =
       readonly instead_of?: string;
     }
   | { readonly op: "release"; readonly kind: UniqueKind; readonly value: string; readonly owner: string }
-  | { readonly op: "list" | "unlist"; readonly leg: UnjoinedLeg };
+  | { readonly op: "list" | "unlist"; readonly leg: UnjoinedLeg | CorrectionLeg };
 
 /** A change from one version of an item to the next. */
 export interface Update<E extends string, T> {

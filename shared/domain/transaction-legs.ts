@@ -9,11 +9,19 @@ export type LegName = Transaction["platform_operations"][number]["leg"];
  * A marker of money that the API moved on an account of a trading platform and that no operation which the platform
  * reported was joined with yet. It is found by its account and amount with a consistent read.
  */
-export interface UnjoinedLeg {
-  readonly tenant_id: string;
-  readonly account_id: string;
+export interface UnjoinedLeg extends Marked {
   readonly transaction_id: string;
   readonly leg: LegName;
+}
+
+/** A marker of a command that corrects the balance of a platform, as long as its operation was not reported. */
+export interface CorrectionLeg extends Marked {
+  readonly command_id: string;
+}
+
+interface Marked {
+  readonly tenant_id: string;
+  readonly account_id: string;
   /** With its sign: what it adds to the account. */
   readonly amount_minor: bigint;
 }

@@ -1,5 +1,5 @@
-import type { Command } from "../domain/command/command.ts";
-import { overdue } from "../domain/command/settle.ts";
+import { type Command, type MoneyCommand, moneyOf } from "../domain/command/command.ts";
+import { type CommandState, overdue } from "../domain/command/settle.ts";
 import { unchanged } from "../domain/decision.ts";
 import { overdueLiquidation } from "../domain/trading/liquidation/settle.ts";
 import { isComplete } from "../domain/transaction.ts";
@@ -7,10 +7,11 @@ import { countMetric, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { commands } from "../table/entities.ts";
-import { ref } from "../table/store.ts";
+import { type Load, ref } from "../table/store.ts";
 import { commitDecision } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { countAttention } from "../trading/margin.ts";
+import { driftRef } from "./drift-refs.ts";
 
 /**
  * Ends the leases that ran out and the waits that are over, and reports the commands that wait for too long or whose
@@ -47,19 +48,32 @@ async function settle({ id, tenant_id }: Command, remainingMs: () => number): Pr
       changes = ended?.ok ?? false;
       return ended ?? unchanged(command);
     }
-    const { transaction, sought, ...found } = await load({
-      transaction: ref.transaction(command.transaction_id ?? ""),
-      tenant: ref.tenant(),
-      account: ref.account(command.account_id),
-      balance: ref.balance(command.account_id),
-      ...(command.about_id === undefined ? {} : { sought: tradingRef.command(command.about_id) }),
-    });
-    if (transaction === undefined || !isComplete(found)) return unchanged(command);
-    const about = sought === undefined || sought.type === "liquidate" ? {} : { sought };
-    const decision = overdue({ command, transaction, accountContext: found, ...about }, context);
+    const state = await stateOf(load, command);
+    const decision = state && overdue(state, context);
     if (decision !== undefined) await countAttention(decision);
     changes = decision?.ok ?? false;
     return decision ?? unchanged(command);
   });
   return changes && outcome.kind === "done";
+}
+
+/** A command with what it is for; undefined where that is gone. */
+async function stateOf(load: Load, command: MoneyCommand): Promise<CommandState | undefined> {
+  const refs = {
+    tenant: ref.tenant(),
+    ...(command.about_id === undefined ? {} : { sought: tradingRef.command(command.about_id) }),
+  };
+  if (command.purpose === "drift") {
+    const { tenant, drift, sought } = await load({ ...refs, drift: driftRef.drift(command.drift_id) });
+    return tenant && { command, about: { purpose: "drift", drift, tenant }, sought: moneyOf(sought) };
+  }
+  const { transaction, sought, ...accountContext } = await load({
+    ...refs,
+    transaction: ref.transaction(command.transaction_id),
+    account: ref.account(command.account_id),
+    balance: ref.balance(command.account_id),
+  });
+  if (transaction === undefined || !isComplete(accountContext)) return undefined;
+  const about = { purpose: "transaction", transaction, leg: command.leg, accountContext } as const;
+  return { command, about, sought: moneyOf(sought) };
 }

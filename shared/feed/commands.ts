@@ -1,10 +1,4 @@
-import {
-  type Command,
-  isAboutMoney,
-  isOpen,
-  type LiquidateCommand,
-  type MoneyCommand,
-} from "../domain/command/command.ts";
+import { isOpen, type LiquidateCommand, type MoneyCommand, moneyOf } from "../domain/command/command.ts";
 import type { CommandState } from "../domain/command/settle.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
@@ -14,36 +8,44 @@ import { type Committable, type Load, ref } from "../table/store.ts";
 import { prepared } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { decideMoney, linkOf, moneyRefs, readHeld } from "../trading/margin.ts";
+import { driftRef } from "./drift-refs.ts";
 
-/** Makes a decision about a command with the transaction whose money it moves, and the account of that. */
+/** Makes a decision about a command with what it is for: the money of a transaction, or the correction of a drift. */
 export async function decideCommand(
   load: Load,
   context: Context,
   command: MoneyCommand,
   decide: (state: CommandState) => Decision<MoneyCommand>,
 ): Promise<Committable<MoneyCommand>> {
-  const { about_id, transaction_id } = command;
+  const { about_id } = command;
+  if (command.purpose === "drift") {
+    const { drift, tenant, sought } = await load({
+      ...(about_id === undefined ? {} : { sought: tradingRef.command(about_id) }),
+      drift: driftRef.drift(command.drift_id),
+      tenant: ref.tenant(),
+    });
+    if (tenant === undefined) return notFound();
+    return decide({ command, about: { purpose: "drift", drift, tenant }, sought: moneyOf(sought) });
+  }
+  const { transaction_id, leg } = command;
   const { transaction, sought, risk, ...found } = await load({
     ...moneyRefs(command.account_id),
-    transaction: ref.transaction(transaction_id ?? ""),
     ...(about_id === undefined ? {} : { sought: tradingRef.command(about_id) }),
+    transaction: ref.transaction(transaction_id),
   });
   if (transaction === undefined || !isComplete(found)) return notFound();
   const [held, link] = await Promise.all([
     readHeld(load, context, { ...found, risk }),
     linkOf(load, found, transaction),
   ]);
+  const about = { purpose: "transaction", transaction, leg } as const;
   return decideMoney(
     held,
     context,
     { ...found, ...link },
-    (accountContext) => decide({ command, transaction, accountContext, sought: moneyOf(sought) }),
+    (accountContext) => decide({ command, about: { ...about, accountContext }, sought: moneyOf(sought) }),
     booked(transaction, command, moneyOf(sought)),
   );
-}
-
-function moneyOf(command: Command | undefined): MoneyCommand | undefined {
-  return command !== undefined && isAboutMoney(command) ? command : undefined;
 }
 
 /** Makes a decision about a command to close a position, with the margin of its account. */

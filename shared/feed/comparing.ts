@@ -1,5 +1,12 @@
 import type { Account, Ledger } from "../domain/account.ts";
-import { compareAccount, type Effect, effectOf, type Moment, positionKey } from "../domain/drift/compare.ts";
+import {
+  compareAccount,
+  type Effect,
+  effectOf,
+  type Moment,
+  positionKey,
+  unnumberedSince,
+} from "../domain/drift/compare.ts";
 import type { Compared } from "../domain/drift/reconcile.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { sourceLoginMarker } from "../domain/open-account.ts";
@@ -25,8 +32,7 @@ export interface Comparing {
 
 /** The moment of a snapshot that accounts are compared at. */
 export function momentOf({ source, as_of_seq, taken_at }: Comparing): Moment {
-  const since = Date.parse(taken_at) - limits.snapshots.unnumbered_seconds * 1000;
-  return { source, as_of_seq, unnumbered_since: new Date(since).toISOString() };
+  return { source, as_of_seq, unnumbered_since: unnumberedSince({ taken_at }) };
 }
 
 /**

@@ -35,7 +35,7 @@ import {
   takenBackBy,
   withoutUndo,
 } from "./marks.ts";
-import { type Linked, linksOf } from "./operation-links.ts";
+import { isCommandId, type Linked, linksOf, madeBy, nameOf, spokenOf } from "./operation-links.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
 export interface FeedRun extends Attempted {
@@ -120,8 +120,8 @@ export function refsOf(run: FeedRun, reading: GoodReading): Readonly<Record<stri
 type ItemOf<T extends ReadItem["type"]> = Extract<ReadItem, { type: T }>;
 
 function operationRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"balance_operation">) {
-  const name = run.said?.transaction_id ?? data.reference ?? undefined;
-  const command = name?.startsWith("cmd_") === true;
+  const name = nameOf(data, run.said);
+  const command = name !== undefined && isCommandId(name);
   return {
     ...recordRefs(run, reading),
     tenant: ref.tenant(),
@@ -171,8 +171,7 @@ function decideOperation(
   { id, reads, context: given }: Account,
 ) {
   const { data } = item;
-  const { said } = run;
-  const name = said?.transaction_id ?? data.reference ?? undefined;
+  const name = nameOf(data, run.said);
   const refs = operationRefs(run, reading, item);
   let links: Linked = { named: undefined, candidates: [] };
   let holder: Balance | undefined;
@@ -190,18 +189,17 @@ function decideOperation(
     decide: (account, market, found, context) => {
       const { tenant, known } = found;
       if (tenant === undefined) throw new Error("The tenant has no policies.");
-      if (known !== undefined && links.claimant === undefined) {
-        const made = { transaction_id: known.owner_id };
-        return withoutAside(settledAs(run, reading, found, made, context.now), found.mark, holder, context);
+      if (known !== undefined && links.claimant === undefined && links.claiming === undefined) {
+        const ended = settledAs(run, reading, found, madeBy(known), context.now);
+        return withoutAside(ended, found.mark, holder, context);
       }
-      const spoken = said?.transaction_id !== undefined ? "is_named" : said?.confirm_new ? "is_new" : undefined;
       const records = { ...found, baseline: account.account.baseline };
       const decided = once(run, reading, records, context.now, (origin) => {
         const { floating_minor } = metricsAt(market, account, context.now);
         const decision = applyOperation(
           { ...account, floating_minor },
           data,
-          { ...links, tenant, said: spoken },
+          { ...links, tenant, said: spokenOf(run.said) },
           origin,
           context,
         );

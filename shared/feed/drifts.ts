@@ -1,9 +1,9 @@
+import { type Command, isOpen } from "../domain/command/command.ts";
 import { type Context, notFound } from "../domain/decision.ts";
 import { positionsNamed } from "../domain/drift/adopt-position.ts";
 import type { Drift, DriftDecision, Reconciliation } from "../domain/drift/drift.ts";
 import { type Compared, type Reconciled, reconcile, type SnapshotRef } from "../domain/drift/reconcile.ts";
 import { type DriftState, resolveDrift } from "../domain/drift/resolve.ts";
-import type { SnapshotHead } from "../domain/drift/snapshot.ts";
 import type { FeedReject } from "../domain/feed/records.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { awaitsPlatform, type Transaction } from "../domain/transaction.ts";
@@ -11,30 +11,23 @@ import { limits } from "../limits.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import type { ResolveDrift } from "../schema/feed/drift.ts";
 import {
+  commands,
   drifts,
   type Entity,
   feedRejects,
+  type Key,
   reconciliations,
-  snapshotHeads,
   transactions,
   unjoinedLegs,
 } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { type Committable, findAll, type Load, type PreparedChange, type Ref, ref } from "../table/store.ts";
+import { type Committable, findAll, type Load, type PreparedChange, ref } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { putNew, type TransactItem, updateItem } from "../table/write.ts";
 import { type Attempted, commitDecision, decisionAbout, prepared, readsOf } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
+import { driftRef } from "./drift-refs.ts";
 import { positionRef } from "./marks.ts";
-
-/** References to what is kept of drifts. */
-export const driftRef = {
-  drift: (id: string): Ref<Drift> => ({ keyIn: (tenant) => drifts.key(tenant, id) }),
-  reconciliation: (sourceId: string, login: string): Ref<Reconciliation> => ({
-    keyIn: (tenant) => reconciliations.key(tenant, sourceId, login),
-  }),
-  head: (sourceId: string): Ref<SnapshotHead> => ({ keyIn: (tenant) => snapshotHeads.key(tenant, sourceId) }),
-};
 
 /** The open drifts that are remembered of a login. */
 async function driftsOf(tenant: string, reconciliation: Reconciliation | undefined): Promise<Drift[]> {
@@ -44,6 +37,14 @@ async function driftsOf(tenant: string, reconciliation: Reconciliation | undefin
     drifts,
     ids.map((id) => drifts.key(tenant, id)),
   );
+}
+
+/** The commands that correct drifts. */
+async function commandsOf(load: Load, open: readonly Drift[]): Promise<readonly Command[]> {
+  const ids = open.flatMap(({ command_id: id }) => id ?? []);
+  if (ids.length === 0) return [];
+  const found = await load(Object.fromEntries(ids.map((id) => [id, tradingRef.command(id)])));
+  return Object.values(found).filter((command) => command !== undefined);
 }
 
 /**
@@ -56,7 +57,9 @@ export async function remember(attempted: Attempted, compared: Compared, snapsho
     const { platform_login: login } = compared;
     const { reconciliation } = await load({ reconciliation: driftRef.reconciliation(snapshot.source_id, login) });
     const open = await driftsOf(context.tenant_id, reconciliation);
-    const { booked, items } = divided(reconcile({ reconciliation, drifts: open }, compared, snapshot, context));
+    const commands = await commandsOf(load, open);
+    const remembered = { reconciliation, drifts: open, commands };
+    const { booked, items } = divided(reconcile(remembered, compared, snapshot, context));
     return withItems(items, prepared(booked, context));
   });
   if (outcome.kind !== "done") throw new Unavailable(`The drifts of ${compared.platform_login} change all the time.`);
@@ -105,15 +108,20 @@ export class Explanations {
   /** Every command of an account that has not ended, since each forbids an adoption, and some of the other money. */
   private async unreportedOf(accountId: string): Promise<Drift["explained_by"]> {
     const legs = await readPartition(unjoinedLegs.partition(this.tenant, accountId));
-    const ids = new Set(legs.map((leg) => String(leg["transaction_id"])));
-    const found = await findAll<Transaction>(
-      transactions,
-      [...ids].map((id) => transactions.key(this.tenant, id)),
-    );
+    const named = (member: string) => [...new Set(legs.flatMap((leg) => (leg[member] as string | undefined) ?? []))];
+    const [found, corrections] = await Promise.all([
+      findSome<Transaction>(transactions, named("transaction_id"), (id) => transactions.key(this.tenant, id)),
+      findSome<Command>(commands, named("command_id"), (id) => commands.key(this.tenant, id)),
+    ]);
     const all = found.map(explanationOf);
     const others = all.filter(({ type }) => type === "transaction").slice(0, limits.feed.max_candidates);
-    return [...all.filter(({ type }) => type === "command"), ...others];
+    const open = corrections.filter(isOpen).map(({ id }) => ({ type: "command", id }) as const);
+    return [...all.filter(({ type }) => type === "command"), ...open, ...others];
   }
+}
+
+async function findSome<T extends object>(entity: Entity<T>, ids: readonly string[], keyOf: (id: string) => Key) {
+  return ids.length === 0 ? [] : findAll<T>(entity, ids.map(keyOf));
 }
 
 /** Money that no item has reported: its command, as long as that has not moved it. */
@@ -145,11 +153,12 @@ export async function decideResolution(
       source: tradingRef.feedSource(source_id),
       reconciliation: driftRef.reconciliation(source_id, platform_login),
       head: driftRef.head(source_id),
+      ...(drift.command_id === null ? {} : { command: tradingRef.command(drift.command_id) }),
     }),
     new Explanations(context.tenant_id, source_id).of(platform_login, account_id),
   ]);
   if (source === undefined || tenant === undefined) return notFound();
-  const state = { drift, source, tenant, explained_by, ...compared };
+  const state = { command: undefined, ...compared, drift, source, tenant, explained_by };
   const adopted = account_id ?? request.account_id;
   if (adopted === undefined || request.action === "accept") {
     const { booked, items } = divided(resolveDrift({ ...state, books: undefined }, request, context));

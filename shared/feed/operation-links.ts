@@ -1,10 +1,12 @@
-import type { Command } from "../domain/command/command.ts";
+import { type Command, isCorrection } from "../domain/command/command.ts";
 import { isTrading } from "../domain/debt.ts";
+import type { Made } from "../domain/feed/apply.ts";
 import { type OperationLinks, unconfirmed } from "../domain/feed/join-operation.ts";
 import { type Operation, operationMinor } from "../domain/feed/platform-money.ts";
 import type { Dedup } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import type { RetryFeedReject } from "../schema/feed.ts";
 import { type Ref, ref } from "../table/store.ts";
 import type { AccountState, Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
@@ -16,7 +18,7 @@ export type Linked = Omit<OperationLinks, "tenant" | "said">;
 
 /**
  * What an operation is linked with: the transaction that it names, itself or by a command, the newest command about it,
- * and the transaction that it was claimed for before it came. Most operations need no read for this.
+ * and the transaction or the command that it was claimed for before it came. Most operations need no read for this.
  */
 export async function linksOf(
   { tenant_id, source, reads, at }: Reading,
@@ -33,18 +35,44 @@ export async function linksOf(
     named = found.named,
     command = found.command,
     claimed,
+    claiming: claimer,
   } = await loadSome(reads, {
     named: ofCommand === undefined ? undefined : ref.transaction(ofCommand),
     command: newest === undefined ? undefined : tradingRef.command(newest),
-    claimed: owner === undefined ? undefined : ref.transaction(owner),
+    claimed: owner === undefined || isCommandId(owner) ? undefined : ref.transaction(owner),
+    claiming: owner === undefined || !isCommandId(owner) ? undefined : tradingRef.command(owner),
   });
   const claimant = claimed && unconfirmed(claimed, source, data.operation_id) ? claimed : undefined;
-  const asked = named === undefined && (known === undefined || claimant !== undefined) && amount.ok;
+  const claiming = isCorrection(claimer) && claimer.feed_seq === undefined ? claimer : undefined;
+  const open = known === undefined || claimant !== undefined || claiming !== undefined;
+  const asked = named === undefined && !isCorrection(command) && open && amount.ok;
   const candidates = asked ? await candidatesOf(tenant_id, account.id, amount.result) : [];
   const since = named?.returning === undefined ? {} : await sinceDebit(named, balance);
   const adds = amount.ok && amount.result > 0n && !isTrading(data.kind) && source.authoritative === "service";
   const late = adds && at !== undefined ? await sinceMoment(balance, at) : undefined;
-  return { named, command, claimant, candidates, late, ...since };
+  return { named, command, claimant, claiming, candidates, late, ...since };
+}
+
+/** The transaction or the command that an operation names, itself or by the person who tries it again. */
+export function nameOf({ reference }: Operation, said: RetryFeedReject | undefined): string | undefined {
+  return said?.transaction_id ?? said?.command_id ?? reference ?? undefined;
+}
+
+/** What a person says of an operation that they try again. */
+export function spokenOf(said: RetryFeedReject | undefined): OperationLinks["said"] {
+  const named = said?.transaction_id ?? said?.command_id;
+  if (named !== undefined) return "is_named";
+  return said?.confirm_new ? "is_new" : undefined;
+}
+
+/** What an operation that is known already has made: the money of a transaction, or what a command asked for. */
+export function madeBy({ owner_id: id }: { readonly owner_id: string }): Made {
+  return isCommandId(id) ? { command_id: id } : { transaction_id: id };
+}
+
+/** Whether an identifier is that of a command. */
+export function isCommandId(id: string): boolean {
+  return id.startsWith("cmd_");
 }
 
 interface Reading {
@@ -69,8 +97,14 @@ async function loadSome(
     readonly named: Ref<Transaction> | undefined;
     readonly command: Ref<Command> | undefined;
     readonly claimed: Ref<Transaction> | undefined;
+    readonly claiming: Ref<Command> | undefined;
   },
-): Promise<{ named?: Transaction | undefined; command?: Command | undefined; claimed?: Transaction | undefined }> {
+): Promise<{
+  named?: Transaction | undefined;
+  command?: Command | undefined;
+  claimed?: Transaction | undefined;
+  claiming?: Command | undefined;
+}> {
   const wanted = Object.entries(refs).filter(([, each]) => each !== undefined);
   return wanted.length === 0 ? {} : load(Object.fromEntries(wanted) as never);
 }

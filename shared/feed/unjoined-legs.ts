@@ -3,11 +3,12 @@ import { unjoinedLegs } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
 
 /**
- * Transactions of an account with an unjoined leg of this amount, the oldest first and at most as many as are named to
- * a person: one consistent query, since the indexes lag behind and money must not depend on that.
+ * Transactions of an account with an unjoined leg of this amount, and commands that correct its balance by that, the
+ * oldest first and at most as many as are named to a person: one consistent query, since the indexes lag behind and
+ * money must not depend on that.
  */
 export async function candidatesOf(tenant: string, accountId: string, amountMinor: bigint): Promise<string[]> {
   const query = { prefix: unjoinedLegs.prefixOf(amountMinor), max_items: limits.feed.max_candidates };
   const legs = await readPartition(unjoinedLegs.partition(tenant, accountId), query);
-  return [...new Set(legs.map((item) => String(item["transaction_id"])))];
+  return [...new Set(legs.map((item) => String(item["transaction_id"] ?? item["command_id"])))];
 }

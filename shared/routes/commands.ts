@@ -90,8 +90,8 @@ export const ackCommand = route({
   description:
     "Reports the outcome of an attempt. `done` books the money of the transaction, once: the operation that the " +
     "source reports later, with the `comment` as `reference`, is joined with it. `failed` ends the transaction as " +
-    "`failed`. `done` of an earlier attempt counts; `failed` and `not_sent` of an earlier attempt change nothing. " +
-    "Returns the command.",
+    "`failed`. A command with a `drift_id` books nothing. `done` of an earlier attempt counts; `failed` and " +
+    "`not_sent` of an earlier attempt change nothing. Returns the command.",
   file: "feed/ack-command",
   scope: "feed:write",
   rate: "feed",
@@ -114,7 +114,7 @@ export const requeueCommand = route({
   description:
     "Hands a command whose outcome is `unknown` out again. Allowed once the bridge has not found its operation " +
     "(`not_found_at`) and 10 minutes after its lease ended; if the brokerage requires four eyes, by another " +
-    "application than the creator of the transaction.",
+    "application than the creator of the transaction, or than the one that asked for the correction of a drift.",
   file: "feed/requeue-command",
   scope: "transactions:settle",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],

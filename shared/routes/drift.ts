@@ -26,7 +26,7 @@ received.
   file: "feed/send-snapshot",
   scope: "feed:write",
   rate: "feed",
-  grants: ["read", "query", "query:client", "put", "update"],
+  grants: ["read", "query", "query:client", "put", "update", "delete"],
   body: SnapshotPartRequest,
   named: true,
   cleaned: true,
@@ -48,7 +48,7 @@ received.
     ],
   },
   refusals: ["snapshot_ahead", "snapshot_conflict", "source_ended"],
-  emits: ["drift.detected", "drift.resolved"],
+  emits: ["drift.detected", "drift.resolved", "command.settled"],
 });
 
 /** `GET /feed/sources/{id}/snapshots` */
@@ -121,8 +121,14 @@ export const resolveDrift = route({
   description: `\`accept\` keeps the difference; only a change of it is reported again. \`adopt_platform\` books a
 difference here and changes nothing on the platform: that of a balance as an adjustment, that of a position as trades
 without money. It takes two applications: the first request proposes it, the same request of another application
-approves it. Refused with \`drift_changed\` unless the newest snapshot found the difference, the account has not changed
-since, no item of it is set aside and all of its commands have ended; this is checked again at the approval.
+approves it. \`command_platform\` books nothing here: it issues a command that makes the balance of a linked account on
+the platform the one of this service. It takes two applications if the brokerage requires four eyes. Both are refused
+with \`drift_changed\` unless the newest snapshot found the difference, the account has not changed since, no item of it
+is set aside and all of its commands have ended; this is checked again at the approval.
+
+- The drift stays open with its \`command_id\`, and the next snapshot that includes the operation resolves it as
+  \`agreed\`. A command that is waiting is cancelled if the drift is resolved otherwise, or if a snapshot finds another
+  amount; \`command_outstanding\` while it may still move money.
 
 - A position that only the platform has is opened at its \`open_price\` and under its \`position_id\`, so that later
   deals find it. One that only this service has is closed at its own opening price.
@@ -141,6 +147,8 @@ since, no item of it is set aside and all of its commands have ended; this is ch
     "illegal_transition",
     "four_eyes_required",
     "drift_changed",
+    "command_outstanding",
+    "source_ended",
     "account_closed",
     "amount_too_large",
     "symbol_not_found",
@@ -162,6 +170,7 @@ since, no item of it is set aside and all of its commands have ended; this is ch
     "trade.opened",
     "trade.closed",
     "account.updated",
+    "command.issued",
     "command.settled",
     "stop.out",
     "margin.call",

@@ -189,10 +189,14 @@ export const FeedResult = z.object({
     z.optional(z.string()),
     "The transaction that the money belongs to or that was created from it.",
   ),
+  command_id: described(
+    z.optional(z.string()),
+    "The command that corrects a drift and that the operation has carried out; nothing was booked.",
+  ),
   related_to: described(z.optional(z.string()), "The transaction that the item refers to without being its money."),
   candidates: described(
     z.optional(z.array(z.string())),
-    "With `possible_duplicate`: transactions that the money could belong to.",
+    "With `possible_duplicate`: transactions and commands that the money could belong to.",
   ),
 });
 
@@ -276,6 +280,10 @@ export const RetryFeedRejectRequest = z
       z.optional(id("txn")),
       "The transaction that the money belongs to; not with `confirm_new`.",
     ),
+    command_id: described(
+      z.optional(id("cmd")),
+      "The command that the operation has carried out; not with `transaction_id` or `confirm_new`.",
+    ),
     confirm_new: described(
       z.optional(z.literal(true)),
       "Confirms that the money is new although a transaction has the same amount.",
@@ -283,8 +291,8 @@ export const RetryFeedRejectRequest = z
   })
   .check(
     z.refine(
-      ({ transaction_id, confirm_new }) => transaction_id === undefined || confirm_new === undefined,
-      "must not hold transaction_id and confirm_new together",
+      (said) => Object.values(said).filter((value) => value !== undefined).length <= 1,
+      "must hold at most one of transaction_id, command_id and confirm_new",
     ),
   );
 
@@ -309,7 +317,7 @@ export const FeedReject = z.object({
   ),
   candidates: described(
     z.array(z.string()),
-    "With `possible_duplicate`: transactions that the money could belong to; empty otherwise.",
+    "With `possible_duplicate`: transactions and commands that the money could belong to; empty otherwise.",
   ),
   resolution: described(
     z.nullable(z.enum(["applied", "in_baseline"])),

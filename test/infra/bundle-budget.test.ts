@@ -54,14 +54,14 @@ const others: Readonly<Record<string, number>> = {
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 293,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 142,
+  "feed/send-snapshot": 144,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
   "webhooks/test": 144,
   "sandbox/trigger-event": 144,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 180,
+  "events/sweep-events": 182,
 };
 
 const budgets = new Map<string, number>(

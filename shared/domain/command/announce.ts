@@ -27,11 +27,11 @@ function eventsOf(change: Changing["changes"][number]): readonly DomainEvent[] {
 
 function commandEvent(
   type: "command.issued" | "command.settled",
-  { id, version, client_id, account_id, source_id, transaction_id }: Command,
+  { id, version, client_id, account_id, source_id, transaction_id, drift_id }: Command,
   previous?: DomainEvent["previous"],
 ): DomainEvent {
   const object = {
-    ...{ id, object: "command", source_id, account_id, transaction_id, version },
+    ...{ id, object: "command", source_id, account_id, transaction_id, drift_id, version },
     _links: { self: { href: `/v2/feed/sources/${source_id}/commands/${id}` } },
   };
   return {

@@ -1,48 +1,81 @@
 import { limits } from "../../limits.ts";
 import type { AckCommand, CommandBody, LiquidationBody } from "../../schema/feed/command.ts";
 import type { Account } from "../account.ts";
-import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
+import { type Actor, type Change, type Context, type Decision, later, refuse } from "../decision.ts";
 import { isTransfer } from "../internal-money/transfer-state.ts";
 import { formatAmount } from "../money.ts";
 import type { Transaction } from "../transaction.ts";
 import type { LegName } from "../transaction-legs.ts";
 
 /** What every command to a trading platform is stored with. */
-interface StoredCommand extends Omit<CommandBody, "object" | "_links" | "payload" | "type"> {
+interface StoredCommand
+  extends Omit<CommandBody, "object" | "_links" | "payload" | "type" | "transaction_id" | "leg" | "drift_id"> {
   readonly tenant_id: string;
   readonly client_id: string;
 }
 
 /** A command about the money of an account: to move it, or to look for the operation that has moved it. */
-export interface MoneyCommand extends StoredCommand {
+interface AboutMoney extends StoredCommand {
   readonly type: "balance_operation" | "find_operation";
   /** With its sign: what the operation adds to the account. */
   readonly amount_minor: bigint;
   readonly currency: Transaction["currency"];
   /** The command whose operation is looked for; only of `find_operation`. */
   readonly about_id?: string;
-  /** The transaction is a leg of a transfer, which goes on when the command has ended. */
-  readonly transfer?: true;
   /** Searches for its operation since its outcome became unknown; absent before. */
   readonly searches?: number;
   /** When the next search is issued, RFC 3339; absent unless the last one has failed. */
   readonly search_again_at?: string;
 }
 
+/** A command that moves a leg of a transaction, whose money is booked here once the platform has moved it. */
+export interface TransactionCommand extends AboutMoney {
+  readonly purpose: "transaction";
+  readonly transaction_id: string;
+  readonly leg: LegName;
+  readonly drift_id: null;
+  /** The transaction is a leg of a transfer, which goes on when the command has ended. */
+  readonly transfer?: true;
+}
+
+/** A command that makes the balance on the platform the one of this service, where nothing is booked for it. */
+export interface CorrectionCommand extends AboutMoney {
+  readonly purpose: "drift";
+  readonly transaction_id: null;
+  readonly leg: null;
+  readonly drift_id: string;
+  /** Application that asked for it last: another one requeues it where the brokerage asks for four eyes. */
+  readonly issued_by: Actor;
+  /** Number of the item that reported its operation; absent before. */
+  readonly feed_seq?: string;
+}
+
 /** A command to close a position, or a part of it, because its account is at its stop-out level. */
 export interface LiquidateCommand extends StoredCommand {
+  readonly purpose: "liquidation";
   readonly type: "liquidate";
+  readonly transaction_id: null;
+  readonly leg: null;
+  readonly drift_id: null;
   /** The trade whose open side the position is. */
   readonly trade_id: string;
   readonly payload: LiquidationBody;
 }
 
+/** A command about money, whatever it is for. */
+export type MoneyCommand = TransactionCommand | CorrectionCommand;
+
 /** An instruction to a trading platform as it is stored. */
 export type Command = MoneyCommand | LiquidateCommand;
 
-/** Whether a command is about money: then a transaction depends on it. */
-export function isAboutMoney(command: Command): command is MoneyCommand {
-  return command.type !== "liquidate";
+/** A command, where it is about money. */
+export function moneyOf(command: Command | undefined): MoneyCommand | undefined {
+  return command === undefined || command.purpose === "liquidation" ? undefined : command;
+}
+
+/** Whether a command corrects the balance of a platform. */
+export function isCorrection(command: Command | undefined): command is CorrectionCommand {
+  return command?.purpose === "drift";
 }
 
 /** State of a command. */
@@ -189,7 +222,7 @@ export function takeCommands(
   return { ok: true, result: taken.map(({ after }) => after), changes, events: [] };
 }
 
-/** What a new command about money is made of. */
+/** What a new command about the money of a transaction is made of. */
 interface Draft {
   readonly type: MoneyCommand["type"];
   readonly transaction: Transaction;
@@ -200,24 +233,52 @@ interface Draft {
   readonly about_id?: string;
 }
 
-/** A command about money that waits to be taken. */
-export function draftCommand(draft: Draft, context: Context): MoneyCommand {
+/** A command about the money of a transaction that waits to be taken. */
+export function draftCommand(draft: Draft, context: Context): TransactionCommand {
   const { type, transaction, leg, minor, source_id, platform_login, about_id } = draft;
-  const { tenant_id, client_id, account_id } = transaction;
+  const { tenant_id, client_id, account_id, currency } = transaction;
   return {
-    id: context.newId("cmd"),
-    ...{ tenant_id, client_id, account_id, source_id, platform_login },
-    lane: type === "find_operation" ? null : "money",
-    type,
-    amount_minor: minor,
-    currency: transaction.currency,
-    ...(about_id === undefined ? {} : { about_id }),
+    ...aboutMoney({ tenant_id, client_id, account_id, source_id, platform_login }, type, about_id, context),
+    ...{ amount_minor: minor, currency },
     ...(isTransfer(transaction) ? { transfer: true } : {}),
+    purpose: "transaction",
     transaction_id: transaction.id,
     leg,
+    drift_id: null,
+  };
+}
+
+/** What a command that corrects a balance is made of. */
+type CorrectionDraft = Pick<
+  CorrectionCommand,
+  | ("type" | "tenant_id" | "client_id" | "account_id" | "source_id" | "platform_login")
+  | ("amount_minor" | "currency" | "drift_id" | "issued_by" | "about_id")
+>;
+
+/** A command that corrects the balance of a platform, or looks for the operation that has, and waits to be taken. */
+export function draftCorrection(draft: CorrectionDraft, context: Context): CorrectionCommand {
+  const { type, tenant_id, client_id, account_id, source_id, platform_login, about_id, ...about } = draft;
+  return {
+    ...aboutMoney({ tenant_id, client_id, account_id, source_id, platform_login }, type, about_id, context),
+    ...about,
+    purpose: "drift",
+    transaction_id: null,
+    leg: null,
+  };
+}
+
+type Addressed = Pick<StoredCommand, "tenant_id" | "client_id" | "account_id" | "source_id" | "platform_login">;
+
+function aboutMoney(to: Addressed, type: MoneyCommand["type"], about_id: string | undefined, context: Context) {
+  return {
+    id: context.newId("cmd"),
+    ...to,
+    lane: type === "find_operation" ? null : "money",
+    type,
+    ...(about_id === undefined ? {} : { about_id }),
     not_after: null,
     ...waitingFrom(context.now),
-  };
+  } as const;
 }
 
 /** A command to close a position that waits for a minute to be taken. */
@@ -232,9 +293,9 @@ export function draftLiquidation(
     ...{ tenant_id, client_id, account_id, ...link },
     lane: "risk",
     type: "liquidate",
+    purpose: "liquidation",
     ...{ trade_id, payload },
-    transaction_id: null,
-    leg: null,
+    ...{ transaction_id: null, leg: null, drift_id: null },
     not_after: context.in(limits.commands.liquidation_taken_within_seconds),
     ...waitingFrom(context.now),
   };
@@ -261,7 +322,7 @@ function waitingFrom(now: string) {
 /** The command as the API shows it. */
 export function commandBody(command: Command): CommandBody {
   const source = `/v2/feed/sources/${command.source_id}`;
-  const { transaction_id: transaction } = command;
+  const { transaction_id: transaction, drift_id: drift } = command;
   return {
     ...shownFields(command),
     object: "command",
@@ -270,17 +331,31 @@ export function commandBody(command: Command): CommandBody {
       source: { href: source },
       account: { href: `/v2/accounts/${command.account_id}` },
       ...(transaction === null ? {} : { transaction: { href: `/v2/transactions/${transaction}` } }),
+      ...(drift === null ? {} : { drift: { href: `/v2/drift/${drift}` } }),
       ...(command.type === "liquidate" ? { trade: { href: `/v2/trades/${command.trade_id}` } } : {}),
     },
   };
 }
 
-function shownFields(command: Command): Omit<CommandBody, "object" | "_links"> {
-  if (command.type === "liquidate") {
-    const { tenant_id: _tenant, client_id: _client, trade_id: _trade, ...fields } = command;
+type ShownFields = Omit<CommandBody, "object" | "_links">;
+
+function shownFields(command: Command): ShownFields {
+  if (command.purpose === "liquidation") {
+    const { tenant_id: _tenant, client_id: _client, purpose: _purpose, trade_id: _trade, ...fields } = command;
     return fields;
   }
-  const { tenant_id: _tenant, client_id: _client, transfer: _transfer, searches: _searches, ...shown } = command;
+  if (command.purpose === "drift") {
+    const { issued_by: _by, feed_seq: _seq, ...shown } = command;
+    return withPayload(shown);
+  }
+  const { transfer: _transfer, ...shown } = command;
+  return withPayload(shown);
+}
+
+function withPayload(
+  command: Omit<TransactionCommand, "transfer"> | Omit<CorrectionCommand, "issued_by" | "feed_seq">,
+): ShownFields {
+  const { tenant_id: _tenant, client_id: _client, purpose: _purpose, searches: _searches, ...shown } = command;
   const { search_again_at: _again, amount_minor, currency, about_id, ...fields } = shown;
   const payload = { amount: formatAmount(amount_minor, currency), currency, comment: about_id ?? command.id };
   return { ...fields, payload };

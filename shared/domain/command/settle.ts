@@ -1,12 +1,14 @@
 import { limits } from "../../limits.ts";
 import type { AckCommand } from "../../schema/feed/command.ts";
 import { type Change, type Context, type Decision, later, refuse, refuseField, unchanged } from "../decision.ts";
+import type { Tenant } from "../tenant.ts";
 import { type AccountContext, changed, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
-import { legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
+import { type LegName, legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
 import { announcing } from "./announce.ts";
 import {
   type CommandMove,
+  type CorrectionCommand,
   commandChanges,
   draftCommand,
   isExpired,
@@ -16,15 +18,30 @@ import {
   movedCommand,
   moveOfAck,
 } from "./command.ts";
+import { type Corrected, correctionEnded, correctionSearch, isWanted, refuseCorrection } from "./correction.ts";
 import { commandOf, type Evidence, platformMoved, platformRefused, withClaim } from "./money.ts";
 
-/** A command with the transaction whose money it moves and that transaction's account. */
+/** A command about money with what it is for. */
 export interface CommandState {
   readonly command: MoneyCommand;
-  readonly transaction: Transaction;
-  readonly accountContext: AccountContext;
+  readonly about: AboutTransaction | AboutDrift;
   /** The command whose operation a search looks for. */
   readonly sought?: MoneyCommand | undefined;
+}
+
+/** The transaction whose money a command moves, and that transaction's account. */
+export interface AboutTransaction {
+  readonly purpose: "transaction";
+  readonly transaction: Transaction;
+  readonly leg: LegName;
+  readonly accountContext: AccountContext;
+}
+
+/** The drift that a command corrects on the platform. */
+export interface AboutDrift {
+  readonly purpose: "drift";
+  readonly drift: Corrected | undefined;
+  readonly tenant: Pick<Tenant, "four_eyes">;
 }
 
 type Reason = NonNullable<Transaction["status_reason"]>;
@@ -53,18 +70,33 @@ function acknowledged(state: CommandState, ack: AckCommand, context: Context): D
 }
 
 function withCommand(before: MoneyCommand, after: MoneyCommand): Decision<MoneyCommand> {
-  return { ok: true, result: after, changes: commandChanges(before, after), events: [] };
+  return { ok: true, result: after, changes: changesOf(before, after), events: [] };
 }
 
-/** Whether the leg of a command still waits for it: another operation may have been joined with it meanwhile. */
-function isAwaited({ command, transaction }: CommandState): boolean {
-  const open = unjoinedLegsOf(transaction).some(({ name }) => name === command.leg);
-  return open && commandOf(transaction, command, command.leg ?? "forward") !== undefined;
+/** What a change of a command writes where nothing is booked for it. */
+function changesOf(before: MoneyCommand, after: MoneyCommand): readonly Change[] {
+  return before.purpose === "drift"
+    ? correctionEnded(before, after as CorrectionCommand)
+    : commandChanges(before, after);
+}
+
+/** The transaction that still waits for a command: another operation may have been joined with its leg meanwhile. */
+function awaiting({ command, about }: CommandState): AboutTransaction | undefined {
+  if (about.purpose === "drift") return undefined;
+  const { transaction, leg } = about;
+  const open = unjoinedLegsOf(transaction).some(({ name }) => name === leg);
+  return open && commandOf(transaction, command, leg) !== undefined ? about : undefined;
+}
+
+/** Whether a command is still to be carried out. */
+function isAwaited(state: CommandState): boolean {
+  const { command, about } = state;
+  return about.purpose === "drift" ? isWanted(command, about.drift) : awaiting(state) !== undefined;
 }
 
 /** A decision about the transaction of a command, with the command and the markers of unjoined legs. */
 function both(
-  { transaction, accountContext }: CommandState,
+  { transaction, accountContext }: AboutTransaction,
   decision: Decision<Transaction>,
   [before, after]: readonly [MoneyCommand, MoneyCommand],
 ): Decision<MoneyCommand> {
@@ -78,11 +110,13 @@ function both(
  * the transaction, and what this command has done is booked when its source reports it.
  */
 function moneyMoved(state: CommandState, operation_id: string | null, context: Context): Decision<MoneyCommand> {
-  const { command, transaction, accountContext } = state;
+  const { command } = state;
   const after = movedCommand(command, "done", context, { operation_id, error: null });
   if (after === undefined) return unchanged(command);
-  if (!isAwaited(state)) return withCommand(command, after);
-  const { source_id: id, leg } = command;
+  const awaited = awaiting(state);
+  if (awaited === undefined) return withCommand(command, after);
+  const { transaction, leg, accountContext } = awaited;
+  const { source_id: id } = command;
   const authoritative = accountContext.source?.authoritative ?? "platform";
   const evidence: Evidence = {
     source: { id, authoritative },
@@ -90,8 +124,8 @@ function moneyMoved(state: CommandState, operation_id: string | null, context: C
     at: context.now,
     confirmed: false,
   };
-  const decision = platformMoved(transaction, leg ?? "forward", accountContext, evidence, context);
-  return both(state, withClaim(decision, evidence, transaction), [command, after]);
+  const decision = platformMoved(transaction, leg, accountContext, evidence, context);
+  return both(awaited, withClaim(decision, evidence, transaction), [command, after]);
 }
 
 /** A money command that failed or expired ends its transaction in the same commit. */
@@ -101,27 +135,44 @@ function moneyRefused(
   reason: Reason,
   context: Context,
 ): Decision<MoneyCommand> {
-  const { command, transaction, accountContext } = state;
-  if (!isAwaited(state)) return withCommand(command, after);
-  const decision = platformRefused(transaction, command.leg ?? "forward", accountContext, reason, context);
-  return both(state, decision, [command, after]);
+  const { command } = state;
+  const awaited = awaiting(state);
+  if (awaited === undefined) return withCommand(command, after);
+  const { transaction, leg, accountContext } = awaited;
+  const decision = platformRefused(transaction, leg, accountContext, reason, context);
+  return both(awaited, decision, [command, after]);
 }
 
-/** The outcome of a money command is not known: the transaction says so, and a search for its operation is issued. */
+/** The outcome of a money command is not known: its transaction says so, and a search for its operation is issued. */
 function outcomeUnknown(state: CommandState, after: MoneyCommand, context: Context): Decision<MoneyCommand> {
-  const { command, transaction } = state;
-  if (!isAwaited(state)) return withCommand(command, after);
-  const { search_again_at: _before, ...unknown } = after;
+  const { command } = state;
+  const { search_again_at: _before, ...rest } = after;
+  const unknown = { ...rest, searches: 1 } as MoneyCommand;
+  const search = searchFor(state, context);
+  const awaited = awaiting(state);
+  if (awaited === undefined)
+    return isSearched(state) ? searching([command, unknown], search) : withCommand(command, after);
+  const { transaction } = awaited;
   const marked = changed(transaction, { outcome: "unknown" }, context);
-  const decision = settled(transaction, marked, [searchFor(state, context)], []);
-  return both(state, decision, [command, { ...unknown, searches: 1 }]);
+  return both(awaited, settled(transaction, marked, [search], []), [command, unknown]);
+}
+
+/** Whether the operation of a command is looked for: that of a drift also once the drift is resolved otherwise. */
+function isSearched(state: CommandState): boolean {
+  return state.about.purpose === "drift" || awaiting(state) !== undefined;
+}
+
+function searching([before, after]: readonly [MoneyCommand, MoneyCommand], search: Change): Decision<MoneyCommand> {
+  return { ok: true, result: after, changes: [...changesOf(before, after), search], events: [] };
 }
 
 /** A search for the operation of a command. */
-function searchFor({ command, transaction }: CommandState, context: Context): Change {
-  const { source_id, platform_login, amount_minor: minor, leg } = command;
+function searchFor({ command, about }: CommandState, context: Context): Change {
+  if (command.purpose === "drift") return correctionSearch(command, context);
+  if (about.purpose === "drift") throw new Error("A command is for another thing than its state.");
+  const { source_id, platform_login, amount_minor: minor } = command;
   const link = { source_id, platform_login, about_id: command.id };
-  const draft = { type: "find_operation", transaction, leg: leg ?? "forward", minor, ...link } as const;
+  const draft = { type: "find_operation", transaction: about.transaction, leg: about.leg, minor, ...link } as const;
   return { op: "create", entity: "command", item: draftCommand(draft, context) };
 }
 
@@ -129,16 +180,11 @@ function searchFor({ command, transaction }: CommandState, context: Context): Ch
 function searchedAgain(state: CommandState, context: Context): Decision<MoneyCommand> | undefined {
   const { command } = state;
   const { status, searches = 0, search_again_at: due } = command;
-  if (status !== "unknown" || due === undefined || due > context.now || !isAwaited(state)) return undefined;
+  if (status !== "unknown" || due === undefined || due > context.now || !isSearched(state)) return undefined;
   const { search_again_at: _due, ...before } = command;
-  const after: MoneyCommand = {
-    ...before,
-    searches: searches + 1,
-    updated_at: later(command.updated_at, context.now),
-    version: command.version + 1,
-  };
-  const changes = [...commandChanges(command, after), searchFor(state, context)];
-  return { ok: true, result: after, changes, events: [] };
+  const updated_at = later(command.updated_at, context.now);
+  const after = { ...before, searches: searches + 1, updated_at, version: command.version + 1 } as MoneyCommand;
+  return searching([command, after], searchFor(state, context));
 }
 
 /** The end of a search: the operation that it found is the end of the command that it is about. */
@@ -162,7 +208,21 @@ function searched(
   if (sought.status !== "unknown") return own;
   const updated_at = later(after.updated_at, sought.updated_at);
   const known: MoneyCommand = { ...sought, not_found_at: after.updated_at, updated_at, version: sought.version + 1 };
+  const ended = isAwaited({ ...state, command: sought }) ? undefined : notFound(sought, known, context);
+  if (ended !== undefined) return { ...own, changes: [...own.changes, ...ended] };
   return { ...own, changes: [...own.changes, ...commandChanges(sought, known)] };
+}
+
+/** The end of a command whose drift is resolved otherwise, once its operation was looked for in vain. */
+function notFound(
+  before: MoneyCommand,
+  { not_found_at }: MoneyCommand,
+  context: Context,
+): readonly Change[] | undefined {
+  const error = { code: "not_found", message: null };
+  const after =
+    before.purpose === "drift" ? movedCommand(before, "failed", context, { not_found_at, error }) : undefined;
+  return after && changesOf(before, after);
 }
 
 /** What a failed search makes of the command that it is about: it is searched for again later, a few times. */
@@ -206,7 +266,7 @@ function endedByTime(state: CommandState, context: Context): Decision<MoneyComma
  * looked for its operation in vain and long after its lease, with four eyes where the brokerage asks for them.
  */
 export function requeueCommand(state: CommandState, context: Context): Decision<MoneyCommand> {
-  const { command, transaction, accountContext } = state;
+  const { command, about } = state;
   const { status, not_found_at, lease_until } = command;
   const after = movedCommand(command, "requeue", context, { not_found_at: null, error: null });
   if (after === undefined) return refuse("illegal_transition", `A command that is ${status} cannot be requeued.`);
@@ -220,10 +280,15 @@ export function requeueCommand(state: CommandState, context: Context): Decision<
       extra: { not_before: new Date(earliest).toISOString() },
     });
   }
+  if (about.purpose === "drift") {
+    const refusal = refuseCorrection(command as CorrectionCommand, about.drift, about.tenant.four_eyes, context);
+    return refusal ?? withCommand(command, { ...after, issued_by: context.actor } as CorrectionCommand);
+  }
+  const { transaction, accountContext } = about;
   if (accountContext.tenant.four_eyes && transaction.created_by.id === context.actor.id) {
     return refuse("four_eyes_required", "Another application than the creator must requeue the command.");
   }
   if (!isAwaited(state)) return refuse("illegal_transition", "The money of the transaction has moved.");
   const marked = settled(transaction, changed(transaction, { outcome: null }, context), [], []);
-  return both(state, marked, [command, after]);
+  return both(about, marked, [command, after]);
 }

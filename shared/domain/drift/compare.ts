@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { SnapshotAccountBody } from "../../schema/feed/snapshot.ts";
 import type { Account, Ledger } from "../account.ts";
 import { formatAmount, parseReported } from "../money.ts";
@@ -13,6 +14,11 @@ export interface Moment {
   readonly as_of_seq: string;
   /** From when on an effect without a number is left out of a comparison, RFC 3339. */
   readonly unnumbered_since: string;
+}
+
+/** From when on an effect without a number is left out of a snapshot that was taken at this time, RFC 3339. */
+export function unnumberedSince({ taken_at }: { readonly taken_at: string }): string {
+  return new Date(Date.parse(taken_at) - limits.snapshots.unnumbered_seconds * 1000).toISOString();
 }
 
 /** What booked money of an account, or closed a position of it, with the item of a feed that caused it. */
@@ -106,9 +112,13 @@ export function compareAccount(ours: OurSide, theirs: TheirSide, moment: Moment)
 }
 
 /** Whether a snapshot of this number cannot include an effect, or need not yet. */
-function isLeftOut(
+export function isLeftOut(
   { source_id, feed_seq, at }: Pick<Effect, "source_id" | "feed_seq" | "at">,
-  { source, as_of_seq, unnumbered_since }: Moment,
+  {
+    source,
+    as_of_seq,
+    unnumbered_since,
+  }: Pick<Moment, "as_of_seq" | "unnumbered_since"> & { readonly source: Pick<Moment["source"], "id"> },
 ): boolean {
   if (source_id === source.id && feed_seq !== undefined) return BigInt(feed_seq) > BigInt(as_of_seq);
   return at > unnumbered_since;

@@ -81,7 +81,7 @@ export function driftEvent(type: "drift.detected" | "drift.resolved", drift: Dri
 /** The drift as the API shows it. */
 export function driftBody(drift: Drift): DriftBody {
   const { tenant_id: _tenant, client_id: _client, balance_seq: _seq, pos_version: _positions, ...fields } = drift;
-  const { account_id: account, source_id, resolution } = drift;
+  const { account_id: account, source_id, command_id: command, resolution } = drift;
   const { transaction_id: transaction = null, trade_id: trade = null } = resolution ?? {};
   return {
     ...fields,
@@ -92,6 +92,7 @@ export function driftBody(drift: Drift): DriftBody {
       source: { href: `/v2/feed/sources/${source_id}` },
       ...(account === null ? {} : { account: { href: `/v2/accounts/${account}` } }),
       ...(transaction === null ? {} : { transaction: { href: `/v2/transactions/${transaction}` } }),
+      ...(command === null ? {} : { command: { href: `/v2/feed/sources/${source_id}/commands/${command}` } }),
       ...(trade === null ? {} : { trade: { href: `/v2/trades/${trade}` } }),
     },
   };

@@ -1,4 +1,7 @@
 import { limits } from "../../limits.ts";
+import { announcing } from "../command/announce.ts";
+import { type Command, isCorrection } from "../command/command.ts";
+import { givenUp } from "../command/correction.ts";
 import { type Context, type DomainEvent, later } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import { type Comparison, type Difference, positionSubject, subjectOf } from "./compare.ts";
@@ -36,6 +39,8 @@ export interface Compared {
 export interface Remembered {
   readonly reconciliation: Reconciliation | undefined;
   readonly drifts: readonly Drift[];
+  /** The commands of these drifts. */
+  readonly commands: readonly Command[];
 }
 
 /** What a comparison comes to once it is remembered. */
@@ -60,7 +65,7 @@ export function isOlder(one: Order, other: Order): boolean {
  * than the newest one changes nothing.
  */
 export function reconcile(
-  { reconciliation: before, drifts }: Remembered,
+  { reconciliation: before, drifts, commands }: Remembered,
   compared: Compared,
   snapshot: SnapshotRef,
   context: Context,
@@ -83,7 +88,7 @@ export function reconcile(
   for (const [subject, drift] of open) {
     if (room() && isGone(subject, drift.symbol)) {
       const after = agreed(drift, context);
-      changes.push({ op: "update", entity: "drift", before: drift, after });
+      changes.push({ op: "update", entity: "drift", before: drift, after }, ...endOf(drift, commands, context));
       events.push(driftEvent("drift.resolved", after));
       left.delete(subject);
     }
@@ -97,12 +102,9 @@ export function reconcile(
       events.push(driftEvent("drift.detected", item));
       left.set(subject, item.id);
     } else if (!isSame(drift, difference, compared)) {
-      changes.push({
-        op: "update",
-        entity: "drift",
-        before: drift,
-        after: seen(drift, difference, compared, snapshot, context),
-      });
+      const after = seen(drift, difference, compared, snapshot, context);
+      const ended = acceptedOf(drift) === acceptedOf(after) ? [] : endOf(drift, commands, context);
+      changes.push({ op: "update", entity: "drift", before: drift, after }, ...ended);
     }
   }
   const accepted = Object.fromEntries(
@@ -121,7 +123,14 @@ export function reconcile(
 }
 
 function decided(result: Reconciled, changes: readonly DriftChange[], events: readonly DomainEvent[] = []): Decided {
-  return { ok: true, result, changes, events };
+  return announcing<Decided>({ ok: true, result, changes, events });
+}
+
+/** What ends the command of a drift that is gone, or of another amount: one that may still move money goes on. */
+function endOf({ command_id: id }: Drift, commands: readonly Command[], context: Context): readonly DriftChange[] {
+  const command = commands.find((each) => each.id === id);
+  const ended = isCorrection(command) ? givenUp(command, context) : undefined;
+  return ended?.ok ? ended.result : [];
 }
 
 /**
@@ -154,6 +163,7 @@ function detected(difference: Difference, compared: Compared, snapshot: Snapshot
     ...difference,
     explained_by,
     status: "open",
+    command_id: null,
     proposal: null,
     resolution: null,
     resolved_at: null,

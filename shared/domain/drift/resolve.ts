@@ -1,7 +1,10 @@
 import type { ResolveDrift } from "../../schema/feed/drift.ts";
+import { announcing } from "../command/announce.ts";
+import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutstanding } from "../command/command.ts";
+import { correctionIssued, givenUp } from "../command/correction.ts";
 import { type Context, later, refuse, refuseField } from "../decision.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
-import type { FeedSource } from "../feed/source.ts";
+import { type FeedSource, isEnded, refuseEnded } from "../feed/source.ts";
 import { formatAmount } from "../money.ts";
 import { type Booking, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
@@ -9,7 +12,7 @@ import { metricsAt } from "../trading/margin.ts";
 import { draftTransaction, moved, type Transaction, transactionEvent } from "../transaction.ts";
 import { adoptAccount, refuseAccount } from "./adopt-account.ts";
 import { adoptPosition, type Books, refusePosition } from "./adopt-position.ts";
-import { subjectOf } from "./compare.ts";
+import { isLeftOut, subjectOf, unnumberedSince } from "./compare.ts";
 import {
   acceptedOf,
   type Drift,
@@ -31,6 +34,8 @@ export interface DriftState {
   readonly tenant: Tenant;
   /** The account with what it holds; undefined where the drift has none, or nothing is to be booked. */
   readonly books: Books | undefined;
+  /** The command that corrects the difference on the platform; undefined where there is none. */
+  readonly command: Command | undefined;
   /** What may be the cause of the difference, as it is now. */
   readonly explained_by: Drift["explained_by"];
 }
@@ -38,9 +43,14 @@ export interface DriftState {
 /**
  * Decides `POST /drift/{id}/resolve`. To accept a difference keeps it, so that only a change of it is reported
  * again. To adopt the platform's value books it here, and takes two applications: the first proposes it, the second
- * approves, and whether it is still as it was proposed is asked again then.
+ * approves, and whether it is still as it was proposed is asked again then. To command the platform books nothing here;
+ * it takes two applications where the brokerage asks for four eyes, as money that is moved there by hand does.
  */
 export function resolveDrift(state: DriftState, request: ResolveDrift, context: Context): DriftDecision<Drift> {
+  return announcing(resolution(state, request, context));
+}
+
+function resolution(state: DriftState, request: ResolveDrift, context: Context): DriftDecision<Drift> {
   const { drift } = state;
   if (drift.status === "resolved") return refuse("illegal_transition", "The drift is resolved already.");
   const reason = { code: request.reason.code, message: request.reason.message ?? null };
@@ -50,15 +60,19 @@ export function resolveDrift(state: DriftState, request: ResolveDrift, context: 
     const detail = "is required with account_unknown, and with nothing else";
     return refuseField("validation_failed", "account_id", detail, "required");
   }
-  const refusal = refuseAdoption(state);
+  const { action } = request;
+  const refusal = refuseAction(state, action);
   if (refusal !== undefined) return refusal;
-  if (drift.proposal === null) return proposed(drift, account_id, context);
+  if (action === "command_platform" && !state.tenant.four_eyes) return commanded(state, context);
+  if (drift.proposal === null) return proposed(drift, { action, account_id }, context);
+  if (drift.proposal.action !== action) return refuse("illegal_transition", "Another action was proposed.");
   if (drift.proposal.account_id !== account_id) {
     return refuse("illegal_transition", "It was proposed with another account.");
   }
   if (drift.proposal.by.id === context.actor.id) {
     return refuse("four_eyes_required", "Another application than the one that proposed it must approve.");
   }
+  if (action === "command_platform") return commanded(state, context);
   if (drift.kind === "account_unknown") return adoptedAccount(state, reason, context);
   return drift.kind === "balance" ? adopted(state, reason, context) : adoptedPosition(state, reason, context);
 }
@@ -70,10 +84,43 @@ interface Reason {
 
 function accepted(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
   const { drift, reconciliation } = state;
-  if (drift.proposal !== null) return refuse("illegal_transition", "Its adoption waits for approval.");
+  if (drift.proposal !== null) return refuse("illegal_transition", "A proposal waits for approval.");
+  const ended = givenUp(correctionOf(state), context);
+  if (!ended.ok) return ended;
   const resolution = { action: "accept", by: context.actor, reason, transaction_id: null, trade_id: null } as const;
   const noted = { [subjectOf(drift)]: acceptedOf(drift) };
-  return resolved(drift, resolution, forgotten(reconciliation, drift, noted), context);
+  return resolved(drift, resolution, [...ended.result, ...forgotten(reconciliation, drift, noted)], context);
+}
+
+/** The command that corrects the drift; undefined where there is none. */
+function correctionOf({ command }: DriftState): CorrectionCommand | undefined {
+  return isCorrection(command) ? command : undefined;
+}
+
+/** The changes with the end of a command that is not to correct the drift any more. */
+function withoutCommand(
+  state: DriftState,
+  decision: Extract<DriftDecision<Drift>, { ok: true }>,
+  context: Context,
+): DriftDecision<Drift> {
+  const ended = givenUp(correctionOf(state), context);
+  return ended.ok ? { ...decision, changes: [...decision.changes, ...ended.result] } : ended;
+}
+
+/** Asks the platform for the difference. The drift stays open until a snapshot no longer finds it. */
+function commanded({ drift, books }: DriftState, context: Context): DriftDecision<Drift> {
+  if (books === undefined) throw new Error("Nothing to correct.");
+  const { account } = books.state;
+  const { tenant_id, client_id, id: account_id, currency } = account;
+  const { source_id, platform_login, id: drift_id } = drift;
+  const to = { tenant_id, client_id, account_id, source_id, platform_login };
+  const about = { amount_minor: -deltaMinor(drift), currency, drift_id, issued_by: context.actor };
+  const { command, changes } = correctionIssued({ ...to, ...about }, context);
+  const updated_at = later(drift.updated_at, context.now);
+  const numbers = { command_id: command.id, proposal: null, updated_at, version: drift.version + 1 };
+  const after: Drift = { ...drift, ...numbers };
+  const update = { op: "update", entity: "drift", before: drift, after } as const;
+  return { ok: true, result: after, changes: [update, ...changes], events: [] };
 }
 
 /** What is remembered of the login without an open drift, and with what was accepted instead. */
@@ -120,13 +167,46 @@ const adoptable: ReadonlySet<Drift["kind"]> = new Set([
   "account_unknown",
 ]);
 
+/** Why an action that moves money, or a position, is not possible now; undefined when it is. */
+function refuseAction(state: DriftState, action: "adopt_platform" | "command_platform") {
+  return refuseAdoption(state, action) ?? refuseCommand(state, action) ?? refuseUnseen(state);
+}
+
+/** Why the platform cannot be asked for the difference; undefined when it can. */
+function refuseCommand({ drift, books, source, command }: DriftState, action: "adopt_platform" | "command_platform") {
+  if (action === "adopt_platform") return undefined;
+  if (isEnded(source)) return refuseEnded();
+  if (books?.state.account.source_id !== source.id || books.state.account.platform_login !== drift.platform_login) {
+    return refuse("illegal_transition", "The account is not linked to the source.");
+  }
+  return command !== undefined && isOpen(command)
+    ? refuseOutstanding(command, "The platform is being asked for the difference already.")
+    : undefined;
+}
+
+/** The refusal of a drift whose snapshot does not show yet what its command has done; undefined when it does. */
+function refuseUnseen({ drift, reconciliation, command, source }: DriftState) {
+  if (command === undefined || !isCorrection(command) || command.status !== "done") return undefined;
+  const done = { source_id: command.source_id, feed_seq: command.feed_seq, at: command.done_at ?? command.updated_at };
+  const newest = reconciliation ?? drift;
+  const { as_of_seq } = newest;
+  return isLeftOut(done, { source, as_of_seq, unnumbered_since: unnumberedSince(newest) })
+    ? refuse("drift_changed", "A later snapshot must show what the command of the drift has done.")
+    : undefined;
+}
+
 /**
- * Why the platform's value cannot be adopted now; undefined when it can: the newest snapshot must have found the
- * difference on an account that has not changed since, and nothing may be on its way that could be its cause.
+ * Why the difference of a drift cannot be moved now, here or there; undefined when it can: the newest snapshot must
+ * have found it on an account that has not changed since, and nothing may be on its way that could be its cause.
  */
-function refuseAdoption({ drift, reconciliation, head, books, explained_by }: DriftState) {
-  if (books === undefined || !adoptable.has(drift.kind)) {
-    return refuse("illegal_transition", `A drift of the kind ${drift.kind} cannot be adopted.`);
+function refuseAdoption(
+  { drift, reconciliation, head, books, explained_by }: DriftState,
+  action: "adopt_platform" | "command_platform",
+) {
+  const known = action === "adopt_platform" ? adoptable.has(drift.kind) : drift.kind === "balance";
+  if (books === undefined || !known) {
+    const verb = action === "adopt_platform" ? "adopted" : "corrected by a command";
+    return refuse("illegal_transition", `A drift of the kind ${drift.kind} cannot be ${verb}.`);
   }
   const { account, balance } = books.state;
   if (drift.kind === "account_unknown")
@@ -134,7 +214,7 @@ function refuseAdoption({ drift, reconciliation, head, books, explained_by }: Dr
   const priceless = drift.kind === "balance" ? undefined : refusePosition(drift);
   if (priceless !== undefined) return priceless;
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
-  const causes = explained_by.filter(({ type }) => type !== "transaction");
+  const causes = explained_by.filter(({ type, id }) => type !== "transaction" && id !== drift.command_id);
   if (causes.length > 0) {
     const detail = "Items that were put aside, or commands that have not ended, may be the cause.";
     return refuse("drift_changed", detail, { extra: { causes: causes.map(({ id }) => id) } });
@@ -156,11 +236,15 @@ function refuseChanged() {
   return refuse("drift_changed", "The account, or its newest snapshot, is another one than the drift was found with.");
 }
 
-function proposed(before: Drift, account_id: string | null, { actor, now }: Context): DriftDecision<Drift> {
+function proposed(
+  before: Drift,
+  { action, account_id }: Pick<NonNullable<Drift["proposal"]>, "action" | "account_id">,
+  { actor, now }: Context,
+): DriftDecision<Drift> {
   const updated_at = later(before.updated_at, now);
   const after: Drift = {
     ...before,
-    proposal: { by: actor, at: updated_at, account_id },
+    proposal: { action, by: actor, at: updated_at, account_id },
     updated_at,
     version: before.version + 1,
   };
@@ -216,7 +300,7 @@ function adopted(state: DriftState, reason: Reason, context: Context): DriftDeci
   const resolution = { ...adoption, transaction_id: transaction.id, trade_id: null };
   const decision = resolved(drift, resolution, forgotten(state.reconciliation, drift, {}), context);
   const previous = { status: "pending" };
-  return {
+  const whole: Extract<DriftDecision<Drift>, { ok: true }> = {
     ...decision,
     changes: [
       ...decision.changes,
@@ -231,6 +315,7 @@ function adopted(state: DriftState, reason: Reason, context: Context): DriftDeci
       ...decision.events,
     ],
   };
+  return withoutCommand(state, whole, context);
 }
 
 /** Makes the position here what it is on the platform, without money. */

@@ -1,5 +1,13 @@
 import { announcing } from "../command/announce.ts";
-import { type Command, commandChanges, isOpen, movedCommand } from "../command/command.ts";
+import {
+  type Command,
+  type CorrectionCommand,
+  commandChanges,
+  isCorrection,
+  isOpen,
+  movedCommand,
+} from "../command/command.ts";
+import { correctionReleased, correctionReported, isCorrectedBy } from "../command/correction.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
 import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
 import type { Late } from "../posting.ts";
@@ -21,11 +29,16 @@ export interface OperationLinks {
   readonly command?: Command | undefined;
   /** The transaction that an acknowledgement or a person has claimed the operation for, which is to be confirmed. */
   readonly claimant?: Transaction | undefined;
+  /** The command that corrects a balance and that an acknowledgement has claimed the operation for. */
+  readonly claiming?: CorrectionCommand | undefined;
   /** The ledger since the debit of the named transaction, where that is needed. */
   readonly since_debit?: AccountContext["since_debit"];
   /** Where it belongs in the ledger, where it adds money and a loss was corrected since it happened. */
   readonly late?: Late | undefined;
-  /** Transactions of the account with an unjoined leg of the same amount; looked for where none is named. */
+  /**
+   * Transactions of the account with an unjoined leg of the same amount, and commands that correct it by that; looked
+   * for where none is named.
+   */
   readonly candidates: readonly string[];
   /** What a person says who tries the operation again: it is the money of the named transaction, or new money. */
   readonly said: "is_named" | "is_new" | undefined;
@@ -56,7 +69,8 @@ export function applyOperation(
   const amount = operationMinor(operation, state.account);
   if (!amount.ok) return amount;
   const reported = { operation, minor: amount.result, origin };
-  const { claimant } = links;
+  const { claimant, claiming } = links;
+  if (claiming !== undefined) return decideClaimed(claiming, state, reported, links, context);
   if (claimant === undefined) return decideOperation(state, reported, links, context);
   if (isConfirmed(claimant, state, reported, links)) return confirm(claimant, state, reported, context);
   // The claimant is changed already, so the operation cannot be joined with another leg of it in the same commit.
@@ -73,15 +87,18 @@ function decideOperation(
 ): TradingDecision<Made> {
   const { operation, minor, origin } = reported;
   const { named, candidates, said, tenant, command, joins = true } = links;
+  if (isCorrection(command) && isCorrectedBy(command, operationOf(state, reported, context))) {
+    return corrects(command, state, reported, context);
+  }
   const leg = joins && named?.account_id === state.account.id ? legOf(named, minor, operation, command) : undefined;
   if (named !== undefined && leg !== undefined) {
     const decision = joinLeg(state, named, leg, reported, links, context);
     return decision.ok ? claimed(decision, { transaction_id: named.id }, reported) : decision;
   }
   if (said === "is_named") {
-    return refuse("transaction_mismatch", "No unjoined money of this transaction has this account and amount.");
+    return refuse("transaction_mismatch", "No money of this transaction or command waits for this account and amount.");
   }
-  if (named === undefined && said !== "is_new" && candidates.length > 0) {
+  if (named === undefined && !isCorrection(command) && said !== "is_new" && candidates.length > 0) {
     const detail = `It could be the money of ${candidates.join(", ")}, which the platform has not reported yet.`;
     return refuse("possible_duplicate", detail, { extra: { candidates } });
   }
@@ -90,6 +107,50 @@ function decideOperation(
   if (!decision.ok) return decision;
   const made = { transaction_id: decision.result.id, ...(related === null ? {} : { related_to: related }) };
   return claimed(decision, made, reported);
+}
+
+function operationOf(
+  { account }: OperationState,
+  { operation: { operation_id }, minor, origin }: Reported,
+  context: Context,
+) {
+  const feed_seq = context.cause?.feed_seq ?? "";
+  return { source_id: origin.source.id, account_id: account.id, operation_id, minor, feed_seq };
+}
+
+/** The operation of a command that corrects a balance is joined with it, and books nothing. */
+function corrects(command: CorrectionCommand, state: OperationState, reported: Reported, context: Context): Applied {
+  const changes = correctionReported(command, operationOf(state, reported, context), context);
+  return announcing({ ok: true, result: { command_id: command.id }, changes, events: [] } satisfies Applied);
+}
+
+/**
+ * Decides an operation that a command which corrects a balance was acknowledged with: it is that, also without a
+ * reference, unless its account, its amount or what it names contradicts it. Then it stands on its own.
+ */
+function decideClaimed(
+  claiming: CorrectionCommand,
+  state: OperationState,
+  reported: Reported,
+  links: OperationLinks,
+  context: Context,
+): TradingDecision<Made> {
+  const { named, command } = links;
+  const names = named === undefined && (command === undefined || command.id === claiming.id);
+  if (names && isCorrectedBy(claiming, operationOf(state, reported, context))) {
+    return corrects(claiming, state, reported, context);
+  }
+  const decision = decideOperation(state, reported, links, context);
+  if (!decision.ok) return decision;
+  const changes = insteadOf(claiming.id, decision.changes);
+  return { ...decision, changes: [...changes, ...correctionReleased(claiming, context)] };
+}
+
+/** Changes whose claim of an operation takes it from its owner. */
+function insteadOf(owner: string, changes: readonly TradingChange[]): readonly TradingChange[] {
+  return changes.map((change) =>
+    change.op === "claim" && change.kind === "source_operation" ? { ...change, instead_of: owner } : change,
+  );
 }
 
 /**
@@ -285,12 +346,9 @@ function withRelease(
   const entry = unconfirmed(claimant, origin.source, operation_id);
   const operations = (claimant.platform_operations ?? []).filter((each) => each !== entry);
   const freed = withOperations(claimant, operations, context);
-  const changes = decision.changes.map((change) =>
-    change.op === "claim" && change.kind === "source_operation" ? { ...change, instead_of: claimant.id } : change,
-  );
   return {
     ...decision,
-    changes: [...changes, ...freed.changes],
+    changes: [...insteadOf(claimant.id, decision.changes), ...freed.changes],
     events: [...decision.events, ...freed.events],
   };
 }

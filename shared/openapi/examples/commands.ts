@@ -22,6 +22,7 @@ const waiting = {
   type: "balance_operation",
   payload: { amount: "1000.00", currency: "USD", comment: id },
   transaction_id,
+  drift_id: null,
   leg: "forward",
   issued_at: created_at,
   not_after: null,
@@ -70,6 +71,7 @@ export const commandNotice = {
   source_id,
   account_id,
   transaction_id,
+  drift_id: null,
   version: 1,
   _links: links({ self: `/feed/sources/${source_id}/commands/${id}` }),
 };

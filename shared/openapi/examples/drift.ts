@@ -25,6 +25,7 @@ export const drift = {
   taken_at: created_at,
   explained_by: [{ type: "possible_duplicate", id: "917" }],
   status: "open",
+  command_id: null,
   proposal: null,
   resolution: null,
   resolved_at: null,

@@ -1,4 +1,4 @@
-import { completed_at, created_at, exampleIds, links, transaction_id } from "./identifiers.ts";
+import { completed_at, created_at, exampleIds, exampleNames, links, transaction_id } from "./identifiers.ts";
 
 const feedResults = [
   { seq: "918", status: "applied", trade_id: "trd_01JD000000000000000000000A" },
@@ -49,6 +49,7 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     trade_id: "trd_01JD000000000000000000000A",
     order_id: "ord_01JD000000000000000000000C",
     transaction_id,
+    command_id: exampleNames.command_id,
     related_to: "txn_01JD000000000000000000000E",
     candidates: ["txn_01JD000000000000000000000E"],
   },

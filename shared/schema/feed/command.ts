@@ -55,7 +55,14 @@ export const Command = z.object({
   type: described(CommandType, "Command type. New types may be added within a version."),
   payload: described(CommandPayload, "What to do on the platform; its members depend on `type`."),
   status: described(CommandStatus, "Command status."),
-  transaction_id: described(z.nullable(z.string()), "The transaction whose money the command moves."),
+  transaction_id: described(
+    z.nullable(z.string()),
+    "The transaction whose money the command moves; null if it moves none.",
+  ),
+  drift_id: described(
+    z.nullable(z.string()),
+    "The drift that the command corrects on the platform; null otherwise. Nothing is booked here for it.",
+  ),
   leg: described(
     z.nullable(z.enum(["forward", "reverse"])),
     "`forward` moves the money of the transaction; `reverse` brings it back after a return or a failed payout.",
@@ -92,6 +99,7 @@ export const CommandNotice = z.object({
   source_id: Command.shape.source_id,
   account_id: Command.shape.account_id,
   transaction_id: Command.shape.transaction_id,
+  drift_id: Command.shape.drift_id,
   version: Command.shape.version,
   _links: Command.shape._links,
 });

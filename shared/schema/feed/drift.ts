@@ -43,10 +43,8 @@ const Resolution = z.object({
 });
 
 const Proposal = z.object({
-  by: described(
-    Actor,
-    "Application or operator that proposed to adopt the value of the platform; another one must approve.",
-  ),
+  action: described(z.enum(["adopt_platform", "command_platform"]), "What was proposed."),
+  by: described(Actor, "Application or operator that proposed it; another one must approve."),
   at: described(Timestamp, "Time of the proposal."),
   account_id: described(z.nullable(z.string()), "Account that an `account_unknown` is to be adopted with."),
 });
@@ -80,6 +78,10 @@ export const Drift = z.object({
   taken_at: described(Timestamp, "Time of the snapshot on the platform."),
   explained_by: described(z.array(Explanation), "What may be the cause."),
   status: described(DriftStatus, "Whether the drift is `open` or `resolved`."),
+  command_id: described(
+    z.nullable(z.string()),
+    "The newest command that corrects the difference on the platform; null if there is none.",
+  ),
   proposal: described(z.nullable(Proposal), "The proposal that waits for approval; null if there is none."),
   resolution: described(z.nullable(Resolution), "How the drift was resolved; null while it is open."),
   resolved_at: described(z.nullable(Timestamp), "Time of the resolution; null while it is open."),
@@ -92,9 +94,10 @@ export const Drift = z.object({
 /** `POST /drift/{id}/resolve` */
 export const ResolveDriftRequest = z.strictObject({
   action: described(
-    z.enum(["accept", "adopt_platform"]),
+    z.enum(["accept", "adopt_platform", "command_platform"]),
     "`accept` keeps the difference; only a change of it is reported again. `adopt_platform` books the value of the " +
-      "platform here, once a second application has sent the same request.",
+      "platform here, once a second application has sent the same request. `command_platform` issues a command that " +
+      "makes the balance on the platform the one of this service.",
   ),
   reason: described(StatusReason, "Reason, for the audit trail."),
   account_id: described(

@@ -1,7 +1,7 @@
 import type { TransferQuote } from "../../domain/internal-money/transfer-quote.ts";
 import { transferTurn } from "../../domain/internal-money/transfer-state.ts";
 import type { Transaction } from "../../domain/transaction.ts";
-import type { UnjoinedLeg } from "../../domain/transaction-legs.ts";
+import type { CorrectionLeg, UnjoinedLeg } from "../../domain/transaction-legs.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /**
@@ -48,19 +48,23 @@ function transactionDue(transaction: Transaction): IndexKeys {
 }
 
 /**
- * Unjoined legs of transactions in a partition of their account, by amount: whether money that a platform reports could
- * be ours is one consistent query.
+ * Unjoined legs of transactions, and commands that correct a balance, in a partition of their account, by amount:
+ * whether money that a platform reports could be ours is one consistent query.
  */
 export const unjoinedLegs = {
   et: "LEG",
   partition: (tenant: string, accountId: string) => `${tenant}#${accountId}|LEG`,
   /** What the sort keys of an amount begin with. */
   prefixOf: (amountMinor: bigint) => `${amountMinor}#`,
-  keyOf: (item: UnjoinedLeg): Key => ({
+  keyOf: (item: UnjoinedLeg | CorrectionLeg): Key => ({
     pk: unjoinedLegs.partition(item.tenant_id, item.account_id),
-    sk: `${unjoinedLegs.prefixOf(item.amount_minor)}${ulidOf(item.transaction_id)}#${item.leg}`,
+    sk: `${unjoinedLegs.prefixOf(item.amount_minor)}${nameOf(item)}`,
   }),
-} satisfies Entity<UnjoinedLeg> & Record<string, unknown>;
+} satisfies Entity<UnjoinedLeg | CorrectionLeg> & Record<string, unknown>;
+
+function nameOf(item: UnjoinedLeg | CorrectionLeg): string {
+  return "command_id" in item ? `${ulidOf(item.command_id)}#command` : `${ulidOf(item.transaction_id)}#${item.leg}`;
+}
 
 /** The firm quote of a client: one at a time, in their own partition. */
 export const transferQuotes = {

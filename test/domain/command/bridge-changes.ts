@@ -41,9 +41,21 @@ export function keyOf(change: Change): string | undefined {
 }
 
 /** What a person says of an operation that was put aside. */
-export function spoken(said: object | undefined): OperationLinks["said"] {
+export type Said =
+  | { readonly transaction_id: string }
+  | { readonly command_id: string }
+  | { readonly confirm_new: true };
+
+/** What a person says, as a decision takes it. */
+export function spoken(said: Said | undefined): OperationLinks["said"] {
   if (said === undefined) return undefined;
-  return "transaction_id" in said ? "is_named" : "is_new";
+  return "confirm_new" in said ? "is_new" : "is_named";
+}
+
+/** The transaction or the command that a person names. */
+export function namedBy(said: Said | undefined): string | undefined {
+  if (said === undefined || "confirm_new" in said) return undefined;
+  return "command_id" in said ? said.command_id : said.transaction_id;
 }
 
 /** An amount of minor units as the wire has it. */

@@ -1,5 +1,10 @@
-import type { Account, Balance, Contra, Ledger } from "../../../shared/domain/account.ts";
-import { commandChanges, type MoneyCommand, takenCommand } from "../../../shared/domain/command/command.ts";
+import type { Account, Balance } from "../../../shared/domain/account.ts";
+import {
+  commandChanges,
+  isCorrection,
+  type MoneyCommand,
+  takenCommand,
+} from "../../../shared/domain/command/command.ts";
 import { acknowledge, type CommandState, overdue, requeueCommand } from "../../../shared/domain/command/settle.ts";
 import type { Change, Context, Decision, DomainEvent } from "../../../shared/domain/decision.ts";
 import { applyOperation, type OperationLinks, unconfirmed } from "../../../shared/domain/feed/join-operation.ts";
@@ -23,7 +28,8 @@ import { unreportedLegsOf } from "../../../shared/domain/transaction-legs.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import type { UpdateTransaction } from "../../../shared/schema/transaction.ts";
 import { decisionContext, someAccount, someClient } from "../../support/builders/decisions.ts";
-import { checkAnnounced, claimOf, decimal, keyOf, type PlatformOperation, spoken } from "./bridge-changes.ts";
+import { decimal, namedBy, type PlatformOperation, type Said, spoken } from "./bridge-changes.ts";
+import { BookTable } from "./bridge-table.ts";
 
 const begin = Date.parse("2026-11-21T06:30:00.000Z");
 
@@ -35,27 +41,20 @@ type Comment = "with_comment" | "without_comment";
  * items pass between them as a bridge carries them. Each change is applied as the table would: an item on the version
  * that was read, a claim once. Most tests need one account; transfers go between three, one of them kept here alone.
  */
-export class TwoBooks {
+export class TwoBooks extends BookTable {
   readonly ledger: PlatformOperation[] = [];
-  readonly transactions = new Map<string, Transaction>();
-  readonly commands = new Map<string, MoneyCommand>();
   readonly rejected: PlatformOperation[] = [];
   readonly source: FeedSource;
-  contra = 0n;
-  readonly entries: Ledger[] = [];
   /** Operations that were booked in addition to the transaction that they name. */
   additional = 0;
-  /** What is in transit between accounts. */
-  inTransit = 0n;
   readonly main: string;
   readonly second: string;
   readonly wallet: string;
-  private readonly accounts = new Map<string, AccountContext>();
-  private readonly claims = new Map<string, string>();
   private seconds = 0;
   private operations = 0;
 
   constructor(fields: { readonly four_eyes?: boolean } = {}) {
+    super();
     const request = { name: "mt5:live-1", platform: "mt5" } as const;
     const made = registerSource(request, 0, this.context());
     if (!made.ok) throw new Error(made.refusal.detail);
@@ -89,12 +88,6 @@ export class TwoBooks {
     return [...this.accounts.values()];
   }
 
-  accountOf(id: string): AccountContext {
-    const account = this.accounts.get(id);
-    if (account === undefined) throw new Error(`There is no account ${id}.`);
-    return account;
-  }
-
   /** What the platform has of an account: the sum of its own ledger. */
   platformMinor(id = this.main): bigint {
     return this.ledger.reduce((sum, { minor, account_id }) => (account_id === id ? sum + minor : sum), 0n);
@@ -115,15 +108,11 @@ export class TwoBooks {
     for (const each of this.all) if (each.source !== undefined) this.keep({ ...each, source: ended });
   }
 
-  private keep(account: AccountContext): void {
-    this.accounts.set(account.account.id, account);
-  }
-
   pass(seconds: number): void {
     this.seconds += seconds;
   }
 
-  private context(actor?: string): Context {
+  protected context(actor?: string): Context {
     const now = begin + this.seconds * 1000;
     return decisionContext({
       now: new Date(now).toISOString(),
@@ -235,15 +224,20 @@ export class TwoBooks {
     if (decision !== undefined) this.commit(decision);
   }
 
-  requeue(id: string): MoneyCommand | undefined {
-    return this.commit(requeueCommand(this.stateOf(id), this.context()));
+  requeue(id: string, actor?: string): MoneyCommand | undefined {
+    return this.commit(requeueCommand(this.stateOf(id), this.context(actor)));
   }
 
   private stateOf(id: string): CommandState {
     const command = this.command(id);
-    const transaction = this.known(command.transaction_id ?? "");
     const sought = command.about_id === undefined ? undefined : this.commands.get(command.about_id);
-    return { command, transaction, accountContext: this.contextOf(transaction), sought };
+    if (command.purpose === "drift") {
+      const { tenant } = this.accountOf(command.account_id);
+      return { command, about: { purpose: "drift", drift: this.drifts.get(command.drift_id), tenant }, sought };
+    }
+    const transaction = this.known(command.transaction_id);
+    const accountContext = this.contextOf(transaction);
+    return { command, about: { purpose: "transaction", transaction, leg: command.leg, accountContext }, sought };
   }
 
   /** The platform moves money, by a command or by the hand of a person there. */
@@ -259,20 +253,21 @@ export class TwoBooks {
   report(
     { operation_id, minor, reference, account_id, seq }: PlatformOperation,
     comment: Comment = "with_comment",
-    said?: { readonly transaction_id: string } | { readonly confirm_new: true },
+    said?: Said,
   ): "applied" | "rejected" | "duplicate" {
-    const named = said !== undefined && "transaction_id" in said ? said.transaction_id : undefined;
-    const name = named ?? (comment === "with_comment" ? reference : null);
+    const name = namedBy(said) ?? (comment === "with_comment" ? reference : null);
     const { account, balance } = this.accountOf(account_id);
     const operation: Operation = {
       ...{ operation_id, platform_login: account.platform_login ?? "", reference: name },
       ...{ kind: "adjustment", amount: decimal(minor) },
     };
     const owner = this.claims.get(`source_operation ${operationMarker(this.source, operation_id)}`);
-    const claimed = owner === undefined ? undefined : this.known(owner);
+    const claimed = this.transactions.get(owner ?? "");
     const claimant = claimed && unconfirmed(claimed, this.source, operation_id) ? claimed : undefined;
-    if (claimed !== undefined && claimant === undefined) return "duplicate";
-    const links = { ...this.linksOf(name, minor, account_id), claimant, said: spoken(said) };
+    const command = this.commands.get(owner ?? "");
+    const claiming = isCorrection(command) && command.feed_seq === undefined ? command : undefined;
+    if (owner !== undefined && claimant === undefined && claiming === undefined) return "duplicate";
+    const links = { ...this.linksOf(name, minor, account_id), claimant, claiming, said: spoken(said) };
     const at = this.context().now;
     const origin = { source: this.source, at };
     const context = { ...this.context(), cause: { source_id: this.source.id, feed_seq: String(seq) } };
@@ -295,8 +290,14 @@ export class TwoBooks {
       tenant: this.accountOf(account_id).tenant,
       named,
       command,
-      candidates: named === undefined ? candidates : [],
+      candidates: named === undefined ? [...candidates, ...this.corrections(account_id, minor)] : [],
     };
+  }
+
+  /** Commands that correct the balance of an account by so much, and whose operation was not reported. */
+  private corrections(account_id: string, minor: bigint): readonly string[] {
+    const legs = [...this.markers.values()].filter((leg) => leg.account_id === account_id);
+    return legs.filter(({ amount_minor }) => amount_minor === minor).map(({ command_id }) => command_id);
   }
 
   private known(id: string): Transaction {
@@ -309,81 +310,5 @@ export class TwoBooks {
     const command = this.commands.get(id);
     if (command === undefined) throw new Error(`There is no command ${id}.`);
     return command;
-  }
-
-  /** Applies a decision as the table would; undefined when it is refused or a claim is taken. */
-  private commit<R>(decision: Decision<R>): R | undefined {
-    if (!decision.ok) return undefined;
-    const changes = decision.changes as readonly Change[];
-    const taken = changes.some(
-      (change) => change.op === "claim" && this.claims.has(claimOf(change)) && change.instead_of === undefined,
-    );
-    if (taken) return undefined;
-    checkAnnounced(changes, decision.events);
-    const written = new Set<string>();
-    for (const change of changes) {
-      const key = keyOf(change);
-      if (key !== undefined && written.has(key)) throw new Error(`Two changes of ${key} in one commit.`);
-      if (key !== undefined) written.add(key);
-      this.apply(change);
-    }
-    return decision.result;
-  }
-
-  private apply(change: Change): void {
-    switch (change.op) {
-      case "claim":
-        this.claims.set(claimOf(change), change.owner);
-        return;
-      case "release":
-        if (this.claims.get(claimOf(change)) !== change.owner) throw new Error("It releases what is not its own.");
-        this.claims.delete(claimOf(change));
-        return;
-      case "adjust":
-        this.adjust(change);
-        return;
-      case "create":
-        if (change.entity === "contra") this.book(change.item as Contra);
-        if (change.entity === "ledger") this.entries.push(change.item as Ledger);
-        if (change.entity === "transaction") this.put(this.transactions, undefined, change.item as Transaction);
-        if (change.entity === "command") this.put(this.commands, undefined, change.item as MoneyCommand);
-        return;
-      case "update":
-        if (change.entity === "transaction") {
-          this.put(this.transactions, change.before as Transaction, change.after as unknown as Transaction);
-        }
-        if (change.entity === "command") {
-          this.put(this.commands, change.before as MoneyCommand, change.after as unknown as MoneyCommand);
-        }
-        if (change.entity === "account") this.keep({ ...this.accountOf(change.after.id), account: change.after });
-        return;
-      default:
-        return;
-    }
-  }
-
-  private put<T extends { readonly id: string; readonly version: number }>(
-    items: Map<string, T>,
-    before: T | undefined,
-    after: T,
-  ): void {
-    if (items.get(after.id)?.version !== before?.version) throw new Error(`${after.id} is another version.`);
-    items.set(after.id, after);
-  }
-
-  private adjust(change: Extract<Change, { op: "adjust" }>): void {
-    if (change.entity !== "balance") return;
-    const account = this.accountOf(change.id);
-    const money: Record<string, unknown> = { ...account.balance, ...change.set };
-    for (const [name, by] of Object.entries(change.add ?? {})) {
-      const now = money[name];
-      money[name] = typeof now === "bigint" ? now + BigInt(by) : Number(now) + Number(by);
-    }
-    this.keep({ ...account, balance: money as unknown as Balance });
-  }
-
-  private book({ control_account, amount_minor }: Contra): void {
-    this.contra += amount_minor;
-    if (control_account === "in_transit") this.inTransit += amount_minor;
   }
 }

@@ -1,6 +1,5 @@
-import { compareAccount, effectOf } from "../../../shared/domain/drift/compare.ts";
+import { compareAccount, effectOf, unnumberedSince } from "../../../shared/domain/drift/compare.ts";
 import { formatAmount } from "../../../shared/domain/money.ts";
-import { limits } from "../../../shared/limits.ts";
 import type { TwoBooks } from "./bridge-model.ts";
 
 /**
@@ -8,8 +7,7 @@ import type { TwoBooks } from "./bridge-model.ts";
  * the next one. `planted` is what the platform shows in addition to its ledger.
  */
 export function compareAt(books: TwoBooks, account_id: string, seq: number, planted = 0n) {
-  const taken = Date.parse(books.ledger[seq]?.at ?? books.now);
-  const unnumbered_since = new Date(taken - limits.snapshots.unnumbered_seconds * 1000).toISOString();
+  const unnumbered_since = unnumberedSince({ taken_at: books.ledger[seq]?.at ?? books.now });
   const included = books.ledger.slice(0, seq).filter((each) => each.account_id === account_id);
   const minor = included.reduce((sum, each) => sum + each.minor, planted);
   const { account, balance } = books.accountOf(account_id);

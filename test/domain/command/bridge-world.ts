@@ -40,13 +40,14 @@ const reason = { code: "bank" };
 
 /** A bridge, a platform and people that are honest but forget, repeat and die, between two books. */
 export class World {
-  readonly books = new TwoBooks();
+  readonly books: TwoBooks;
   /** Commands in the hands of the bridge, as they were taken. */
   private readonly inHand = new Map<string, MoneyCommand>();
   private readonly executed = new Map<string, PlatformOperation>();
   private readonly unreported = new Set<PlatformOperation>();
 
-  constructor() {
+  constructor(books = new TwoBooks()) {
+    this.books = books;
     for (const id of [this.books.main, this.books.second]) {
       this.books.report(this.books.operate(1_000_000n, null, id));
     }
@@ -207,11 +208,15 @@ export class World {
    * one that has not been booked. One that shows more differs by exactly that.
    */
   compare(planted: bigint): void {
-    const first = Math.min(this.books.ledger.length + 1, ...[...this.unreported].map(({ seq }) => seq));
     for (const id of [this.books.main, this.books.second]) {
-      expect(deltasOf(compareAt(this.books, id, first - 1))).toEqual([]);
-      expect(deltasOf(compareAt(this.books, id, first - 1, planted))).toEqual([planted]);
+      expect(deltasOf(compareAt(this.books, id, this.included()))).toEqual([]);
+      expect(deltasOf(compareAt(this.books, id, this.included(), planted))).toEqual([planted]);
     }
+  }
+
+  /** Number of the last operation before the first one that was not reported. */
+  included(): number {
+    return Math.min(this.books.ledger.length + 1, ...[...this.unreported].map(({ seq }) => seq)) - 1;
   }
 
   /** The bridge does all that it can, and the service takes each transfer as far as it goes. */

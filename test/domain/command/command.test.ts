@@ -11,9 +11,9 @@ import {
   isOpen,
   laneMarker,
   lostLease,
-  type MoneyCommand,
   movedCommand,
   moveOfAck,
+  type TransactionCommand,
   takeCommands,
   takenCommand,
 } from "../../../shared/domain/command/command.ts";
@@ -25,14 +25,14 @@ const begin = Date.parse("2026-11-21T06:30:00.000Z");
 const at = (seconds: number) => new Date(begin + seconds * 1000).toISOString();
 const contextAt = (seconds: number) => decisionContext({ now: at(seconds), in: (later) => at(seconds + later) });
 
-function someCommand(fields: Partial<MoneyCommand> = {}): MoneyCommand {
+function someCommand(fields: Partial<TransactionCommand> = {}): TransactionCommand {
   const { transaction } = transactionOf("deposit", { amount: "100.00" });
   const draft = { type: "balance_operation", leg: "forward", minor: 10_000n } as const;
   const link = { source_id: "src_01JD0000000000000000000001", platform_login: "50012345" };
   return { ...draftCommand({ ...draft, ...link, transaction }, contextAt(0)), ...fields };
 }
 
-const taken = (command: MoneyCommand, seconds: number, lease = 60) => {
+const taken = (command: TransactionCommand, seconds: number, lease = 60) => {
   const after = takenCommand(command, { seconds: lease, in: contextAt(seconds).in }, contextAt(seconds));
   if (after === undefined) throw new Error("It is not taken.");
   return after;
@@ -90,7 +90,8 @@ describe("a command", () => {
   it("claims its lane when it is taken, releases it when it is not any more, and a search has none", () => {
     const waiting = someCommand();
     const held = taken(waiting, 0);
-    const operations = (before: MoneyCommand, after: MoneyCommand) => commandChanges(before, after).map(({ op }) => op);
+    const operations = (before: TransactionCommand, after: TransactionCommand) =>
+      commandChanges(before, after).map(({ op }) => op);
     expect(operations(waiting, held)).toEqual(["update", "claim"]);
     for (const move of ["done", "failed", "unknown", "not_sent"] as const) {
       const after = movedCommand(held, move, contextAt(1));
@@ -162,7 +163,7 @@ describe("random programs of takes, acknowledgements, ends of leases and requeue
     );
   });
 
-  function after(command: MoneyCommand, step: Step, second: number): MoneyCommand {
+  function after(command: TransactionCommand, step: Step, second: number): TransactionCommand {
     const context = contextAt(second);
     if (step.do === "take") return takenCommand(command, { seconds: 60, in: context.in }, context) ?? command;
     if (step.do === "ack") {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Command } from "../../../shared/domain/command/command.ts";
 import {
   type Comparison,
   compareAccount,
@@ -46,6 +47,7 @@ const ourPosition = {
 class Login {
   reconciliation: Reconciliation | undefined;
   readonly drifts = new Map<string, Drift>();
+  commands: readonly Command[] = [];
 
   compare(differences: readonly Difference[], at = snapshot("1"), left_out: readonly string[] = [], books = true) {
     const status = differences.length > 0 ? "drifting" : left_out.length > 0 ? "moved_on" : "equal";
@@ -57,7 +59,8 @@ class Login {
     const account = { platform_login: "7", account_id: "acc_1", client_id: "cli_1", balance_seq: 1, pos_version: 1 };
     const compared: Compared = { ...account, comparison, books, explained_by: [] };
     const { reconciliation } = this;
-    const decision = reconcile({ reconciliation, drifts: [...this.drifts.values()] }, compared, at, context);
+    const remembered = { reconciliation, drifts: [...this.drifts.values()], commands: this.commands };
+    const decision = reconcile(remembered, compared, at, context);
     if (!decision.ok) throw new Error("It was refused.");
     for (const change of decision.changes) {
       if (!("entity" in change) || (change.op !== "create" && change.op !== "update")) continue;

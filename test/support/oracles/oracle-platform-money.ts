@@ -51,7 +51,12 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
           ),
         ];
       case "COMMAND":
-        return text(item, "status") === "taken" ? claim("command_lane", item["account_id"], item["lane"]) : [];
+        return [
+          ...(text(item, "status") === "taken" ? claim("command_lane", item["account_id"], item["lane"]) : []),
+          ...(isCorrection(item) && text(item, "status") === "done"
+            ? claim("source_operation", item["source_id"], item["operation_id"])
+            : []),
+        ];
       case "SOURCE":
         return claim("source_name", item["name"]);
       case "ORDER":
@@ -71,6 +76,22 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
     ...[...needed].filter((name) => !claimed.has(name)).map((name) => `${name} is not claimed`),
     ...[...claimed].filter((name) => !needed.has(name)).map((name) => `${name} is claimed without an owner`),
   ];
+}
+
+/** Whether a command is to move the balance of a platform to ours. */
+function isCorrection(item: RawItem): boolean {
+  return item["purpose"] === "drift" && item["type"] === "balance_operation";
+}
+
+/** Commands that correct a balance and whose operation has not been reported, as they are found by their amount. */
+function unreportedCorrections(items: readonly RawItem[]): readonly string[] {
+  const open = ofType(items, "COMMAND").filter(
+    (item) =>
+      isCorrection(item) &&
+      ["waiting", "taken", "unknown", "done"].includes(text(item, "status")) &&
+      item["feed_seq"] === undefined,
+  );
+  return open.map((item) => `${text(item, "account_id")} ${whole(item, "amount_minor")} of ${text(item, "id")}`);
 }
 
 /** The operations of a platform that are a transaction's money. */
@@ -135,11 +156,16 @@ export function judgeLegs(items: readonly RawItem[]): string[] {
   const found = new Set(
     ofType(items, "LEG").map((item) => {
       const [minor] = text(item, "sk").split("#");
+      if (typeof item["command_id"] === "string") {
+        return `${text(item, "account_id")} ${minor} of ${item["command_id"]}`;
+      }
       return `${text(item, "account_id")} ${minor} ${text(item, "leg")} of ${text(item, "transaction_id")}`;
     }),
   );
-  const all = new Set(wanted);
+  const corrections = unreportedCorrections(items);
+  const all = new Set([...wanted, ...corrections]);
   return [
+    ...corrections.filter((name) => !found.has(name)).map((name) => `${name} is not found`),
     ...wanted.filter((name) => linked.has(name.slice(0, 30)) && !found.has(name)).map((name) => `${name} is not found`),
     ...[...found].filter((name) => !all.has(name)).map((name) => `${name} is found and is not unjoined`),
   ];

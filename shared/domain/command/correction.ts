@@ -1,0 +1,152 @@
+import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
+import { operationMarker } from "../feed/operation-marker.ts";
+import {
+  type CommandMove,
+  type CorrectionCommand,
+  commandChanges,
+  draftCorrection,
+  isOpen,
+  type MoneyCommand,
+  movedCommand,
+  refuseOutstanding,
+} from "./command.ts";
+
+/** Changes that issue a command which corrects a balance: its marker keeps its operation from being new money. */
+export function correctionIssued(
+  draft: Omit<Parameters<typeof draftCorrection>[0], "type" | "about_id">,
+  context: Context,
+): { readonly command: CorrectionCommand; readonly changes: readonly Change[] } {
+  const command = draftCorrection({ ...draft, type: "balance_operation" }, context);
+  return { command, changes: [{ op: "create", entity: "command", item: command }, marker("list", command)] };
+}
+
+function marker(op: "list" | "unlist", { tenant_id, account_id, amount_minor, id }: CorrectionCommand): Change {
+  return { op, leg: { tenant_id, account_id, amount_minor, command_id: id } };
+}
+
+/** A search for the operation of a command that corrects a balance. */
+export function correctionSearch(sought: CorrectionCommand, context: Context): Change {
+  const item = draftCorrection({ ...draftOf(sought), type: "find_operation", about_id: sought.id }, context);
+  return { op: "create", entity: "command", item };
+}
+
+function draftOf(command: CorrectionCommand) {
+  const { tenant_id, client_id, account_id, source_id, platform_login } = command;
+  const { amount_minor, currency, drift_id, issued_by } = command;
+  const about = { amount_minor, currency, drift_id, issued_by };
+  return { tenant_id, client_id, account_id, source_id, platform_login, ...about };
+}
+
+/**
+ * What the end of a command that corrects a balance changes. Nothing is booked: an operation that was acknowledged is
+ * claimed, so that no item books it, and the marker stays until its source has reported it.
+ */
+export function correctionEnded(before: CorrectionCommand, after: CorrectionCommand): readonly Change[] {
+  const changes = commandChanges(before, after);
+  const moves = before.type === "balance_operation";
+  if (moves && after.status === "done" && after.operation_id !== null) return [...changes, claimOf(after)];
+  return moves && !isOpen(after) && after.status !== "done" ? [...changes, marker("unlist", before)] : changes;
+}
+
+/** The claim of an operation for the command that it has carried out. */
+function claimOf({ source_id, operation_id, id: owner }: CorrectionCommand): Extract<Change, { op: "claim" }> {
+  return {
+    op: "claim",
+    kind: "source_operation",
+    value: operationMarker({ id: source_id }, operation_id ?? ""),
+    owner,
+    refusal: { code: "operation_known", detail: "The operation belongs to a transaction, or to another command." },
+  };
+}
+
+/** An operation of a platform as a source reports it, with the number of its item. */
+export interface ReportedOperation {
+  readonly source_id: string;
+  readonly account_id: string;
+  readonly operation_id: string;
+  readonly minor: bigint;
+  readonly feed_seq: string;
+}
+
+/** Whether an operation is what a command asked for, and the command still waits for its operation. */
+export function isCorrectedBy(command: CorrectionCommand, operation: Omit<ReportedOperation, "feed_seq">): boolean {
+  const { source_id, account_id, amount_minor, status, feed_seq, type } = command;
+  const same =
+    source_id === operation.source_id && account_id === operation.account_id && amount_minor === operation.minor;
+  const awaits = (isOpen(command) || status === "done") && feed_seq === undefined;
+  return same && awaits && type === "balance_operation";
+}
+
+/**
+ * Joins an operation with the command that asked for it: the command has ended with it and nothing is booked, since the
+ * balance here is what the platform was brought to. An operation that was only acknowledged makes way.
+ */
+export function correctionReported(
+  before: CorrectionCommand,
+  { operation_id, feed_seq }: ReportedOperation,
+  context: Context,
+): readonly Change[] {
+  const ended = isOpen(before) ? movedCommand(before, "done", context, { error: null }) : undefined;
+  const updated_at = later(before.updated_at, context.now);
+  const done = ended ?? { ...before, updated_at, version: before.version + 1 };
+  const after: CorrectionCommand = { ...done, operation_id, feed_seq };
+  const known = before.status === "done" ? before.operation_id : null;
+  const changes = [...commandChanges(before, after), marker("unlist", before)];
+  if (known === operation_id) return changes;
+  const released = known === null ? [] : [releaseOf(before, known)];
+  return [...changes, ...released, { ...claimOf(after), drawn: true }];
+}
+
+function releaseOf({ source_id, id: owner }: CorrectionCommand, operation_id: string): Change {
+  const value = operationMarker({ id: source_id }, operation_id);
+  return { op: "release", kind: "source_operation", value, owner };
+}
+
+/** The command without the operation that it was acknowledged with, which is other money. */
+export function correctionReleased(before: CorrectionCommand, { now }: Pick<Context, "now">): readonly Change[] {
+  const updated_at = later(before.updated_at, now);
+  return commandChanges(before, { ...before, operation_id: null, updated_at, version: before.version + 1 });
+}
+
+/** The drift that a command corrects, as far as its commands depend on it. */
+export interface Corrected {
+  readonly status: "open" | "resolved";
+  readonly command_id: string | null;
+}
+
+/** Whether a command is still the one that is to correct its drift. */
+export function isWanted({ id, about_id }: MoneyCommand, drift: Corrected | undefined): boolean {
+  return drift?.status === "open" && drift.command_id === (about_id ?? id);
+}
+
+/**
+ * The changes that give up a command whose difference is resolved otherwise, or is another one: nothing was sent of one
+ * that waits, and the operation of an unknown one was looked for in vain. Any other may still move money.
+ */
+export function givenUp(command: CorrectionCommand | undefined, context: Context): Decision<readonly Change[]> {
+  const nothing = { ok: true, result: [], changes: [], events: [] } as const;
+  if (command === undefined || !isOpen(command)) return nothing;
+  const move = moveToEnd(command);
+  const error = { code: "not_found", message: null };
+  const after = move && movedCommand(command, move, context, move === "failed" ? { error } : {});
+  if (after === undefined) return refuseOutstanding(command, "The platform may still correct the balance.");
+  return { ...nothing, result: correctionEnded(command, after) };
+}
+
+function moveToEnd({ status, not_found_at }: CorrectionCommand): CommandMove | undefined {
+  if (status === "waiting") return "cancel";
+  return status === "unknown" && not_found_at !== null ? "failed" : undefined;
+}
+
+/** Why a person may not hand out a command again that corrects a balance; undefined when they may. */
+export function refuseCorrection(
+  command: CorrectionCommand,
+  drift: Corrected | undefined,
+  fourEyes: boolean,
+  { actor }: Context,
+) {
+  if (!isWanted(command, drift)) return refuse("illegal_transition", "The drift is resolved, or has another command.");
+  return fourEyes && command.issued_by.id === actor.id
+    ? refuse("four_eyes_required", "Another application than the one that asked for it must requeue the command.")
+    : undefined;
+}

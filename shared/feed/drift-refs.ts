@@ -1,0 +1,13 @@
+import type { Drift, Reconciliation } from "../domain/drift/drift.ts";
+import type { SnapshotHead } from "../domain/drift/snapshot.ts";
+import { drifts, reconciliations, snapshotHeads } from "../table/entities.ts";
+import type { Ref } from "../table/store.ts";
+
+/** References to what is kept of drifts. */
+export const driftRef = {
+  drift: (id: string): Ref<Drift> => ({ keyIn: (tenant) => drifts.key(tenant, id) }),
+  reconciliation: (sourceId: string, login: string): Ref<Reconciliation> => ({
+    keyIn: (tenant) => reconciliations.key(tenant, sourceId, login),
+  }),
+  head: (sourceId: string): Ref<SnapshotHead> => ({ keyIn: (tenant) => snapshotHeads.key(tenant, sourceId) }),
+};
