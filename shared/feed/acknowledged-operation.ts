@@ -19,7 +19,8 @@ export function noteRef(
 
 /**
  * Decides an acknowledgement of a command about money. An operation that was put aside before is booked by it: it is
- * neither held nor counted any more, and its item is still to be retried, which confirms the operation.
+ * neither held nor counted any more, and its item is still to be retried, which confirms the operation. One that corrects
+ * a drift books nothing here, so that its item, once it is retried, takes back what it held.
  * @param note what is noted of the operation that the acknowledgement names
  */
 export async function decideAck(
@@ -30,13 +31,14 @@ export async function decideAck(
   note: Dedup | undefined,
 ): Promise<Committable<MoneyCommand>> {
   const { account_id, amount_minor } = command;
-  const own = note?.aside_account_id === account_id && note.aside_minor === amount_minor;
+  const isOwn = note?.aside_account_id === account_id && note.aside_minor === amount_minor;
   const committable = await decideCommand(load, context, command, (state) => {
     const decision = acknowledge(state, ack, context);
-    if (!own || !books(decision)) return decision;
-    return withoutAside(decision, note, state.accountContext.balance, context) as Decision<MoneyCommand>;
+    const { about } = state;
+    if (!isOwn || about.purpose !== "transaction" || !books(decision)) return decision;
+    return withoutAside(decision, note, about.accountContext.balance, context) as Decision<MoneyCommand>;
   });
-  if (!own || !books(committable)) return committable;
+  if (!isOwn || command.purpose !== "transaction" || !books(committable)) return committable;
   return { ...committable, changes: [...committable.changes, freedNote(note, context)] };
 }
 
