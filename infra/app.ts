@@ -19,7 +19,7 @@ export interface BuildOptions {
   readonly stage?: string;
   /** Folder of the cloud assembly; default `cdk.out/<stage>`. */
   readonly outdir?: string;
-  /** Context values, as `cdk -c` gives them: `stage`, `foundation`, `first`. */
+  /** Context values, as `cdk -c` gives them: `stage`, `foundation`, `first`, `mailFrom`. */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Settings instead of those of the stage. */
   readonly config?: Partial<StageConfig>;
@@ -111,7 +111,12 @@ export async function synthesize(options: BuildOptions = {}): Promise<CloudAssem
 function configOf(context: Readonly<Record<string, unknown>>): StageConfig {
   const config = stageConfig(String(context["stage"] ?? "sandbox"));
   const first = String(context["first"] ?? false) === "true";
-  return { ...config, ...(first && { terminationProtection: false }) };
+  const { mailFrom } = context;
+  return {
+    ...config,
+    ...(first && { terminationProtection: false }),
+    ...(mailFrom !== undefined && { mailFrom: String(mailFrom) }),
+  };
 }
 
 /** All functions of a stage: those behind a route and those that are not. */

@@ -20,6 +20,7 @@ const described = {
   within: true,
   tenantless: true,
   secrets: true,
+  pool: true,
   queues: true,
   example: true,
   refusals: true,

@@ -1,6 +1,7 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { type Stage, stages } from "../shared/routes/route.ts";
+import { localOrigin } from "./local-origin.ts";
 
 /** Requests per second and the size of the token bucket, as API Gateway counts them. */
 export interface Throttle {
@@ -80,6 +81,13 @@ export interface StageConfig {
   /** Custom domain name, mapped to the stage outside of this stack; without it the execute-api address is used. */
   readonly domain?: string;
   readonly logLevel: "DEBUG" | "INFO" | "WARN";
+  /** Where the pool's login page may send a browser back to. A local runner is reached under its own port as well. */
+  readonly signIn: { readonly callbackUrls: readonly string[]; readonly logoutUrls: readonly string[] };
+  /**
+   * Sender of invitations, an address of a domain that SES has verified in the account; context `mailFrom` beats it.
+   * Without it Cognito sends them, 50 a day.
+   */
+  readonly mailFrom?: string;
 }
 
 /** Name of the service: prefix of stacks and functions, and the value of the tag `service`. */
@@ -87,6 +95,11 @@ export const serviceName = "brokerage";
 
 /** Name of the API Gateway stage; it is the version in every path. */
 export const apiVersion = "v2";
+
+/** The page that completes a sign-in, and the one that a sign-out ends at. */
+function signInAt(...origins: string[]): StageConfig["signIn"] {
+  return { callbackUrls: origins.map((one) => `${one}/signed-in`), logoutUrls: origins.map((one) => `${one}/`) };
+}
 
 const planThrottle: Throttle = { ratePerSecond: 150, burst: 300 };
 const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
@@ -113,6 +126,7 @@ const configs: Record<Stage, StageConfig> = {
     tokenIssuer: "https://sandbox.brokerage.example",
     tokenAudience: "https://api.sandbox.brokerage.example/v2",
     logLevel: "INFO",
+    signIn: signInAt("https://dashboard.sandbox.brokerage.example", localOrigin),
   },
   production: {
     stage: "production",
@@ -135,6 +149,8 @@ const configs: Record<Stage, StageConfig> = {
     tokenIssuer: "https://production.brokerage.example",
     tokenAudience: "https://api.production.brokerage.example/v2",
     logLevel: "INFO",
+    signIn: signInAt("https://dashboard.brokerage.example"),
+    mailFrom: "no-reply@brokerage.example",
   },
 };
 

@@ -54,6 +54,21 @@ export const limits = {
     /** A refresh token that was just used gives the same successor again, for a lost answer (RFC 9700 4.14.2). */
     grace_seconds: 30,
   },
+  /** The user pool that operators sign in to. */
+  pool: {
+    /** Least length of a password, and how many former ones cannot be taken again. */
+    password_length: 14,
+    password_history: 5,
+    /** How long an invitation can be accepted. */
+    temporary_password_days: 7,
+    /** Time between the password and the last factor of a sign-in (AWS docs: 3 to 15 minutes). */
+    sign_in_minutes: 3,
+    /** An id token is exchanged at once, and is refused when it is as old (AWS docs: no less than 5 minutes). */
+    id_token_minutes: 5,
+    access_token_minutes: 5,
+    /** A working day; a rotated refresh token ends when the first one would have. */
+    refresh_token_hours: 12,
+  },
   applications: {
     /** Applications of a tenant that are not revoked; API Gateway holds 10,000 API keys per account and region. */
     max_active: 100,

@@ -91,6 +91,8 @@ export interface BackgroundRow {
   readonly sendsAccounts?: true;
   /** Queues of events that it sends to. */
   readonly sendsEvents?: readonly EventQueue[];
+  /** Whether it keeps the users of the operators' pool. No function behind a route does. */
+  readonly poolUsers?: true;
   /** Variables in addition to those of every function, of its secrets and of its queues. */
   readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
   /** What it may do in addition to what its trigger, its secrets and its queues need. */

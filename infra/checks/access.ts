@@ -1,5 +1,6 @@
 import { eraseSid } from "../constructs/grants.ts";
 import { ledgerKeys } from "../constructs/key-patterns.ts";
+import { functionName } from "../stages.ts";
 import {
   type Assembly,
   type Entry,
@@ -9,6 +10,7 @@ import {
   listOf,
   objectOf,
   ofType,
+  resourceOf,
   targetOf,
 } from "./assembly.ts";
 import { type Finding, finding, type Rule } from "./rule.ts";
@@ -109,5 +111,29 @@ const ledgerDenials: Rule = (assembly, options) =>
     });
   });
 
-/** Rules of what roles may do with the tables. */
-export const accessRules: readonly Rule[] = [scans, leadingKeys, ledgerDenials];
+/**
+ * Who signs in is kept by one function without a route: a request must not make a user, nor let one in again. A right
+ * on users is on one pool, never on any of the account.
+ */
+const poolRights: Rule = (assembly, { stage, routes }) => {
+  const behindRoutes = new Set(routes.map(({ id }) => functionName(stage, id)));
+  const requested = ofType(assembly, "AWS::Lambda::Function").filter(({ properties }) =>
+    behindRoutes.has(String(properties["FunctionName"])),
+  );
+  const roles = new Set(
+    requested.map(({ template, properties }) => `${template} ${targetOf(assembly, properties["Role"])}`),
+  );
+  return allStatements(assembly)
+    .filter(({ effect, actions }) => effect === "Allow" && actions.some((one) => one.startsWith("cognito-idp:")))
+    .flatMap(({ entry, actions, resources }) => [
+      ...(roles.has(`${entry.template} ${entry.logicalId}`)
+        ? [finding("pool-grant", entry, `A function behind a route may ${actions.join(", ")}.`)]
+        : []),
+      ...(resources.every((one) => resourceOf(assembly, "AWS::Cognito::UserPool", one) !== undefined)
+        ? []
+        : [finding("pool-grant", entry, `${actions.join(", ")} on more than the pool.`)]),
+    ]);
+};
+
+/** Rules of what roles may do with the tables and with the user pool. */
+export const accessRules: readonly Rule[] = [scans, leadingKeys, ledgerDenials, poolRights];

@@ -50,5 +50,24 @@ const tableRetention: Rule = (assembly, { stage }) =>
     return problems.map((problem) => finding("table-retention", entry, `The table ${problem}.`));
   });
 
+/** Production keeps who signed in whatever happens to the stack: operators are bound to the users of their pool. */
+const poolRetention: Rule = (assembly, { stage }) =>
+  ofType(assembly, "AWS::Cognito::UserPool").flatMap((entry) => {
+    const { DeletionPolicy: deletion, UpdateReplacePolicy: replace } = entry.resource;
+    const isProtected = entry.properties["DeletionProtection"] === "ACTIVE";
+    if (stage !== "production") {
+      const left = deletion !== "Delete" || isProtected;
+      return left ? [finding("pool-retention", entry, "The sandbox would leave the user pool.")] : [];
+    }
+    const problems = [
+      ...(deletion === "Retain" && replace === "Retain" ? [] : ["is not retained"]),
+      ...(isProtected ? [] : ["has no deletion protection"]),
+      ...(objectOf(entry.properties["EmailConfiguration"])["EmailSendingAccount"] === "DEVELOPER"
+        ? []
+        : ["sends mail by Cognito, 50 a day"]),
+    ];
+    return problems.map((problem) => finding("pool-retention", entry, `The user pool ${problem}.`));
+  });
+
 /** Rules of what is kept, and of what must not obstruct the next creation. */
-export const retentionRules: readonly Rule[] = [logRetention, keptNames, tableRetention];
+export const retentionRules: readonly Rule[] = [logRetention, keptNames, tableRetention, poolRetention];

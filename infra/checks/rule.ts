@@ -4,7 +4,7 @@ import type { Assembly, Entry } from "./assembly.ts";
 /** What the rules compare the templates with. */
 export interface CheckOptions {
   readonly stage: Stage;
-  readonly routes: readonly Pick<Route, "method" | "path" | "auth">[];
+  readonly routes: readonly Pick<Route, "id" | "method" | "path" | "auth">[];
   /** Whether the stage binds rights to partitions (ADR 0030); every role does, or none. */
   readonly leadingKeys: boolean;
 }

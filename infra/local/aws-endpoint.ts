@@ -7,6 +7,7 @@ import { FunctionCrash, FunctionTimeout } from "./functions/environment.ts";
 import type { FunctionDefinition, Functions } from "./functions/functions.ts";
 import type { ApiKeys } from "./gateway/api-keys.ts";
 import type { Access, Permissions } from "./iam/permissions.ts";
+import type { PoolAdmin } from "./pool/admin.ts";
 import type { Queues } from "./queues/queues.ts";
 import { type Secrets, secretOperations } from "./secrets/secrets.ts";
 import type { Placement } from "./template/assembly.ts";
@@ -32,7 +33,7 @@ export interface DeniedCall extends Access {
 }
 
 /** Services that functions may call here. */
-export type Service = "dynamodb" | "sqs" | "secretsmanager" | "apigateway" | "lambda";
+export type Service = "dynamodb" | "sqs" | "secretsmanager" | "apigateway" | "lambda" | "cognito-idp";
 
 /** What the endpoint leads to. */
 export interface AwsEndpointOptions extends Placement {
@@ -41,6 +42,8 @@ export interface AwsEndpointOptions extends Placement {
   readonly secrets: Secrets;
   readonly apiKeys: ApiKeys;
   readonly queues: Queues;
+  /** Control plane of the user pool, where the template has one. */
+  readonly pool: PoolAdmin | undefined;
   /** Given late, since functions need the endpoint's address. */
   readonly functions: () => Functions;
   readonly onCall?: ((call: AwsCall) => void | Promise<void>) | undefined;
@@ -187,6 +190,9 @@ export class AwsEndpoint {
     if (prefix.startsWith("DynamoDB_")) return this.dynamodbPlan(operation, incoming);
     if (prefix === "secretsmanager") return this.secretsPlan(operation, incoming);
     if (prefix === "AmazonSQS") return this.queuePlan(operation, incoming);
+    const { pool } = this.options;
+    if (prefix === "AWSCognitoIdentityProviderService" && pool !== undefined)
+      return poolPlan(pool, operation, incoming);
     const { pathname } = incoming.url;
     if (pathname.startsWith("/2015-03-31/functions/")) return this.lambdaPlan(incoming);
     if (/^\/(?:apikeys|usageplans)(?:\/|$)/.test(pathname)) return this.gatewayPlan(incoming);
@@ -285,6 +291,18 @@ export class AwsEndpoint {
       do: () => (type === "RequestResponse" ? invoke(functions, definition, body) : start(functions, definition, body)),
     };
   }
+}
+
+function poolPlan(pool: PoolAdmin, operation: string, { body }: Incoming): Plan {
+  const values = isRecord(body) ? body : {};
+  const resource = pool.arnOf(values["UserPoolId"]);
+  return {
+    service: "cognito-idp",
+    action: operation,
+    access: [{ action: `cognito-idp:${operation}`, resource }],
+    body,
+    do: () => ({ status: 200, body: JSON.stringify(pool.call(operation, values)) }),
+  };
 }
 
 async function invoke(functions: Functions, { arn }: FunctionDefinition, event: unknown): Promise<Reply> {

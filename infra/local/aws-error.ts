@@ -15,7 +15,7 @@ export class AwsError extends Error {
 /** The error of AWS for a call that no policy allows. Its status differs between services. */
 export function accessDenied(service: string, message: string): AwsError {
   return new AwsError(
-    service === "dynamodb" || service === "secretsmanager" ? 400 : 403,
+    ["dynamodb", "secretsmanager", "cognito-idp"].includes(service) ? 400 : 403,
     "AccessDeniedException",
     message,
   );

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
+import { localOrigin } from "../local-origin.ts";
 import { type AwsCall, AwsEndpoint, accessKeyOf, type DeniedCall, operatorAccessKey } from "./aws-endpoint.ts";
 import { Database } from "./dynamodb/database.ts";
 import { DynamoEndpoint } from "./dynamodb/endpoint.ts";
@@ -13,6 +14,7 @@ import { type OnAnswer, startGateway } from "./gateway/index.ts";
 import { checkInvokers } from "./gateway/invokers.ts";
 import { Guard } from "./guard.ts";
 import { type Grant, Permissions, type UnusedGrant } from "./iam/permissions.ts";
+import { UserPool } from "./pool/index.ts";
 import type { BatchChange } from "./queues/pollers.ts";
 import { type QueueCounts, Queues } from "./queues/queues.ts";
 import { Secrets } from "./secrets/secrets.ts";
@@ -87,6 +89,8 @@ export interface Cloud {
   unusedGrants(): UnusedGrant[];
   /** Rotates every secret that has a rotation now, as RotateSecret does. */
   rotateSecrets(): Promise<void>;
+  /** The user pool of operators; undefined where the template has none. */
+  readonly pool: UserPool | undefined;
   /** Counts the messages of a queue by its name. */
   queueCounts(queue: string): Promise<QueueCounts>;
   /** Bodies of the messages that a queue would give out now. They stay, and are given out again at once. */
@@ -100,6 +104,8 @@ export interface Cloud {
 }
 
 const defaultMaxEnvironments = 24;
+/** The user pool comes after the gateway and the reference. */
+const portsBeside = 2;
 
 /** Runs a cloud assembly on this machine until `stop`. Rejects with an AssemblyError for what is not understood. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
@@ -124,6 +130,7 @@ class RunningCloud implements Cloud {
   dynamodbEndpoint = "";
   readonly assembly: Assembly;
   readonly failed: Promise<never>;
+  readonly pool: UserPool | undefined;
   private readonly options: CloudOptions;
   private readonly dataDir: string;
   private readonly logs: string;
@@ -152,6 +159,7 @@ class RunningCloud implements Cloud {
     this.definitions = this.of("AWS::Lambda::Function").map(functionDefinition);
     this.apiKeys = new ApiKeys(resources, dataDir);
     this.secrets = new Secrets(resources, dataDir);
+    this.pool = this.poolOf(assembly);
     const { guard } = this;
     this.queues = new Queues({
       resources,
@@ -212,7 +220,7 @@ class RunningCloud implements Cloud {
   }
 
   async start(): Promise<void> {
-    const [database] = await Promise.all([this.startDatabase(), this.queues.start()]);
+    const [database] = await Promise.all([this.startDatabase(), this.queues.start(), this.pool?.start()]);
     const lateIndexes = await this.startLateIndexes(database);
     this.awsEndpoint = new AwsEndpoint({
       ...this.assembly,
@@ -228,6 +236,7 @@ class RunningCloud implements Cloud {
       }),
       secrets: this.secrets,
       apiKeys: this.apiKeys,
+      pool: this.pool?.admin,
       queues: this.queues,
       functions: () => this.runner,
       onCall: this.options.onCall,
@@ -279,7 +288,7 @@ class RunningCloud implements Cloud {
     await readers;
     await this.awsEndpoint?.stop();
     await Promise.all(this.lateIndexes.map((each) => each.stop()));
-    await Promise.all([this.database?.stop(), this.queues.stop()]);
+    await Promise.all([this.database?.stop(), this.queues.stop(), this.pool?.stop()]);
     await this.guard.stop();
   }
 
@@ -357,8 +366,19 @@ class RunningCloud implements Cloud {
     };
   }
 
-  private localized(value: string): string {
+  private poolOf({ resources, region }: Assembly): UserPool | undefined {
+    const { port, onNews } = this.options;
+    return UserPool.of(resources, region, {
+      dataDir: this.dataDir,
+      port: port === 0 ? 0 : port + portsBeside,
+      localized: (url) => [url, url.replace(localOrigin, () => this.gateway?.origin ?? localOrigin)],
+      onNews,
+    });
+  }
+
+  private localized(given: string): string {
     const { region } = this;
+    const value = this.pool?.localized(given) ?? given;
     const apis = new RegExp(`https://[a-z0-9]+\\.execute-api\\.${region}\\.amazonaws\\.com`, "g");
     const withApi = value.replace(apis, this.gateway?.origin ?? "$&");
     return withApi.replaceAll(`https://sqs.${region}.amazonaws.com`, this.endpoint);

@@ -1,4 +1,4 @@
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Server } from "node:net";
 
 /** A port of the loopback that no process listens on. */
 export async function freePort(): Promise<number> {
@@ -11,6 +11,18 @@ export async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   if (typeof address === "object" && address !== null) return address.port;
   throw new Error("The loopback gave no port.");
+}
+
+/** Lets a server listen on a port of the loopback, 0 for any free one; resolves with the port, rejects when taken. */
+export function listenOn(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      const address = server.address();
+      resolve(typeof address === "object" && address !== null ? address.port : port);
+    });
+  });
 }
 
 const limitMs = 15_000;

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { narrow, type OpenApi } from "../../shared/openapi/document.ts";
 import { referencePage } from "../../shared/openapi/reference.ts";
+import { listenOn } from "./free-port.ts";
 
 /** The reference page of the running service. */
 export interface Reference {
@@ -26,17 +27,6 @@ export async function serveReference(stage: string, baseUrl: string, port: numbe
     page ??= referencePage(narrow(document, { stage, serverUrl: baseUrl }));
     response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" }).end(page);
   });
-  const taken = await listen(server, port).catch(() => listen(server, 0));
+  const taken = await listenOn(server, port).catch(() => listenOn(server, 0));
   return { url: `http://127.0.0.1:${taken}/`, stop: () => server.close().closeAllConnections() };
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => {
-      server.off("error", reject);
-      const address = server.address();
-      resolve(typeof address === "object" && address !== null ? address.port : port);
-    });
-  });
 }

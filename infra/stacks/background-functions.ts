@@ -5,6 +5,7 @@ import type { LateStream } from "../constructs/alarms.ts";
 import { failureQueue } from "../constructs/failure-queue.ts";
 import { readSecretStatements } from "../constructs/grants.ts";
 import type { MarginQueue } from "../constructs/margin-queue.ts";
+import type { OperatorPool } from "../constructs/operator-pool.ts";
 import { type ScheduleRow, Schedules } from "../constructs/schedules.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
 import type { ServiceSecrets } from "../constructs/service-secrets.ts";
@@ -21,6 +22,7 @@ export interface BackgroundFunctionsProps {
   readonly rows: readonly BackgroundRow[];
   readonly tables: Tables;
   readonly secrets: ServiceSecrets;
+  readonly pool: OperatorPool;
   readonly queues: {
     readonly deliveries: WebhookLadder;
     readonly evaluations: MarginQueue;
@@ -82,7 +84,7 @@ export class BackgroundFunctions {
   }
 
   private add(row: BackgroundRow, usagePlanId: string): ServiceFunction {
-    const { functions, queues, secrets } = this.props;
+    const { functions, queues, secrets, pool } = this.props;
     const { file, id, description, timeoutSeconds, nestedStack } = row;
     const context = this.context(usagePlanId);
     const work = this.work(row);
@@ -95,6 +97,7 @@ export class BackgroundFunctions {
         ...row.statements(context),
         ...this.triggerStatements(row),
         ...readSecretStatements(row.secrets ?? [], secrets.arns),
+        ...(row.poolUsers ? pool.userStatements() : []),
         ...queues.deliveries.sendStatements(row.queues ?? []),
         ...(row.sendsAccounts ? [queues.evaluations.sendStatement()] : []),
         ...(row.sendsEvents ?? []).map((name) => queues[name].sendStatement()),
@@ -102,6 +105,7 @@ export class BackgroundFunctions {
       ],
       environment: {
         ...secrets.environment(row.secrets ?? []),
+        ...(row.poolUsers && pool.userEnvironment),
         ...row.environment?.(context),
         ...queues.deliveries.environment(row.queues ?? []),
         ...(row.sendsAccounts && queues.evaluations.environment),

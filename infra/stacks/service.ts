@@ -11,6 +11,7 @@ import { Api } from "../constructs/api.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
 import { routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
+import { OperatorPool } from "../constructs/operator-pool.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceSecrets } from "../constructs/service-secrets.ts";
 import { Tables } from "../constructs/table.ts";
@@ -37,6 +38,7 @@ export class ServiceStack extends Stack {
   private readonly config: StageConfig;
   private readonly tables: Tables;
   private readonly secrets: ServiceSecrets;
+  private readonly pool: OperatorPool;
   private readonly ladder: WebhookLadder;
   private readonly marginQueue: MarginQueue;
   private readonly eventQueues: Readonly<Record<EventQueue, WorkQueue>>;
@@ -52,6 +54,7 @@ export class ServiceStack extends Stack {
     tagCosts(this, config);
     this.tables = new Tables(this, "Tables", config);
     this.secrets = new ServiceSecrets(this, config);
+    this.pool = new OperatorPool(this, "Operators", config);
     this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: workTimeout(rows, "deliveries") });
     this.marginQueue = new MarginQueue(this, "Margin", { config, timeoutSeconds: workTimeout(rows, "evaluations") });
     this.eventQueues = eventQueues(this, config, rows);
@@ -67,6 +70,7 @@ export class ServiceStack extends Stack {
       rows,
       tables: this.tables,
       secrets: this.secrets,
+      pool: this.pool,
       queues: { deliveries: this.ladder, evaluations: this.marginQueue, ...this.eventQueues },
       functions: this.functions,
     });
@@ -98,13 +102,17 @@ export class ServiceStack extends Stack {
       volatile: this.tables.volatile.tableArn,
       secrets: this.secrets.arns,
     };
-    const { queues = [], secrets = [] } = route;
+    const { queues = [], secrets = [], pool } = route;
     return this.functions.add({
       file: route.file,
       id: route.id,
       description: describeRoute(route),
       statements: [...routeStatements(route, arns), ...this.ladder.sendStatements(queues)],
-      environment: { ...this.secrets.environment(secrets), ...this.ladder.environment(queues) },
+      environment: {
+        ...this.secrets.environment(secrets),
+        ...this.ladder.environment(queues),
+        ...(pool && this.pool.tokenEnvironment),
+      },
     });
   }
 
@@ -136,6 +144,7 @@ export class ServiceStack extends Stack {
       value: provision.lambda.functionName,
       description: "Function that makes applications",
     });
+    this.pool.addOutputs(this);
   }
 }
 

@@ -20,6 +20,7 @@ export const createToken = route({
   globals: { read: ["client_ids"] },
   within: ["applications", "families"],
   secrets: ["signing_key", "service_key"],
+  pool: true,
   body: TokenRequest,
   media: "form_or_json",
   reply: TokenReply,

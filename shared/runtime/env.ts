@@ -41,6 +41,20 @@ export const env = {
   get usagePlanId(): string {
     return required("USAGE_PLAN_ID");
   },
+  /** Issuer of the operators' user pool, its client and its key set; only where its tokens are verified. */
+  get poolIssuer(): string {
+    return required("POOL_ISSUER");
+  },
+  get poolClientId(): string {
+    return required("POOL_CLIENT_ID");
+  },
+  get poolKeysUrl(): string {
+    return required("POOL_KEYS_URL");
+  },
+  /** The pool itself; only the function that keeps its users has it. */
+  get userPoolId(): string {
+    return required("USER_POOL_ID");
+  },
   /** Addresses of the queues that wake the deliverer; a function has those that it sends to. */
   queues: {
     get deliver(): string {

@@ -389,6 +389,8 @@ describe("what runs by itself", () => {
       synthesized("sandbox").templates.filter(({ name }) => name === "brokerage-sandbox.template.json"),
     );
     const { Outputs: outputs } = parent.template as unknown as { Outputs: Record<string, unknown> };
-    expect(Object.keys(outputs).sort()).toEqual(["ApiUrl", "ProvisionFunctionName", "UsagePlanId"]);
+    expect(Object.keys(outputs).sort()).toEqual([
+      ...["ApiUrl", "PoolClientId", "PoolIssuer", "ProvisionFunctionName", "UsagePlanId"],
+    ]);
   });
 });

@@ -53,7 +53,8 @@ describe("functions", () => {
     expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, "USAGE_PLAN_ID"].sort());
     const both = ["SERVICE_KEY_SECRET_ID", "SIGNING_KEY_SECRET_ID"];
     expect(Object.keys(Object(variables("rotate-signing-key"))).sort()).toEqual([...common, both[1]].sort());
-    expect(Object.keys(Object(variables("create-token"))).sort()).toEqual([...common, ...both].sort());
+    const pool = ["POOL_ISSUER", "POOL_CLIENT_ID", "POOL_KEYS_URL"];
+    expect(Object.keys(Object(variables("create-token"))).sort()).toEqual([...common, ...both, ...pool].sort());
     expect(Object.keys(Object(variables("create-application"))).sort()).toEqual([...common, both[0]].sort());
     expect(variables("get-me")).toMatchObject({
       STAGE: "sandbox",

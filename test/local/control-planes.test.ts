@@ -4,6 +4,32 @@ import { callerCode, startTestCloud, type TestCloud, type TestStack } from "./fi
 const secretArn = { Ref: "Key" };
 /** What API Gateway asks a caller for besides who makes a key with tags: its id is not known yet. */
 const tagsOfNew = `/tags/${encodeURIComponent("arn:aws:apigateway:eu-west-1::/apikeys/")}\${*}`;
+const ofPool = { UserPoolId: { Ref: "Pool" } };
+/** The least of a pool that the runner knows. */
+const userPool: TestStack["resources"] = {
+  Pool: {
+    Type: "AWS::Cognito::UserPool",
+    Properties: {
+      ...{ UserPoolTier: "ESSENTIALS", MfaConfiguration: "ON", EnabledMfas: ["SOFTWARE_TOKEN_MFA"] },
+      ...{ UsernameAttributes: ["email"], UsernameConfiguration: { CaseSensitive: false } },
+      ...{ AutoVerifiedAttributes: ["email"], AdminCreateUserConfig: { AllowAdminCreateUserOnly: true } },
+      Policies: { PasswordPolicy: { MinimumLength: 12 } },
+    },
+  },
+  Client: {
+    Type: "AWS::Cognito::UserPoolClient",
+    Properties: {
+      ...ofPool,
+      ...{ GenerateSecret: false, AllowedOAuthFlowsUserPoolClient: true, AllowedOAuthFlows: ["code"] },
+      ...{ SupportedIdentityProviders: ["COGNITO"], PreventUserExistenceErrors: "ENABLED" },
+      ...{ EnableTokenRevocation: true, IdTokenValidity: 5, AccessTokenValidity: 5, RefreshTokenValidity: 1 },
+      TokenValidityUnits: { IdToken: "minutes", AccessToken: "minutes", RefreshToken: "hours" },
+      RefreshTokenRotation: { Feature: "ENABLED", RetryGracePeriodSeconds: 0 },
+    },
+  },
+  Domain: { Type: "AWS::Cognito::UserPoolDomain", Properties: { ...ofPool, Domain: "test", ManagedLoginVersion: 2 } },
+  Branding: { Type: "AWS::Cognito::ManagedLoginBranding", Properties: { ...ofPool, ClientId: { Ref: "Client" } } },
+};
 const stack: TestStack = {
   resources: {
     Key: {
@@ -19,6 +45,7 @@ const stack: TestStack = {
     Secure: queuePolicy("Queue", { Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
     Closed: { Type: "AWS::SQS::Queue", Properties: { QueueName: "closed" } },
     Shut: queuePolicy("Closed", { Effect: "Deny" }),
+    ...userPool,
   },
   functions: {
     keys: {
@@ -65,6 +92,16 @@ const stack: TestStack = {
     reader: {
       code: callerCode,
       statements: [{ Effect: "Allow", Action: ["secretsmanager:GetSecretValue"], Resource: secretArn }],
+    },
+    inviter: {
+      code: callerCode,
+      statements: [
+        {
+          Effect: "Allow",
+          Action: ["cognito-idp:AdminCreateUser", "cognito-idp:AdminGetUser"],
+          Resource: { "Fn::GetAtt": ["Pool", "Arn"] },
+        },
+      ],
     },
     sender: {
       code: callerCode,
@@ -194,6 +231,46 @@ describe("queues", () => {
     expect(await send({ MessageBody: "now" })).toMatchObject([{ status: 200 }]);
     const [got] = await test.calls("sender", [{ target: "AmazonSQS.ReceiveMessage", body: { QueueUrl } }]);
     expect(got?.body["Messages"]).toMatchObject([{ Body: "now" }]);
+  });
+});
+
+describe("users of the pool", () => {
+  async function user(operation: string, body: object) {
+    const target = `AWSCognitoIdentityProviderService.${operation}`;
+    const pool = test.cloud.pool?.settings.id;
+    const [answer] = await test.calls("inviter", [{ target, body: { UserPoolId: pool, ...body } }]);
+    return answer;
+  }
+
+  it("are made once and found by e-mail in any case, by the role that may", async () => {
+    const Username = "ana@example.com";
+    const verified = [{ Name: "email_verified", Value: "true" }];
+    const made = await user("AdminCreateUser", { Username, UserAttributes: verified });
+    const attributes = expect.arrayContaining([{ Name: "email_verified", Value: "true" }]);
+    const state = { Enabled: true, UserStatus: "FORCE_CHANGE_PASSWORD" };
+    expect(made).toMatchObject({ status: 200, body: { User: { ...state, Attributes: attributes } } });
+    const sub = Object(made?.body["User"])["Username"];
+    const again = await user("AdminCreateUser", { Username: "ANA@example.com" });
+    expect(again).toMatchObject({ status: 400, type: "UsernameExistsException" });
+    await test.restart();
+    const found = await user("AdminGetUser", { Username: "Ana@Example.com" });
+    expect(found?.body).toMatchObject({ Username: sub, ...state, UserAttributes: attributes });
+    expect(await user("AdminGetUser", { Username: "eva@example.com" })).toMatchObject({
+      status: 400,
+      type: "UserNotFoundException",
+    });
+    expect(await user("AdminCreateUser", { Username: "ana" })).toMatchObject({ type: "InvalidParameterException" });
+  });
+
+  it("are refused without the right, in another pool, and for a member that the runner does not know", async () => {
+    const Username = "ana@example.com";
+    expect(await user("AdminDeleteUser", { Username })).toMatchObject({ status: 400, type: "AccessDeniedException" });
+    const elsewhere = await user("AdminGetUser", { UserPoolId: "eu-west-1_other", Username });
+    expect(elsewhere).toMatchObject({ status: 400, type: "ResourceNotFoundException" });
+    expect(await user("AdminCreateUser", { Username, ForceAliasCreation: true })).toMatchObject({
+      status: 501,
+      body: { message: expect.stringContaining("ForceAliasCreation") },
+    });
   });
 });
 

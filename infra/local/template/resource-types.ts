@@ -138,6 +138,46 @@ const secret: TypeRule = {
   physicalId: (names) => arn("secretsmanager", names, `secret:${named("Name")(names)}-${shortId(names).slice(0, 6)}`),
 };
 
+/** The pool looks into the values itself (`pool/settings.ts`) and refuses those that it does not imitate. */
+const cognito: Readonly<Record<string, TypeRule>> = {
+  "AWS::Cognito::UserPool": {
+    properties: [
+      ...["UserPoolTier", "UsernameAttributes", "UsernameConfiguration", "AutoVerifiedAttributes", "Policies"],
+      ...["AdminCreateUserConfig", "MfaConfiguration", "EnabledMfas"],
+    ],
+    idle: {
+      AccountRecoverySetting: "no mail is sent here, so no password is recovered by one",
+      DeletionProtection: "nothing deletes a pool here but --fresh",
+      EmailConfiguration: "no mail is sent here: the runner prints what it would say",
+      UserAttributeUpdateSettings: "nothing changes attributes here",
+      UserPoolName: text,
+      UserPoolTags: cost,
+    },
+    physicalId: (names) => `${names.region}_${shortId(names).slice(0, 9)}`,
+    attributes: (names, id) => ({ Arn: arn("cognito-idp", names, `userpool/${id}`) }),
+  },
+  "AWS::Cognito::UserPoolClient": {
+    properties: [
+      ...["UserPoolId", "GenerateSecret", "AllowedOAuthFlowsUserPoolClient", "AllowedOAuthFlows", "CallbackURLs"],
+      ...["AllowedOAuthScopes", "SupportedIdentityProviders", "PreventUserExistenceErrors", "LogoutURLs"],
+      ...["EnableTokenRevocation", "AuthSessionValidity", "IdTokenValidity", "AccessTokenValidity"],
+      ...["RefreshTokenValidity", "TokenValidityUnits", "RefreshTokenRotation"],
+    ],
+    idle: { ClientName: text, ExplicitAuthFlows: "the login page is the only way to sign in here" },
+    physicalId: (names) => `${shortId(names)}${shortId({ ...names, path: `${names.path}/2` })}local0`,
+  },
+  "AWS::Cognito::UserPoolDomain": {
+    properties: ["UserPoolId", "ManagedLoginVersion"],
+    idle: { Domain: "the pages are at a port of this machine" },
+    physicalId: ({ properties }) => String(properties["Domain"]),
+  },
+  "AWS::Cognito::ManagedLoginBranding": {
+    properties: ["UserPoolId", "ClientId"],
+    idle: { UseCognitoProvidedValues: "the pages of this machine have a look of their own" },
+    physicalId: shortId,
+  },
+};
+
 /**
  * Every type of a REST API is the gateway's, which looks into the properties itself and refuses what it does not do.
  */
@@ -158,6 +198,7 @@ const gateway: Readonly<Record<string, TypeRule>> = {
 
 const running: Readonly<Record<string, TypeRule>> = {
   ...gateway,
+  ...cognito,
   "AWS::CloudFormation::Stack": {
     properties: ["TemplateURL", "Parameters"],
     idle: { Tags: cost },
