@@ -19,8 +19,8 @@ export function noteRef(
 
 /**
  * Decides an acknowledgement of a command about money. An operation that was put aside before is booked by it: it is
- * neither held nor counted any more, and its item is still to be retried, which confirms the operation. One that corrects
- * a drift books nothing here, so that its item, once it is retried, takes back what it held.
+ * neither held nor counted any more, and its item is still to be retried, which confirms the operation. A command that
+ * corrects a drift books nothing here: the item itself takes back what it held, once it is retried.
  * @param note what is noted of the operation that the acknowledgement names
  */
 export async function decideAck(

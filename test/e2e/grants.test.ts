@@ -11,8 +11,8 @@ import { fundedAccount, someClient } from "../support/stack/api-client.ts";
 import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
-import { put, quoteSymbol, Saboteur, unused } from "./grants-stack.ts";
-import { tellStory } from "./grants-story.ts";
+import { put, quoteSymbol, Saboteur, unused } from "./grants/stack.ts";
+import { tellStory } from "./grants/story.ts";
 
 interface Statement {
   Sid?: string;

@@ -1,14 +1,14 @@
 import { PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect } from "vitest";
-import type { AwsCall } from "../../infra/local/cloud.ts";
-import { limits } from "../../shared/limits.ts";
-import { quotes, risks, symbols } from "../../shared/table/entities.ts";
-import { itemOf } from "../../shared/table/write.ts";
-import { someQuote, someSymbol } from "../support/builders/trading.ts";
-import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
-import type { Receiver } from "../support/stack/receiver.ts";
-import type { Stack } from "../support/stack/stack.ts";
+import type { AwsCall } from "../../../infra/local/cloud.ts";
+import { limits } from "../../../shared/limits.ts";
+import { quotes, risks, symbols } from "../../../shared/table/entities.ts";
+import { itemOf } from "../../../shared/table/write.ts";
+import { someQuote, someSymbol } from "../../support/builders/trading.ts";
+import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
+import type { Receiver } from "../../support/stack/receiver.ts";
+import type { Stack } from "../../support/stack/stack.ts";
 
 /** Steps in before calls of functions, which are named by the function and the action. */
 export class Saboteur {

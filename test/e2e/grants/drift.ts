@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import type { ApiClient } from "../support/stack/api-client.ts";
-import { someClient } from "../support/stack/api-client.ts";
-import { floorOf } from "../support/stack/cloud-floor.ts";
-import { eventually } from "../support/wait.ts";
-import { quoteSymbol, type StoryOptions, withPlacing } from "./grants-stack.ts";
+import type { ApiClient } from "../../support/stack/api-client.ts";
+import { someClient } from "../../support/stack/api-client.ts";
+import { floorOf } from "../../support/stack/cloud-floor.ts";
+import { eventually } from "../../support/wait.ts";
+import { quoteSymbol, type StoryOptions, withPlacing } from "./stack.ts";
 
 /** What is read of an answer. */
 interface Answer {

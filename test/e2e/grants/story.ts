@@ -1,20 +1,20 @@
 import { expect } from "vitest";
-import type { Account } from "../../shared/domain/account.ts";
-import { draftRisk } from "../../shared/domain/trading/risk.ts";
-import { routes } from "../../shared/routes/index.ts";
-import { balances, orders, positions, risks } from "../../shared/table/entities.ts";
-import { itemOf } from "../../shared/table/write.ts";
-import { decisionContext, someAccount } from "../support/builders/decisions.ts";
-import { someMarket, someOrder, somePosition } from "../support/builders/trading.ts";
-import { type Credentials, fundedAccount, getToken, someClient } from "../support/stack/api-client.ts";
-import { floorOf } from "../support/stack/cloud-floor.ts";
-import type { Receiver } from "../support/stack/receiver.ts";
-import type { Stack } from "../support/stack/stack.ts";
-import { eventually } from "../support/wait.ts";
-import { tellOfDrift } from "./grants-drift.ts";
-import { tellOfLiquidation } from "./grants-liquidation.ts";
-import { tellOfCommands, tellOfInternalMoney } from "./grants-money.ts";
-import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./grants-stack.ts";
+import type { Account } from "../../../shared/domain/account.ts";
+import { draftRisk } from "../../../shared/domain/trading/risk.ts";
+import { routes } from "../../../shared/routes/index.ts";
+import { balances, orders, positions, risks } from "../../../shared/table/entities.ts";
+import { itemOf } from "../../../shared/table/write.ts";
+import { decisionContext, someAccount } from "../../support/builders/decisions.ts";
+import { someMarket, someOrder, somePosition } from "../../support/builders/trading.ts";
+import { type Credentials, fundedAccount, getToken, someClient } from "../../support/stack/api-client.ts";
+import { floorOf } from "../../support/stack/cloud-floor.ts";
+import type { Receiver } from "../../support/stack/receiver.ts";
+import type { Stack } from "../../support/stack/stack.ts";
+import { eventually } from "../../support/wait.ts";
+import { tellOfDrift } from "./drift.ts";
+import { tellOfLiquidation } from "./liquidation.ts";
+import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
+import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./stack.ts";
 
 /** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
 async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {

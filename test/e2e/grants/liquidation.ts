@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { someClient } from "../support/stack/api-client.ts";
-import { eventually } from "../support/wait.ts";
-import { quote, quoteSymbol, type StoryOptions } from "./grants-stack.ts";
+import { someClient } from "../../support/stack/api-client.ts";
+import { eventually } from "../../support/wait.ts";
+import { quote, quoteSymbol, type StoryOptions } from "./stack.ts";
 
 /** What is read of an answer. */
 interface Answer {
