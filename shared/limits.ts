@@ -256,6 +256,12 @@ export const limits = {
   audit: {
     /** Entries that a check keeps after a broken link: what stands behind it tells what was done to the chain. */
     look_ahead_entries: 1000,
+    /** Entries are shown for as long as events; the export keeps them for years. */
+    kept_seconds: 90 * 24 * 3600,
+    /** Bytes of the changes of one entry, as JSON: the entries of a whole transaction fit one item of 400 KiB. */
+    max_changes_bytes: 6 * 1024,
+    /** Characters of `User-Agent` that are kept. */
+    user_agent_max_characters: 200,
   },
   webhooks: {
     /** A free connection is closed before most receivers would close it, and never used after a function was frozen. */

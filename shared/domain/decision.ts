@@ -13,6 +13,15 @@ export interface Actor {
   readonly name: string;
 }
 
+/** What a caller asked for, and from where: what the audit keeps of a command in addition to its changes. */
+export interface Origin {
+  /** Operation of the API: `create_client`. */
+  readonly action: string;
+  /** Address of the caller. */
+  readonly ip: string;
+  readonly user_agent: string | null;
+}
+
 /** The item of a feed that causes an effect: its source and its number there. */
 export interface FeedCause {
   readonly source_id: string;
@@ -25,6 +34,8 @@ export interface Context {
   readonly environment: "sandbox" | "production";
   readonly actor: Actor;
   readonly request_id: string | null;
+  /** Absent where no caller asked for the decision by a command: then the audit has no entry of it. */
+  readonly origin?: Origin;
   readonly scopes: readonly Scope[];
   /** The moment of the decision, RFC 3339 UTC with milliseconds. */
   readonly now: string;

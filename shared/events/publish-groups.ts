@@ -7,7 +7,7 @@ import { type Key, type Outbox, outboxes } from "../table/entities.ts";
 import { findAll } from "../table/store.ts";
 import { fanOutFresh, fanOutRecent } from "./fan-out-queue.ts";
 import { countTry, park, takeTryBack, triesOf } from "./parking.ts";
-import { batches, inCommitOrder, type Prepared, prepare, publishBatch } from "./publish.ts";
+import { batches, inCommitOrder, isAt, type Prepared, prepare, publishBatch } from "./publish.ts";
 import { sendOutboxKeys, tenantIn, type Wake } from "./publishing-queue.ts";
 import { RunReads } from "./run-reads.ts";
 
@@ -85,21 +85,26 @@ class Run {
     const runs = batches(items);
     let ready: Prepared | undefined;
     for (const [at, batch] of runs.entries()) {
-      [, ready] = await Promise.all([this.publishIsolated(batch, ready), this.prepareAfter(batch, runs[at + 1])]);
+      const present = await this.preparedNow(batch, ready);
+      [, ready] = await Promise.all([this.publishIsolated(batch, present), this.preparedNext(runs[at + 1], present)]);
     }
   }
 
-  /** Undefined where that does not succeed: the items are prepared again when they are published, and fail there. */
-  private async prepareAfter(before: readonly Outbox[], batch: readonly Outbox[] = []): Promise<Prepared | undefined> {
-    if (batch.length === 0) return undefined;
-    try {
-      const { last } = await this.reads.counter();
-      // The transaction before is sent first.
-      await pause(0);
-      return await prepare(this.reads, batch, last + before.flatMap(({ events }) => events).length);
-    } catch {
-      return undefined;
-    }
+  /** Items as they are published now: prepared again where the numbers are not where they were expected. */
+  private async preparedNow(batch: readonly Outbox[], ready: Prepared | undefined): Promise<Prepared | undefined> {
+    if (this.isOver()) return undefined;
+    return unlessFailed(async () => {
+      const counter = await this.reads.counter();
+      return ready !== undefined && isAt(ready, counter) ? ready : prepare(this.reads, batch, counter);
+    });
+  }
+
+  /** Items as they are published after the transaction that comes before them. */
+  private async preparedNext(batch: readonly Outbox[] = [], before?: Prepared): Promise<Prepared | undefined> {
+    if (batch.length === 0 || before === undefined) return undefined;
+    // The transaction before is sent first.
+    await pause(0);
+    return unlessFailed(() => prepare(this.reads, batch, before.to));
   }
 
   /** Each item in a transaction of its own, which is counted before it begins: the publisher may have died of one. */
@@ -174,6 +179,15 @@ class Run {
   private async giveUp(item: Outbox, tries: number, error: unknown): Promise<void> {
     report([item], error);
     if (tries >= limits.events.publish_tries) await park(item, (error as Error).name);
+  }
+}
+
+/** Undefined where that does not succeed: items are prepared again when they are published, and fail there. */
+async function unlessFailed(work: () => Promise<Prepared>): Promise<Prepared | undefined> {
+  try {
+    return await work();
+  } catch {
+    return undefined;
   }
 }
 

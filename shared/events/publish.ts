@@ -4,14 +4,24 @@ import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
 import { absolute, linked } from "../runtime/links.ts";
 import { isThrottle, Unavailable } from "../runtime/unavailable.ts";
-import { eventId, events, type Outbox, type OutboxPart, outboxes, type PublishedEvent } from "../table/entities.ts";
+import {
+  auditPages,
+  auditRefs,
+  eventId,
+  events,
+  type Outbox,
+  type OutboxPart,
+  outboxes,
+  type PublishedEvent,
+} from "../table/entities.ts";
 import { packPayload } from "../table/event-payload.ts";
 import { isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
-import { advanceCounter, type EventCounter } from "../table/sequences.ts";
+import { advanceCounter, type EventCounter, type NumberedTo } from "../table/sequences.ts";
 import { readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { deleteMember, putNew } from "../table/write.ts";
+import { auditsOf, type ChainedAudits } from "./audit-entries.ts";
 import type { RunReads } from "./run-reads.ts";
 
 /**
@@ -27,33 +37,52 @@ async function inFull(item: Outbox): Promise<Outbox> {
   return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };
 }
 
-/** Outbox items in full, with their events as they are published under the numbers after `last`. */
+/** Outbox items in full, with their events and entries of the audit as they are published after these numbers. */
 export interface Prepared {
   readonly items: readonly Outbox[];
-  readonly last: number;
+  readonly after: NumberedTo;
   readonly published: readonly PublishedEvent[];
+  readonly audits: ChainedAudits;
+  /** Where the numbers end with these. */
+  readonly to: NumberedTo;
 }
 
 /**
- * Makes the events of outbox items, under the numbers after `last`.
+ * Makes the events and the entries of the audit of outbox items, under the numbers after these.
  * @throws Unavailable when an item is not seen in full
  */
-export async function prepare(reads: RunReads, batch: readonly Outbox[], last: number): Promise<Prepared> {
+export async function prepare(reads: RunReads, batch: readonly Outbox[], after: NumberedTo): Promise<Prepared> {
+  const { last } = after;
   const items = await Promise.all(batch.map(inFull));
-  const texts = items.flatMap((item) => item.events.map((text) => JSON.parse(text) as WaitingEvent));
+  const commits = items.map((outbox) => ({
+    outbox,
+    events: outbox.events.map((text) => JSON.parse(text) as WaitingEvent),
+  }));
+  const texts = commits.flatMap(({ events: own }) => own);
+  const audits = auditsOf(reads.tenant, commits, after.audit);
   const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
   const subscribersTo = await reads.subscribersTo(announced);
-  const published = texts.map((text, index) =>
-    publishedEvent(reads.tenant, text, last + index + 1, subscribersTo({ ...text, type: text.body.type })),
+  const pointers = commits.flatMap((commit) =>
+    commit.events.map((_, at) => (at === 0 && audits.pointers.get(commit)) || undefined),
   );
-  return { items, last, published };
+  const published = texts.map((text, index) => ({
+    ...publishedEvent(reads.tenant, text, last + index + 1, subscribersTo({ ...text, type: text.body.type })),
+    ...(pointers[index] === undefined ? {} : { audit: pointers[index] }),
+  }));
+  return { items, after, published, audits, to: { last: last + published.length, audit: audits.head } };
+}
+
+/** Whether items were prepared for the place where the counter is. */
+export function isAt({ after }: Prepared, { last, audit }: EventCounter): boolean {
+  return after.last === last && after.audit.hash === audit.hash;
 }
 
 /**
- * Publishes outbox items of one tenant: each event gets the tenant's next number and its final bytes. One transaction
- * moves the counter on, puts the events and deletes their outbox items, so numbers become visible in order and without
- * gaps, and what is published already is recognised by its missing outbox item. `ready` are the items as they were
- * prepared ahead; they are prepared again where the counter is not where it was expected.
+ * Publishes outbox items of one tenant: each event gets the tenant's next number and its final bytes, and each entry of
+ * the audit its place in the chain. One transaction moves the counter on, puts both and deletes their outbox items, so
+ * numbers become visible in order and without gaps, and what is published already is recognised by its missing outbox
+ * item. `ready` are the items as they were prepared ahead; they are prepared again where the counter is not where they
+ * expect it.
  * @throws Unavailable when the counter is too contended or an item is not seen in full
  * @throws Error what DynamoDB says of any other failure
  */
@@ -66,9 +95,9 @@ export async function publishBatch(
   let prepared = ready;
   for (let attempt = 1; waiting.length > 0; attempt += 1) {
     const counter = await reads.counter();
-    if (prepared?.last !== counter.last) prepared = await prepare(reads, waiting, counter.last);
-    const { items, published } = prepared;
-    const result = await reads.numbering(published.length, () => tryPublish(reads.tenant, items, counter, published));
+    const now = prepared !== undefined && isAt(prepared, counter) ? prepared : await prepare(reads, waiting, counter);
+    const { items, published, to } = now;
+    const result = await reads.numbering(to, () => tryPublish(reads.tenant, counter, now));
     if (result === "published") return published;
     if (result !== "again") waiting = items.filter((_, index) => !result.has(index));
     prepared = undefined;
@@ -81,14 +110,15 @@ export async function publishBatch(
 /** One try; tells which outbox items were gone already, or to try again from a new counter. */
 async function tryPublish(
   tenant: string,
-  batch: readonly Outbox[],
   counter: EventCounter,
-  published: readonly PublishedEvent[],
+  { items: batch, published, audits: { page, refs }, to }: Prepared,
 ): Promise<"published" | "again" | ReadonlySet<number>> {
   const outcome = await transactOnce([
-    advanceCounter(tenant, counter, counter.last + published.length),
+    advanceCounter(tenant, counter, to),
     ...batch.map((item) => deleteMember(outboxes.keyOf(item), [isStored])),
     ...published.map((event) => putNew(events, event)),
+    ...(page === undefined ? [] : [putNew(auditPages, page)]),
+    ...refs.map((ref) => putNew(auditRefs, ref)),
     ...batch.flatMap(partKeys).map((key) => deleteMember(key)),
   ]);
   if (outcome.ok) return "published";
@@ -172,18 +202,25 @@ export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
     .map(({ item }) => item);
 }
 
+/** Bytes of the events of a commit, and of what its entry of the audit may say of them. */
+function bytesOf({ events: texts, audit }: Outbox): number {
+  const told = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return told + (audit === undefined ? 0 : Buffer.byteLength(audit) + Math.min(told, limits.audit.max_changes_bytes));
+}
+
 /** Runs of items that fit one transaction by number and by size; one that has parts is a run of its own. */
 export function batches(items: readonly Outbox[]): readonly (readonly Outbox[])[] {
   const { max_published_bytes } = limits.events;
   const runs: Outbox[][] = [];
   let [count, bytes] = [Number.POSITIVE_INFINITY, 0];
   for (const item of items) {
-    const size = item.events.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    const members = 1 + item.events.length;
+    const size = bytesOf(item);
+    // An entry of the audit without an event has an item of its own that finds it.
+    const members = 1 + Math.max(item.events.length, item.audit === undefined ? 0 : 1);
     if (count + members > limits.commit.max_items || bytes + size > max_published_bytes || item.parts !== undefined) {
       runs.push([]);
-      // The counter is a member too.
-      [count, bytes] = [1, 0];
+      // The counter and the page of the audit are members too.
+      [count, bytes] = [2, 0];
     }
     count = item.parts === undefined ? count + members : Number.POSITIVE_INFINITY;
     bytes += size;

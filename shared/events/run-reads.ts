@@ -1,5 +1,5 @@
 import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
-import { type EventCounter, eventCounter } from "../table/sequences.ts";
+import { type EventCounter, eventCounter, type NumberedTo } from "../table/sequences.ts";
 import { endpointsOf } from "./endpoint-reads.ts";
 import { endpointHealths, subscribersOf } from "./fan-out.ts";
 
@@ -39,13 +39,12 @@ export class RunReads {
     return this.numbered;
   }
 
-  /** Does a transaction that numbers so many events, and moves the counter on with it; otherwise that is read again. */
-  async numbering<T>(count: number, work: () => Promise<T | "published">): Promise<T | "published"> {
-    const { last, first_in_lanes } = await this.counter();
+  /** Does a transaction that numbers up to here, and moves the counter on with it; otherwise that is read again. */
+  async numbering<T>(to: NumberedTo, work: () => Promise<T | "published">): Promise<T | "published"> {
+    const { first_in_lanes } = await this.counter();
     this.numbered = undefined;
     const result = await work();
-    if (result === "published")
-      this.numbered = Promise.resolve({ last: last + count, first_in_lanes, form: "present" });
+    if (result === "published") this.numbered = Promise.resolve({ ...to, first_in_lanes, form: "present" });
     return result;
   }
 

@@ -1,4 +1,4 @@
-import { type Context, notFound } from "../domain/decision.ts";
+import { type Context, notFound, type Origin } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
@@ -8,6 +8,7 @@ import { log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
 import { newContext } from "../table/context.ts";
 import { type Committable, execute, type Load, loadItems } from "../table/store.ts";
+import { clipped } from "../text.ts";
 import { admitCaller, countRate } from "./admission.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
@@ -69,7 +70,7 @@ export function command<R extends ShippedRoute, T>(
     const outcome = await execute<T>({
       tenant_id: callerIn(exchange).tenant_id,
       idempotency: exchange.idempotency,
-      newContext: () => contextOf(exchange),
+      newContext: () => contextOf(exchange, originOf(exchange)),
       decide: (load, context) => {
         shown = undefined;
         return decide({
@@ -175,9 +176,20 @@ function callerIn(exchange: Exchange): Caller {
   return exchange.caller;
 }
 
-function contextOf(exchange: Exchange): Context {
+function contextOf(exchange: Exchange, origin?: Origin): Context {
   const { tenant_id, actor, scopes } = callerIn(exchange);
-  return newContext({ tenant_id, actor, request_id: exchange.request_id, scopes });
+  const { request_id } = exchange;
+  return newContext({ tenant_id, actor, request_id, scopes, ...(origin === undefined ? {} : { origin }) });
+}
+
+/** What the audit keeps of a request. */
+function originOf({ row, event }: Exchange): Origin {
+  const agent = headerOf(event, "User-Agent");
+  return {
+    action: row.id,
+    ip: event.requestContext.identity.sourceIp,
+    user_agent: agent === undefined ? null : clipped(agent, limits.audit.user_agent_max_characters),
+  };
 }
 
 function expectVersion(exchange: Exchange, version: number): void {

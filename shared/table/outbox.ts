@@ -1,3 +1,4 @@
+import type { ToldEvent, WaitingAudit } from "../domain/audit/entry.ts";
 import type { Context, DomainEvent } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { type Key, type Outbox, outboxes, outboxParts } from "./entities.ts";
@@ -27,6 +28,8 @@ export function putOutbox(
     root_version: events[0].resource.version,
     events: own,
     ...(more.length === 0 ? {} : { parts: more.length }),
+    // What the events of the commit say is not said again.
+    ...(context.origin === undefined ? {} : { audit: JSON.stringify(context.origin satisfies WaitingAudit) }),
     created_at: context.now,
     ...(place === 0 ? {} : { place }),
     wake_at: new Date(wake).toISOString(),
@@ -64,12 +67,7 @@ export function partKeys({ id: outbox_id, tenant_id, root_id, parts = 0 }: Outbo
 export interface WaitingEvent {
   readonly client_id: string | null;
   readonly account_id: string | null;
-  readonly body: Readonly<Record<string, unknown>> & {
-    readonly type: DomainEvent["type"];
-    readonly created_at: string;
-    readonly resource: { readonly type: string; readonly id: string };
-    readonly data: Readonly<Record<string, unknown>>;
-  };
+  readonly body: Readonly<Record<string, unknown>> & ToldEvent & { readonly type: DomainEvent["type"] };
 }
 
 function eventBody(event: DomainEvent, context: Context): WaitingEvent {
@@ -83,7 +81,7 @@ function eventBody(event: DomainEvent, context: Context): WaitingEvent {
       resource: event.resource,
       actor: context.actor,
       request_id: context.request_id,
-      data: { object: event.object, ...(event.previous ? { previous: event.previous } : {}) },
+      data: { object: { ...event.object }, ...(event.previous ? { previous: event.previous } : {}) },
     },
   };
 }

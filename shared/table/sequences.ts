@@ -1,3 +1,4 @@
+import { beginning, type Link } from "../domain/audit/chain.ts";
 import { events, type Key, sequences } from "./entities.ts";
 import { type Condition, isNew } from "./expression.ts";
 import { readKeys } from "./store.ts";
@@ -9,17 +10,29 @@ export interface EventCounter {
   readonly last: number;
   /** The first number of the present layout; those below are where version 1 put them (ADR 0038). */
   readonly first_in_lanes: number;
+  /** The last entry of the audit. */
+  readonly audit: Link;
   /** How the counter is stored: not at all, by the code before lanes, or by this one. */
   readonly form: "none" | "former" | "present";
+}
+
+/** What the item of the counter says, in any of its forms. */
+interface StoredCounter {
+  readonly n?: number;
+  readonly last?: number;
+  readonly first_in_lanes?: number;
+  readonly audit_sequence?: number;
+  readonly audit_hash?: string;
 }
 
 /** The counter of a tenant, strongly consistent. */
 export async function eventCounter(tenant: string): Promise<EventCounter> {
   const [found] = await readKeys([sequences.key(tenant)]);
-  if (found === undefined) return { last: 0, first_in_lanes: 1, form: "none" };
-  const { n, last, first_in_lanes } = found as { n?: number; last?: number; first_in_lanes?: number };
-  if (last !== undefined && first_in_lanes !== undefined) return { last, first_in_lanes, form: "present" };
-  return { last: n ?? 0, first_in_lanes: (n ?? 0) + 1, form: "former" };
+  if (found === undefined) return { last: 0, first_in_lanes: 1, audit: beginning, form: "none" };
+  const { n, last, first_in_lanes, audit_sequence, audit_hash } = found as StoredCounter;
+  const audit = audit_sequence === undefined ? beginning : { sequence: audit_sequence, hash: String(audit_hash) };
+  if (last !== undefined && first_in_lanes !== undefined) return { last, first_in_lanes, audit, form: "present" };
+  return { last: n ?? 0, first_in_lanes: (n ?? 0) + 1, audit, form: "former" };
 }
 
 /** The number of the last published event of a tenant; 0 before its first. */
@@ -32,15 +45,25 @@ export function eventKeyAt(tenant: string, sequence: number, { first_in_lanes }:
   return events.keyAt(tenant, sequence, sequence < first_in_lanes);
 }
 
+/** Where a counter is moved to: the last event and the last entry of the audit that it numbers. */
+export type NumberedTo = Pick<EventCounter, "last" | "audit">;
+
 /**
  * Moves a counter on as it was read. The former form loses its attribute, so code that knows no lanes cannot number an
  * event after one that is in them.
  */
-export function advanceCounter(tenant: string, { last, first_in_lanes, form }: EventCounter, to: number): TransactItem {
+export function advanceCounter(tenant: string, counter: EventCounter, to: NumberedTo): TransactItem {
+  const { last, first_in_lanes, audit, form } = counter;
   const isLast: Condition = { attribute: form === "former" ? "n" : "last", is: "equal", value: last };
+  // Compared in addition, since a commit without events moves the audit alone.
+  const isHead: Condition =
+    audit.sequence === 0
+      ? { attribute: "audit_sequence", is: "absent" }
+      : { attribute: "audit_sequence", is: "equal", value: audit.sequence };
+  const head = to.audit.sequence === 0 ? {} : { audit_sequence: to.audit.sequence, audit_hash: to.audit.hash };
   return changeMember(sequences.key(tenant), {
-    set: { ...typeTag(sequences.et), last: to, first_in_lanes },
+    set: { ...typeTag(sequences.et), last: to.last, first_in_lanes, ...head },
     remove: form === "former" ? ["n"] : [],
-    when: [form === "none" ? isNew : isLast],
+    when: form === "none" ? [isNew] : [isLast, isHead],
   });
 }

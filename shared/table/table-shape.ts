@@ -77,6 +77,12 @@ export function schemaVersion(type: string): number {
 
 const schemaVersions: Readonly<Record<string, number>> = { [eventType]: 2 };
 
+/** Item type of entries of the audit. */
+export const auditPageType = "AUDIT";
+
+/** Item type of what finds an entry of the audit whose commit has no event. */
+export const auditRefType = "AUDITREF";
+
 /** Item type of an outbox item, which the router's stream filter matches when it is inserted. */
 export const outboxType = "OUTBOX";
 

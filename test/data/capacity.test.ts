@@ -70,20 +70,21 @@ describe("a request costs one call and one unit of the rate counter, and beside 
   it("to make a deposit, one read and one transaction", async () => {
     const body = { account_id: (await broker.account()).id, amount: "10.00" };
     const cost = await costOf("POST", "/transactions/deposit", { body });
-    expect(cost).toEqual(most("BatchGetItem TransactWriteItems", 4, 16));
+    // What the audit keeps makes an outbox item of such a commit longer than 2 KB: two units more.
+    expect(cost).toEqual(most("BatchGetItem TransactWriteItems", 4, 18));
   });
 
   it("to make a withdrawal, two reads and one transaction", async () => {
     const body = { account_id: (await broker.account("10.00")).id, amount: "1.00" };
     const cost = await costOf("POST", "/transactions/withdrawal", { body });
-    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 5, 16));
+    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 5, 18));
   });
 
   it("to do so under a key, one item more in the read and in the transaction", async () => {
     const body = { account_id: (await broker.account("10.00")).id, amount: "1.00" };
     const parts = { body, headers: { "Idempotency-Key": "cost" } };
     const cost = await costOf("POST", "/transactions/withdrawal", parts);
-    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 6, 20));
+    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 6, 22));
     const again = await costOf("POST", "/transactions/withdrawal", parts);
     expect(again).toEqual(most("BatchGetItem", 6, 0));
   });
@@ -91,7 +92,7 @@ describe("a request costs one call and one unit of the rate counter, and beside 
   it("to complete a withdrawal, two reads and one transaction", async () => {
     const withdrawal = await broker.withdrawal(await broker.account("10.00"), "1.00");
     const cost = await costOf("PATCH", `/transactions/${withdrawal.id}`, { body: { status: "completed" } });
-    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 5, 25));
+    expect(cost).toEqual(most("BatchGetItem BatchGetItem TransactWriteItems", 5, 27));
   });
 
   it("to disable an account, one read and one transaction", async () => {

@@ -1,5 +1,6 @@
 import { limits } from "../../limits.ts";
 import { eventType, outboxPartType, outboxType } from "../table-shape.ts";
+import { type AuditPointer, auditPointers } from "./audit.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, inBase32, type Key, ulidOf } from "./keys.ts";
 
 /** The events of one commit, in order, until they are published. Inserted and deleted, never updated. */
@@ -12,6 +13,8 @@ export interface Outbox {
   readonly root_version: number;
   /** JSON of each event without id and sequence; of the first ones, where there are parts. */
   readonly events: readonly string[];
+  /** What the audit keeps of the command, as JSON (`WaitingAudit`); absent where no caller asked for the commit. */
+  readonly audit?: string;
   /** How many parts hold the events that do not fit; absent when all do. */
   readonly parts?: number;
   readonly created_at: string;
@@ -74,6 +77,8 @@ export interface PublishedEvent {
   readonly endpoints?: readonly OwedEndpoint[];
   /** When the sweep looks for it, RFC 3339; absent without subscribers, or when all its deliveries exist. */
   readonly wake_at?: string;
+  /** Where the entry of the audit of its commit is; on the first event of a commit that a caller asked for. */
+  readonly audit?: AuditPointer;
   readonly expires_at: number;
 }
 
@@ -83,8 +88,9 @@ const million = (tenant: string, sequence: number) =>
 
 /**
  * Events of a tenant by sequence: each million in lanes, so that consecutive numbers are written to different
- * partitions. Lists: by resource, by account; those whose deliveries are not made yet are in `due`. An item is to
- * fit one write unit, so what its keys say is not said again, and endpoints are stored as bytes.
+ * partitions. Lists: by resource, by account; those whose deliveries are not made yet are in `due`. The first event of
+ * a commit also finds its entry of the audit, by actor and by resource. An item is to fit one write unit, so what its
+ * keys say is not said again, and endpoints are stored as bytes.
  */
 export const events = {
   et: eventType,
@@ -114,8 +120,9 @@ export const events = {
     ...(item.wake_at === undefined
       ? {}
       : { due_pk: dueKeys("EVENT", item.id, item.wake_at).due_pk ?? "", due_sk: item.wake_at }),
+    ...(item.audit === undefined ? {} : auditPointers.indexesOf(item.tenant_id, item.audit)),
   }),
-  toStored: ({ tenant_id: _tenant, wake_at: _wake, endpoints, ...item }: PublishedEvent) => ({
+  toStored: ({ tenant_id: _tenant, wake_at: _wake, audit: _audit, endpoints, ...item }: PublishedEvent) => ({
     ...item,
     ...(endpoints === undefined ? {} : { endpoints: packEndpoints(endpoints) }),
   }),

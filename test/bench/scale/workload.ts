@@ -19,7 +19,8 @@ interface CommitRequest {
 
 /** Makes a client, as `POST /clients` commits it: one transaction with an outbox item, which has its event so often. */
 export async function commit({ tenant, number, events = 1 }: CommitRequest): Promise<void> {
-  const context = { ...systemContext(tenant, "scale"), request_id: newId("req") };
+  const origin = { action: "create_client", ip: "203.0.113.7", user_agent: "axios/1.7.2" };
+  const context = { ...systemContext(tenant, "scale"), request_id: newId("req"), origin };
   const request = { email: `client-${number}@example.com`, first_name: "Ana", last_name: "Silva" };
   const decision = openClient(request, context);
   const [first, ...more] = decision.ok ? decision.events : [];

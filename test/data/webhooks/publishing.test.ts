@@ -11,9 +11,10 @@ import { itemOf } from "../../../shared/table/write.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putRaw } from "../../support/emulator/deliveries.ts";
 import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
-import { readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
+import { type RawItem, readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { closedDoor, failure } from "../../support/emulator/watched-endpoint.ts";
+import { auditsIn, judgeAudit } from "../../support/oracles/audit-oracle.ts";
 import { api, endpointOf, sweep, work } from "./event-cases.ts";
 
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
@@ -50,7 +51,7 @@ const fullEventsOf = async (caller: TestCaller) =>
   (await eventsOf(caller)) as unknown as { id: string; created_at: string; type: string }[];
 const idsOf = async (caller: TestCaller) => (await eventsOf(caller)).map(({ resource }) => resource.id);
 
-async function itemsOf(caller: TestCaller): Promise<Record<string, unknown>[]> {
+async function itemsOf(caller: TestCaller): Promise<RawItem[]> {
   return (await scanTable(api.emulator)).filter(({ pk }) => String(pk).startsWith(caller.tenant_id));
 }
 
@@ -175,6 +176,9 @@ describe("a publisher that dies", () => {
       // A message that the queue did not take is left to the sweep, which finds the event by its time.
       const published = items.filter(({ et }) => et === "EVENT");
       expect(published.map(({ due_pk }) => typeof due_pk)).toEqual(["string", "string", "string"]);
+      const audited = auditsIn(items).filter(({ members }) => members["action"] === "create_client");
+      expect(audited.map(({ members }) => (members["resource"] as { id: string }).id)).toEqual(made);
+      expect(judgeAudit(items)).toEqual([]);
       expect(new Set([...sent.map(({ body }) => body["delivery_id"]), ...death.refused]).size).toBe(9);
       for (const { group } of sent) expect(endpoints.map(({ id }) => id)).toContain(group);
     }

@@ -1,5 +1,6 @@
 import type { Emulator } from "../emulator/emulator.ts";
 import { type RawItem, readChanges, scanTable } from "../emulator/raw-table.ts";
+import { judgeAudit } from "./audit-oracle.ts";
 import { judgeAccounts } from "./oracle-accounts.ts";
 import { judgeChanges } from "./oracle-changes.ts";
 import { judgeDeliveries, judgeEvents } from "./oracle-events.ts";
@@ -16,7 +17,7 @@ import { judgeTrading } from "./trading-oracle.ts";
  */
 export async function findings(emulator: Emulator): Promise<string[]> {
   const [items, changes] = [await scanTable(emulator), await readChanges(emulator)];
-  return [...judgeItems(items), ...judgeChanges(changes), ...judgeEvents(items, changes)];
+  return [...judgeItems(items), ...judgeChanges(changes), ...judgeEvents(items, changes), ...judgeAudit(items)];
 }
 
 /** Everything that can be said of the items as they stand. */

@@ -91,13 +91,11 @@ export const mutations: readonly Mutation[] = [
       set: { et: sequences.et, first_in_lanes: 1 },
       add: { last: count },
     });
-    const counter = { last: Number(taken.item?.last) - count, first_in_lanes: 1, form: "present" } as const;
+    const { audit } = await reads.counter();
+    const counter = { last: Number(taken.item?.last) - count, first_in_lanes: 1, audit, form: "present" } as const;
 `,
       ],
-      [
-        "advanceCounter(tenant, counter, counter.last + published.length),",
-        "changeMember(sequences.key(tenant), { set: { et: sequences.et } }),",
-      ],
+      ["advanceCounter(tenant, counter, to),", "changeMember(sequences.key(tenant), { set: { et: sequences.et } }),"],
       ["import { deleteMember,", "import { changeMember, deleteMember,"],
     ],
     test: { file: "test/data/webhooks/events.test.ts", name: "a batch that comes to five publishers at once" },

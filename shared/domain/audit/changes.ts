@@ -1,0 +1,82 @@
+import { limits } from "../../limits.ts";
+import { canonicalJson } from "./canonical-json.ts";
+import type { Digest } from "./chain.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A resource that a command is about. */
+export interface AuditedResource {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** What a command changed of a resource: the members that changed. */
+export interface AuditedChange {
+  readonly resource: AuditedResource;
+  /** As they were before; null for a resource that is new, or whose former state no event tells. */
+  readonly before: Members | null;
+  readonly after: Members;
+}
+
+/** What an event tells of its resource. */
+export interface ToldChange {
+  readonly resource: AuditedResource & { readonly version: number };
+  readonly data: { readonly object: Members; readonly previous?: Members };
+}
+
+/** What the events of a commit tell of each resource that it changed, in their order. */
+export function changesOf(events: readonly ToldChange[]): AuditedChange[] {
+  const byResource = new Map<string, ToldChange[]>();
+  for (const event of events) {
+    const name = `${event.resource.type} ${event.resource.id}`;
+    byResource.set(name, [...(byResource.get(name) ?? []), event]);
+  }
+  return [...byResource.values()].map(changeOf);
+}
+
+function changeOf(events: readonly ToldChange[]): AuditedChange {
+  const { resource, data: first } = events[0] as ToldChange;
+  const { object } = (events.at(-1) as ToldChange).data;
+  const isNew = resource.version === 1 && first.previous === undefined;
+  // Of several events about a member the first one tells what it was before all of them.
+  const before: Members = Object.assign({}, ...events.toReversed().map(({ data }) => data.previous ?? {}));
+  const { type, id } = resource;
+  if (isNew || Object.keys(before).length === 0) return { resource: { type, id }, before: null, after: shown(object) };
+  const after = Object.fromEntries(Object.keys(before).map((name) => [name, object[name] ?? null]));
+  return { resource: { type, id }, before, after };
+}
+
+/** A resource as the audit keeps it: without what follows from its identifier, and without members that are null. */
+function shown(object: Members): Members {
+  return Object.fromEntries(
+    Object.entries(object).filter(([name, value]) => value !== null && !["_links", "object", "id"].includes(name)),
+  );
+}
+
+/** A value without its members of these names, at any depth. */
+export function withoutMembers(value: unknown, names: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((each) => withoutMembers(each, names));
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([name]) => !names.has(name));
+  return Object.fromEntries(kept.map(([name, member]) => [name, withoutMembers(member, names)]));
+}
+
+/** Changes that fit an entry: of those that do not, the hashes of the largest states tell what these were. */
+export function bounded(changes: readonly AuditedChange[], digest: Digest): readonly AuditedChange[] {
+  const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+  const largestFirst = changes
+    .flatMap(({ before, after }) => (before === null ? [after] : [before, after]))
+    .toSorted((a, b) => bytes(b) - bytes(a));
+  const hashed = new Set<Members>();
+  const now = () =>
+    changes.map(({ resource, before, after }) => ({
+      resource,
+      before: before !== null && hashed.has(before) ? { sha256: digest(canonicalJson(before)) } : before,
+      after: hashed.has(after) ? { sha256: digest(canonicalJson(after)) } : after,
+    }));
+  for (const state of largestFirst) {
+    if (bytes(now()) <= limits.audit.max_changes_bytes) break;
+    hashed.add(state);
+  }
+  return now();
+}

@@ -1,0 +1,84 @@
+import type { ProblemCode } from "../../schema/problem.ts";
+import type { Actor } from "../decision.ts";
+import type { Digest } from "./chain.ts";
+import {
+  type AuditedChange,
+  type AuditedResource,
+  bounded,
+  changesOf,
+  type ToldChange,
+  withoutMembers,
+} from "./changes.ts";
+
+/** What the audit keeps of a command that waits in the outbox; what an event of the same commit tells is absent. */
+export interface WaitingAudit {
+  /** Operation of the API, or of the service: `create_client`. */
+  readonly action: string;
+  /** Address of the caller; null where none called. */
+  readonly ip: string | null;
+  readonly user_agent: string | null;
+  readonly at?: string;
+  readonly actor?: Actor;
+  readonly request_id?: string | null;
+  readonly resource?: AuditedResource;
+  readonly changes?: readonly AuditedChange[];
+  /** Why it was refused; absent where it was not. */
+  readonly code?: ProblemCode;
+  /** How many refusals one entry stands for; 1 where it is absent. */
+  readonly count?: number;
+}
+
+/** What an event of a commit tells the audit. */
+export interface ToldEvent extends ToldChange {
+  readonly created_at: string;
+  readonly actor: Actor;
+  readonly request_id: string | null;
+}
+
+/** One entry of the audit, before it is in the chain. */
+export interface AuditEntry {
+  readonly id: string;
+  readonly object: "audit_entry";
+  readonly at: string;
+  readonly actor: Actor;
+  readonly ip: string | null;
+  readonly user_agent: string | null;
+  readonly request_id: string | null;
+  readonly action: string;
+  readonly resource: AuditedResource | null;
+  readonly outcome: "succeeded" | "refused";
+  readonly code: ProblemCode | null;
+  readonly changes: readonly AuditedChange[];
+  readonly count: number;
+}
+
+/** What is needed to make an entry of what waits. */
+export interface EntryContext {
+  readonly id: string;
+  /** When the commit was made, for what no event tells. */
+  readonly created_at: string;
+  readonly secrets: ReadonlySet<string>;
+  readonly digest: Digest;
+}
+
+/** The entry of a commit, with what its events tell: who asked, when, and what changed. */
+export function entryOf(waiting: WaitingAudit, events: readonly ToldEvent[], context: EntryContext): AuditEntry {
+  const [first] = events;
+  const resource = waiting.resource ?? (first && { type: first.resource.type, id: first.resource.id });
+  const changes = withoutMembers(waiting.changes ?? changesOf(events), context.secrets) as readonly AuditedChange[];
+  return {
+    id: context.id,
+    object: "audit_entry",
+    at: waiting.at ?? first?.created_at ?? context.created_at,
+    actor: waiting.actor ?? first?.actor ?? { type: "system", id: "audit", name: "audit" },
+    ip: waiting.ip,
+    user_agent: waiting.user_agent,
+    request_id: waiting.request_id ?? first?.request_id ?? null,
+    action: waiting.action,
+    resource: resource ?? null,
+    outcome: waiting.code === undefined ? "succeeded" : "refused",
+    code: waiting.code ?? null,
+    changes: bounded(changes, context.digest),
+    count: waiting.count ?? 1,
+  };
+}

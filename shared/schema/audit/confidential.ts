@@ -1,0 +1,11 @@
+/**
+ * Members that show a secret, wherever they are in a resource or in an answer. The audit leaves them out. A test holds
+ * every member of an answer that shows a secret against this list.
+ */
+export const secretMembers: ReadonlySet<string> = new Set([
+  "client_secret",
+  "secret",
+  "access_token",
+  "refresh_token",
+  "id_token",
+]);

@@ -1,0 +1,63 @@
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { canonicalJson } from "../domain/audit/canonical-json.ts";
+import { type ChainedEntry, chained, type Link } from "../domain/audit/chain.ts";
+import type { AuditEntry } from "../domain/audit/entry.ts";
+import { sha256 } from "../runtime/digest.ts";
+import type { AuditPage } from "./entities.ts";
+import { payloadDictionary } from "./event-payload-dictionary.ts";
+
+/** An entry as it is shown and exported. */
+export type ShownAudit = AuditEntry & ChainedEntry;
+
+/** What entries have in common, in the order of canonical JSON. Another text is another schema version of pages. */
+export const entryDictionary =
+  '"resource":{"id":"acc_01","type":"account"}}"resource":{"id":"cli_01","type":"client"}}],"code":null,"count":1,' +
+  '"resource":{"id":"txn_01","type":"transaction"}}],"code":null,"count":1,"id":"aud_01' +
+  '"after":{"status":"completed"},"before":{"status":"pending"},"outcome":"refused","request_id":"' +
+  '{"action":"update_","actor":{"id":"opr_01","name":"","type":"operator"{"action":"create_' +
+  '","actor":{"id":"app_01","name":"","type":"application"},"at":"2026-","changes":[{"after":{' +
+  '"created_at":"2026-","updated_at":"2026-","version":1},"before":null,"resource":{"id":"' +
+  '"type":"transaction"}}],"code":null,"count":1,"id":"aud_01","ip":"","object":"audit_entry","outcome":"succeeded",' +
+  '"request_id":"","resource":{"id":"","type":""},"sequence":"1","user_agent":"';
+
+const dictionary = Buffer.from(`${payloadDictionary}${entryDictionary}`);
+
+/** Adds entries to the chain of a tenant, as one page. Returns how it is stored, and the head of the chain after it. */
+export function auditPage(
+  entries: readonly AuditEntry[],
+  before: Link,
+  place: Pick<AuditPage, "tenant_id" | "expires_at">,
+): { readonly page: AuditPage; readonly head: Link } {
+  let head = before;
+  const hashes: string[] = [];
+  const lines = entries.map((entry) => {
+    const { hash, previous_hash: _previous, ...members } = chained(entry, head, sha256);
+    head = { sequence: head.sequence + 1, hash };
+    hashes.push(hash);
+    return canonicalJson(members);
+  });
+  const page = {
+    ...place,
+    first: before.sequence + 1,
+    count: entries.length,
+    body: deflateRawSync(lines.join("\n"), { dictionary }),
+    previous_hash: Buffer.from(before.hash, "hex"),
+    hashes: Buffer.from(hashes.join(""), "hex"),
+  };
+  return { page, head };
+}
+
+/** The entries of a page as they are shown, in their order. */
+export function entriesOf({ body, previous_hash, hashes }: AuditPage): readonly ShownAudit[] {
+  const bytes = Buffer.from(hashes);
+  const hashAt = (place: number) =>
+    place < 0
+      ? Buffer.from(previous_hash).toString("hex")
+      : bytes.toString("hex", place * 32, (place + 1) * 32);
+  const lines = inflateRawSync(body, { dictionary }).toString().split("\n");
+  return lines.map((line, place) => ({
+    ...JSON.parse(line),
+    previous_hash: hashAt(place - 1),
+    hash: hashAt(place),
+  }));
+}
