@@ -14,6 +14,11 @@ export function drawApplication(): DrawnSecret & Pick<ApplicationDraws, "client_
   return { ...drawSecret(), client_id: `app_${newSecretWord(24)}`, api_key_seed: newSecretWord(43) };
 }
 
+/** What is drawn for the API key of the operators of a brokerage. */
+export function drawOperatorKey(): { readonly api_key_seed: string } {
+  return { api_key_seed: newSecretWord(43) };
+}
+
 /**
  * Value of the API key that the gateway counts an application by, or the operators of a brokerage. It is no credential:
  * the gateway takes it from the authorizer alone. Still it is made from its seed each time, so that the table holds no

@@ -8,6 +8,7 @@ import { eventsReplies } from "./examples/events.ts";
 import { feedReplies } from "./examples/feed.ts";
 import { exampleBaseUrl, exampleIds, exampleNames } from "./examples/identifiers.ts";
 import { marketReplies } from "./examples/market.ts";
+import { operatorsReplies } from "./examples/operators.ts";
 import { sandboxReplies } from "./examples/sandbox.ts";
 import { serviceReplies } from "./examples/service.ts";
 import { tradingReplies } from "./examples/trading.ts";
@@ -23,6 +24,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
   ...accountsReplies,
   ...transactionsReplies,
   ...applicationsReplies,
+  ...operatorsReplies,
   ...webhooksReplies,
   ...marketReplies,
   ...tradingReplies,

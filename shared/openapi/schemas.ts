@@ -19,6 +19,7 @@ import * as transfer from "../schema/internal-money/transfer.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
 import * as order from "../schema/order.ts";
+import * as operator from "../schema/people/operator.ts";
 import * as position from "../schema/position.ts";
 import * as quote from "../schema/quote.ts";
 import * as reset from "../schema/reset.ts";
@@ -46,6 +47,7 @@ const modules: readonly object[] = [
   fields,
   money,
   oauth,
+  operator,
   order,
   position,
   quote,

@@ -19,7 +19,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   "events:read": "Read events.",
   "reports:read": "Reserved for reports; no operation requires it yet.",
   "audit:read": "Reserved for an audit log; no operation requires it yet.",
-  admin: "Administer applications and settings.",
+  admin: "Administer applications, operators and settings.",
   "feed:write": "Submit prices and trades of a trading platform.",
   sandbox: "Use operations that exist in the sandbox only.",
 };
@@ -28,6 +28,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
 export const tagTexts: Readonly<Record<string, string>> = {
   OAuth: "Tokens for your application (RFC 6749). Keep the client secret on a server, never in a browser or an app.",
   Applications: "Applications that may call this API, their scopes and allowed IP addresses.",
+  Operators: "People of the brokerage who sign in, and their roles.",
   Clients: "The people and companies that own trading accounts, and their verification.",
   Accounts: "Trading accounts of clients, with their balances and ledgers.",
   Transactions: "Deposits and withdrawals, from request to booking.",
@@ -112,6 +113,10 @@ const componentTexts: Readonly<Record<string, string>> = {
   CreateAccountRequest: "A trading account to create.",
   CreateApplicationRequest: "An application to create.",
   CreateClientRequest: "A client to create.",
+  CreateOperatorRequest: "An operator to invite.",
+  Operator: "A person of the brokerage who can sign in.",
+  RemovedOperator: "Confirmation that an operator was removed.",
+  UpdateOperatorRequest: "Changes of an operator, as a merge patch.",
   CreateAdjustmentRequest: "An adjustment to create.",
   CreateCreditRequest: "A credit to grant or to take back.",
   CreateDepositRequest: "A deposit to create.",

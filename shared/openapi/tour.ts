@@ -229,6 +229,11 @@ export const tour: readonly Chapter[] = [
     ],
   },
   {
+    name: "Operators",
+    description: "People who sign in. The operator that is invited here is removed below.",
+    steps: [{ row: "create_operator" }, { row: "list_operators" }, { row: "get_operator" }, { row: "update_operator" }],
+  },
+  {
     name: "Cleaning up",
     description: "Removals. The token is revoked last: afterwards only the first request works.",
     steps: [
@@ -236,6 +241,7 @@ export const tour: readonly Chapter[] = [
       { row: "delete_feed_source" },
       { row: "delete_webhook_endpoint" },
       { row: "revoke_application" },
+      { row: "delete_operator" },
       { row: "reset_sandbox" },
       { row: "get_sandbox_reset" },
       { row: "revoke_token", body: { token: "{{refresh_token}}" } },

@@ -7,6 +7,7 @@ import { eventRoutes } from "./events.ts";
 import { feedRoutes } from "./feed.ts";
 import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
+import { operatorRoutes } from "./operators.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandbox.ts";
 import { sandboxMarketRoutes } from "./sandbox-market.ts";
@@ -29,6 +30,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...webhookRoutes,
   ...applicationRoutes,
+  ...operatorRoutes,
   ...sandboxMarketRoutes,
   ...sandboxRoutes,
   ...serviceRoutes,

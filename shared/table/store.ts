@@ -5,6 +5,7 @@ import type { Client } from "../domain/client.ts";
 import type { Change, Context, Decision, DomainEvent, Refusal } from "../domain/decision.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { TransferQuote } from "../domain/internal-money/transfer-quote.ts";
+import type { Operator, OperatorKey } from "../domain/people/operator.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
@@ -19,6 +20,8 @@ import {
   deliveries,
   type Entity,
   type Key,
+  operatorKeys,
+  operators,
   type StoredReply,
   storedReplies,
   tenants,
@@ -45,6 +48,8 @@ export interface Ref<T> {
 /** References by identifier, one per stored kind. */
 export const ref = {
   application: (id: string): Ref<Application> => ({ keyIn: (tenant) => applications.key(tenant, id) }),
+  operator: (id: string): Ref<Operator> => ({ keyIn: (tenant) => operators.key(tenant, id) }),
+  operatorKey: (): Ref<OperatorKey> => ({ keyIn: (tenant) => operatorKeys.key(tenant) }),
   tenant: (): Ref<Tenant> => ({ keyIn: (tenant) => tenants.key(tenant) }),
   client: (id: string): Ref<Client> => ({ keyIn: (tenant) => clients.key(tenant, id) }),
   account: (id: string): Ref<Account> => ({ keyIn: (tenant) => accounts.key(tenant, id) }),

@@ -66,6 +66,12 @@ export async function startWorkload(): Promise<Workload> {
   const caller = { ...admin, application_id: application.id };
   const seeds = await seed(api, caller);
   const granted = await tokens.grant(application);
+  const operator = { email: "ana@example.com", name: "Ana Silva", role: "finance" };
+  const newOperator = async () => {
+    const as = await newBrokerage(api);
+    const { body } = await api.call(as, "POST", "/operators", { body: operator });
+    return { as, address: `/operators/${body.id}` };
+  };
   const form = { "Content-Type": "application/x-www-form-urlencoded" };
   const fields = (more: object) => new URLSearchParams({ ...application.credentials, ...more }).toString();
   const special: Readonly<Record<string, () => Promise<Asked>>> = {
@@ -79,6 +85,10 @@ export async function startWorkload(): Promise<Workload> {
       const parts = { headers: form, body: fields({ token: body.refresh_token }), atMs: Date.now() };
       return { open: true, address: "/oauth/revoke", parts };
     },
+    create_operator: async () => ({ as: await newBrokerage(api), address: "/operators", parts: { body: operator } }),
+    get_operator: () => newOperator(),
+    update_operator: async () => ({ ...(await newOperator()), parts: { body: { name: newName() } } }),
+    delete_operator: () => newOperator(),
     create_application: async () => ({
       as: await newBrokerage(api),
       address: "/applications",

@@ -4,6 +4,7 @@ import {
   draftOperator,
   draftOperatorKey,
   inviteOperator,
+  isThere,
   type Operator,
   operatorBody,
   removeOperator,
@@ -95,7 +96,8 @@ describe("the last active owner", () => {
     expect(refused(removeOperator(owner, counts, by("owner"))).code).toBe("last_owner");
     const { changes, result } = accepted(removeOperator(owner, { operators: 2, active_owners: 2 }, by("owner")));
     expect(changes.filter(({ op }) => op === "adjust")).toMatchObject([{ add: { active_owners: -1, operators: -1 } }]);
-    expect(operatorBody(result)).toBeUndefined();
+    expect(isThere(result)).toBe(false);
+    expect(() => operatorBody(result)).toThrow();
   });
 
   it("is not one who is invited or suspended", () => {

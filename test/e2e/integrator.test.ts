@@ -94,9 +94,12 @@ async function made(collection: string, api: ApiClient): Promise<string> {
   const creators = routes.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
   const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
   if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
-  // The name of a source is taken once in a brokerage.
-  const own = collection === "feed" ? { name: `mt5:${randomUUID()}` } : {};
-  const body = { ...((await withRealIds(creator.example, api)) as object), ...own };
+  // The name of a source is taken once in a brokerage, and so is the email address of an operator.
+  const names: Record<string, object> = {
+    feed: { name: `mt5:${randomUUID()}` },
+    operators: { email: `${randomUUID()}@example.com` },
+  };
+  const body = { ...((await withRealIds(creator.example, api)) as object), ...names[collection] };
   return idIn(await api.call("POST", creator.path, { body }));
 }
 

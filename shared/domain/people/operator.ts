@@ -45,10 +45,18 @@ export interface OperatorKey {
 /** The counts of a brokerage that decisions about its operators look at. */
 type Counts = Pick<Tenant, "operators" | "active_owners">;
 
-/** The operator as GET shows them; undefined for one that was removed. */
-export function operatorBody(operator: Operator): OperatorBody | undefined {
+/** Whether there is such an operator, as far as a caller can see. */
+export function isThere(operator: Operator | undefined): operator is Operator {
+  return operator !== undefined && operator.status !== "removed";
+}
+
+/**
+ * The operator as GET shows them.
+ * @throws Error for one that was removed, who is not shown
+ */
+export function operatorBody(operator: Operator): OperatorBody {
   const { id, email, name, role, status, last_seen_at, created_at, updated_at, version } = operator;
-  if (status === "removed") return undefined;
+  if (status === "removed") throw new Error("A removed operator is not shown.");
   return {
     id,
     object: "operator",
@@ -161,6 +169,11 @@ export function removeOperator(operator: Operator, counts: Counts, context: Cont
   const { email: value, id: owner } = operator;
   const release: Change = { op: "release", kind: "operator_email", value, owner };
   return decision.ok ? { ...decision, changes: [...decision.changes, release] } : decision;
+}
+
+/** What the answer to a removal shows. */
+export function removedOperatorBody({ id }: Operator) {
+  return { id, object: "operator", deleted: true } as const;
 }
 
 /** A change of the operator, with the count of active owners, of whom a brokerage that has one keeps one. */

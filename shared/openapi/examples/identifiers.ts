@@ -8,6 +8,7 @@ export const exampleIds: Readonly<Record<string, string>> = {
   transactions: "txn_01JD0000000000000000000003",
   events: "evt_01JD0000000000000000000004",
   applications: "app_01JD0000000000000000000006",
+  operators: "opr_01JD000000000000000000000J",
   webhook_endpoints: "whe_01JD0000000000000000000008",
   deliveries: "dlv_01JD0000000000000000000009",
   feed: "src_01JD000000000000000000000B",

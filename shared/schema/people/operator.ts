@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { roles } from "../../roles.ts";
 import { Email } from "../client.ts";
 import { described } from "../described.ts";
-import { EmailText, Links, name, Timestamp } from "../fields.ts";
+import { EmailText, Links, name, pageParameters, setOf, Timestamp } from "../fields.ts";
 import { scopes } from "../scope.ts";
 
 const Status = z.enum(["invited", "active", "suspended"]);
@@ -25,6 +25,13 @@ export const UpdateOperatorRequest = z.strictObject({
   ),
 });
 
+/** Query of `GET /operators`. */
+export const ListOperatorsQuery = z.strictObject({
+  ...pageParameters,
+  status: described(z.optional(setOf(Status.options)), "Operator statuses, separated by commas."),
+  sort: described(z.optional(z.enum(["-created_at"])), "Sort order; a leading hyphen means descending."),
+});
+
 /** An operator in responses. `last_seen_at` is accurate to five minutes. */
 export const Operator = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
@@ -45,6 +52,13 @@ export const Operator = z.object({
     "Version number, incremented on every change; the entity tag is derived from it.",
   ),
   _links: described(Links, "Links to this resource and to related resources, by relation."),
+});
+
+/** Confirmation that an operator was removed. */
+export const RemovedOperator = z.object({
+  id: described(z.string(), "Identifier of the operator."),
+  object: described(z.literal("operator"), "Resource type; always this value."),
+  deleted: described(z.literal(true), "Always true."),
 });
 
 /** Body of `POST /operators` after validation. */

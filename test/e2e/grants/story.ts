@@ -46,6 +46,20 @@ async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
   await call("DELETE", path);
 }
 
+/** An operator from the invitation to the removal, and one who stays; returns the latter. */
+async function tellOfOperators({ api }: Stack): Promise<string> {
+  const call = (method: string, address: string, body?: object) =>
+    api.call<{ id: string }>(method, address, {
+      ...(body === undefined ? {} : { body }),
+      headers: { "Idempotency-Key": `${method}${address}${JSON.stringify(body)}` },
+    });
+  const invite = (email: string) => call("POST", "/operators", { email, name: "Story", role: "viewer" });
+  const { body: removed } = await invite("removed@example.com");
+  await call("PATCH", `/operators/${removed.id}`, { name: "Renamed" });
+  await call("DELETE", `/operators/${removed.id}`);
+  return (await invite("stays@example.com")).body.id;
+}
+
 /**
  * Endpoints from their creation to their end: one that takes its events, one that fails until a long rung of the
  * ladder, which only the sweep can send, one that is deleted, so that the sweep has something to cancel, and one that
@@ -331,6 +345,7 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
   const ids: Record<string, string> = {
     applications: stack.application_id,
+    operators: await tellOfOperators(stack),
     clients: client_id,
     accounts: account_id,
     transactions: withdrawal.body.id,

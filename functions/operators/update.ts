@@ -1,0 +1,17 @@
+import { notFound } from "../../shared/domain/decision.ts";
+import { amendOperator, isThere, operatorBody } from "../../shared/domain/people/operator.ts";
+import { command } from "../../shared/http/operations.ts";
+import { updateOperator } from "../../shared/routes/operators.ts";
+import { ref } from "../../shared/table/store.ts";
+
+/** `PATCH /operators/{id}` */
+export const handler = await command(
+  updateOperator,
+  async ({ path, body, load, context, expectVersion }) => {
+    const { operator, tenant } = await load({ operator: ref.operator(path.id), tenant: ref.tenant() });
+    if (!isThere(operator) || tenant === undefined) return notFound();
+    expectVersion(operator.version);
+    return amendOperator(operator, body, tenant, context);
+  },
+  operatorBody,
+);

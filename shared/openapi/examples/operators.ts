@@ -1,0 +1,22 @@
+import { completed_at, created_at, exampleIds, links } from "./identifiers.ts";
+
+const id = exampleIds["operators"];
+
+/** Examples of the replies about operators, by component. */
+export const operatorsReplies: Readonly<Record<string, unknown>> = {
+  Operator: {
+    id,
+    object: "operator",
+    email: "ana@example.com",
+    name: "Ana Silva",
+    role: "finance",
+    scopes: ["transactions:read", "transactions:write", "transactions:approve", "transactions:settle", "reports:read"],
+    status: "active",
+    last_seen_at: completed_at,
+    created_at,
+    updated_at: created_at,
+    version: 2,
+    _links: links({ self: `/operators/${id}` }),
+  },
+  RemovedOperator: { id, object: "operator", deleted: true },
+};

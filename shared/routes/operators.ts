@@ -1,0 +1,100 @@
+import { page } from "../schema/fields.ts";
+import {
+  CreateOperatorRequest,
+  ListOperatorsQuery,
+  Operator,
+  RemovedOperator,
+  UpdateOperatorRequest,
+} from "../schema/people/operator.ts";
+import { route } from "./route.ts";
+
+/** `GET /operators` */
+export const listOperators = route({
+  id: "list_operators",
+  method: "GET",
+  path: "/operators",
+  tag: "Operators",
+  summary: "List operators",
+  description: "Newest first, without those that were removed. Invited operators have not signed in yet.",
+  file: "operators/list",
+  scope: "admin",
+  grants: ["query:list", "read"],
+  query: ListOperatorsQuery,
+  reply: page(Operator),
+  refusals: ["invalid_cursor"],
+});
+
+/** `POST /operators` */
+export const createOperator = route({
+  id: "create_operator",
+  method: "POST",
+  path: "/operators",
+  tag: "Operators",
+  summary: "Invite an operator",
+  description:
+    "The invited person gets an email with a temporary password and becomes active by signing in. The caller's token " +
+    "must hold every scope of the role.",
+  file: "operators/create",
+  scope: "admin",
+  grants: ["read", "put", "update"],
+  body: CreateOperatorRequest,
+  reply: Operator,
+  status: 201,
+  example: { email: "ana@example.com", name: "Ana Silva", role: "finance" },
+  refusals: ["insufficient_scope", "operator_exists", "too_many_operators"],
+});
+
+/** `GET /operators/{id}` */
+export const getOperator = route({
+  id: "get_operator",
+  method: "GET",
+  path: "/operators/{id}",
+  tag: "Operators",
+  summary: "Get an operator",
+  description: "Returns the operator, with the scopes of the role and the time of the last token.",
+  file: "operators/get",
+  scope: "admin",
+  grants: ["read"],
+  reply: Operator,
+});
+
+/** `PATCH /operators/{id}` */
+export const updateOperator = route({
+  id: "update_operator",
+  method: "PATCH",
+  path: "/operators/{id}",
+  tag: "Operators",
+  summary: "Update an operator",
+  description:
+    "A merge patch (RFC 7396). A suspension or another role takes effect within a minute, also for tokens that were " +
+    "already issued. The caller's token must hold every scope of the role before and after the change. The last " +
+    "active owner of a brokerage can be neither suspended nor given another role.",
+  file: "operators/update",
+  scope: "admin",
+  grants: ["read", "put", "update"],
+  body: UpdateOperatorRequest,
+  media: "merge_patch",
+  reply: Operator,
+  example: { role: "viewer" },
+  refusals: ["insufficient_scope", "last_owner", "illegal_transition"],
+});
+
+/** `DELETE /operators/{id}` */
+export const deleteOperator = route({
+  id: "delete_operator",
+  method: "DELETE",
+  path: "/operators/{id}",
+  tag: "Operators",
+  summary: "Remove an operator",
+  description:
+    "Permanent. Tokens that were already issued are refused within a minute, and the email address can be invited " +
+    "again. The last active owner of a brokerage cannot be removed.",
+  file: "operators/delete",
+  scope: "admin",
+  grants: ["read", "put", "update", "delete"],
+  reply: RemovedOperator,
+  refusals: ["insufficient_scope", "last_owner"],
+});
+
+/** Rows of the operators. */
+export const operatorRoutes = [listOperators, createOperator, getOperator, updateOperator, deleteOperator] as const;
