@@ -431,6 +431,8 @@ export const limits = {
     rate_digits: 12,
     /** The sweep finds an abandoned liquidation after this time. */
     run_resumed_after_ms: 30_000,
+    /** A stop-out by a platform is over when no deal has continued it for this time. */
+    platform_run_quiet_seconds: 5,
     /** An account at its stop-out level that nothing can be done about is looked at again after this time. */
     stuck_retried_after_ms: 60_000,
     /**

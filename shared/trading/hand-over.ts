@@ -17,7 +17,8 @@ interface Left {
 
 /**
  * Sends the accounts to the evaluator that a commit left below their stop-out level or not watched completely, and
- * those that a price has reached while the commit was made. The risk of an account is written in the commit and the
+ * those that a price has reached while the commit was made; those that a platform is closing positions of some seconds
+ * later, when its stop-out may be over. The risk of an account is written in the commit and the
  * stream holds it until it is dealt with, so a function that dies after its commit loses nothing; the sweep finds what
  * the stream lost. Records of other items are ignored. Returns the sequence numbers of the records that have to come
  * again.
@@ -34,7 +35,9 @@ export async function handOverDue(records: readonly DynamoDBRecord[]): Promise<R
   await inParallel(limits.margin.parallel_symbols, [...byTenant], async ([tenant, all]) => {
     try {
       const due = await dueOf(tenant, all);
-      await sendAccounts(tenant, [...new Set(due.map(({ risk }) => risk.account_id))]);
+      await sendAccounts(tenant, idsOf(due));
+      const running = all.filter((left) => left.risk.platform_run !== undefined && !due.includes(left));
+      await sendAccounts(tenant, idsOf(running), limits.trading.platform_run_quiet_seconds + 1);
     } catch (error) {
       for (const { sequence } of all) failed.add(sequence);
       const { name, message } = error as Error;
@@ -42,6 +45,10 @@ export async function handOverDue(records: readonly DynamoDBRecord[]): Promise<R
     }
   });
   return failed;
+}
+
+function idsOf(all: readonly Left[]): readonly string[] {
+  return [...new Set(all.map(({ risk }) => risk.account_id))];
 }
 
 /** The risk that a commit wrote; undefined for what an evaluation wrote, a sweep put off, or another item. */

@@ -41,7 +41,7 @@ const others: Readonly<Record<string, number>> = {
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 136,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 204,
+  "sandbox/set-prices": 205,
   // It reads the events that it causes, whose payloads need their dictionary.
   "sandbox/drive-account": 215,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are

@@ -5,7 +5,7 @@ import { metricsAt } from "../trading/margin.ts";
 import type { TradingState } from "../trading/open-trade.ts";
 import type { Position } from "../trading/position.ts";
 import type { Market } from "../trading/pricing/quote.ts";
-import { draftRisk, marginEvent, metricsBody } from "../trading/risk.ts";
+import { draftRisk, marginEvent, metricsBody, stopOutEvent } from "../trading/risk.ts";
 import { riskChange } from "../trading/stop-out.ts";
 
 type Done = Extract<TradingDecision<Closed>, { ok: true }>;
@@ -34,31 +34,32 @@ export function withStopOut(
 
 /**
  * What a close that a platform did by its own stop-out announces besides: the margin call before it when none was made
- * in this episode, and `stop.out` after it with the money before and after.
+ * in this episode. The closes of one stop-out are one run, which ends with one `stop.out`: at once where no position is
+ * left, and otherwise by the evaluator when no deal has continued it for some seconds.
  */
 function platformStopOut(state: TradingState, market: Market, closing: Done, context: Context): Done {
   const { account, balance, risk } = state;
   const { holdings, trade } = closing.result;
   const before = metricsAt(market, state, context.now);
   const after = metricsAt(market, holdings, context.now);
-  const known = risk ?? draftRisk(account, context);
+  const { platform_run: begun, ...known } = risk ?? draftRisk(account, context);
   const previous = { margin_status: known.margin_status };
   const call = known.armed ? [marginEvent("margin.call", { account, balance }, before, { previous })] : [];
-  const stopOut = {
-    order: account.stop_out_order,
-    mode: account.stop_out_mode,
-    started_at: context.now,
-    before: metricsBody(before, account.currency, balance.updated_at),
-    after: metricsBody(after, account.currency, holdings.balance.updated_at),
-    closed_trade_ids: [trade.id],
+  const run = {
+    started_at: begun?.started_at ?? context.now,
+    before: begun?.before ?? metricsBody(before, account.currency, balance.updated_at),
+    closed_trade_ids: [...(begun?.closed_trade_ids ?? []), trade.id],
+    last_deal_at: context.now,
   };
-  const event = marginEvent("stop.out", holdings, after, { object: { stop_out: stopOut } });
+  const isOver = holdings.positions.length === 0;
+  const end = isOver ? [stopOutEvent(holdings, after, run)] : [];
   const called = known.armed ? { armed: false, episode: known.episode + 1 } : {};
   const { margin_status, margin_level, equity_minor } = after;
-  const changed = riskChange(risk, { ...known, ...called, margin_status, margin_level, equity_minor }, context);
+  const left = { ...known, ...called, margin_status, margin_level, equity_minor };
+  const changed = riskChange(risk, isOver ? left : { ...left, platform_run: run }, context);
   return {
     ...closing,
     changes: [...closing.changes, ...(changed?.changes ?? [])],
-    events: [...call, ...closing.events, event],
+    events: [...call, ...closing.events, ...end],
   };
 }

@@ -8,6 +8,7 @@ import { type Holdings, valuePositions } from "./margin.ts";
 import type { Market } from "./pricing/quote.ts";
 import { liquidatorOf } from "./pricing/source.ts";
 import { marketClock } from "./pricing/symbol.ts";
+import { quietAt } from "./risk.ts";
 import type { Outcome } from "./stop-out.ts";
 import { type Exposure, highest, type StoredRisk, type StoredTrigger, type WatchedState } from "./stored-risk.ts";
 
@@ -128,11 +129,31 @@ function entryChanges(
 }
 
 /**
+ * When an account must be looked at although no price of it moves: {@link liquidationWakesAt}, or when a stop-out by
+ * its platform ends.
+ */
+export function wakeAt(
+  after: Holdings,
+  outcome: Outcome,
+  before: StoredRisk | undefined,
+  market: Market,
+  now: string,
+): string | null {
+  const at = liquidationWakesAt(after, outcome, before, market, now);
+  const { platform_run: run } = outcome.risk;
+  if (run === undefined) return at;
+  const end = quietAt(run);
+  const retry = outcome.mayLiquidate ? now : afterMs(now, limits.trading.stuck_retried_after_ms);
+  const due = end > now ? end : retry;
+  return at === null || due < at ? due : at;
+}
+
+/**
  * When an account must be looked at although no price of it moves: a liquidation that is under way or still to begin,
  * and one that waits for a market to open. A time to come that is stored already stays if it is sooner, so that an
  * account which every quote wakes in vain is not written each time.
  */
-export function wakeAt(
+function liquidationWakesAt(
   after: Holdings,
   outcome: Outcome,
   before: StoredRisk | undefined,

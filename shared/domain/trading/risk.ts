@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { Account } from "../account.ts";
 import { accountBody } from "../account.ts";
 import type { Context, DomainEvent } from "../decision.ts";
@@ -27,6 +28,16 @@ export interface RequestedRun {
   readonly asked_trade_ids: readonly string[];
 }
 
+/** A stop-out that a platform carries out by itself: each of its deals continues it. */
+export interface PlatformRun {
+  readonly started_at: string;
+  /** The money of the account before its first deal, as the API shows it. */
+  readonly before: MetricsBody;
+  readonly closed_trade_ids: readonly string[];
+  /** When the last deal was applied. */
+  readonly last_deal_at: string;
+}
+
 /**
  * What is remembered of an account's margin. `armed`: the next time it falls to its call level a margin call is
  * announced. `episode` counts the margin calls.
@@ -44,6 +55,8 @@ export interface Risk {
   readonly run: LiquidationRun | null;
   /** A liquidation by commands that is under way; absent where there is none. */
   readonly requested?: RequestedRun;
+  /** A stop-out by its platform whose deals may not all have come; absent where there is none. */
+  readonly platform_run?: PlatformRun;
   /** When the sweep finds an abandoned liquidation. */
   readonly wake_at: string | null;
   readonly created_at: string;
@@ -54,6 +67,11 @@ export interface Risk {
 /** Whether an account is being liquidated, here or by commands. */
 export function isLiquidating(risk: Pick<Risk, "run" | "requested"> | undefined): boolean {
   return risk !== undefined && (risk.run !== null || risk.requested !== undefined);
+}
+
+/** When a stop-out by a platform is over unless another deal continues it, RFC 3339. */
+export function quietAt({ last_deal_at }: PlatformRun): string {
+  return new Date(Date.parse(last_deal_at) + limits.trading.platform_run_quiet_seconds * 1000).toISOString();
 }
 
 /** The margin of an account that was never evaluated. */
@@ -133,4 +151,17 @@ export function marginEvent(
     object: { ...liveAccountBody(holder, metrics), ...more.object },
     ...(more.previous === undefined ? {} : { previous: more.previous }),
   };
+}
+
+/** The event of the end of a liquidation, over all its steps. */
+export function stopOutEvent(
+  holder: AccountWithBalance,
+  metrics: Metrics,
+  { started_at, before, closed_trade_ids }: Pick<LiquidationRun, "started_at" | "before" | "closed_trade_ids">,
+): DomainEvent {
+  const { account, balance } = holder;
+  const { stop_out_order: order, stop_out_mode: mode, currency } = account;
+  const after = metricsBody(metrics, currency, balance.updated_at);
+  const stop_out = { order, mode, started_at, before, after, closed_trade_ids };
+  return marginEvent("stop.out", holder, metrics, { object: { stop_out } });
 }

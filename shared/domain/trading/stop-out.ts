@@ -11,7 +11,7 @@ import { type Holdings, isRearmed, type Metrics, metricsOf, valuePositions } fro
 import { partialLots } from "./partial-lots.ts";
 import type { Market } from "./pricing/quote.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
-import { draftRisk, type LiquidationRun, marginEvent, metricsBody, type Risk } from "./risk.ts";
+import { draftRisk, type LiquidationRun, marginEvent, metricsBody, type Risk, stopOutEvent } from "./risk.ts";
 import type { Trade } from "./trade.ts";
 
 /** An account for an evaluation. */
@@ -87,7 +87,8 @@ export function evaluateMargin(
   const done = run
     ? liquidate(start, values, market, trades, context)
     : requested({ ...start, closed: [] }, state, values);
-  const rearmed = done.risk.run === null ? rearm(state, done) : done;
+  const isOver = done.risk.run === null && done.risk.platform_run === undefined;
+  const rearmed = isOver ? rearm(state, done) : done;
   return decide(state, rearmed, context);
 }
 
@@ -160,16 +161,7 @@ function liquidate(
   }
   const book = settleBook(progress.book, "service", context);
   const metrics = decisive(book, progress.values);
-  const stopOut = {
-    order: account.stop_out_order,
-    mode: account.stop_out_mode,
-    started_at: run.started_at,
-    before: run.before,
-    after: metricsBody(metrics, account.currency, book.balance.updated_at),
-    closed_trade_ids: run.closed_trade_ids,
-  };
-  const event = marginEvent("stop.out", book, metrics, { object: { stop_out: stopOut } });
-  const events = [...start.events, ...book.events, event];
+  const events = [...start.events, ...book.events, stopOutEvent(book, metrics, run)];
   return { book, risk: { ...start.risk, run: null, wake_at: null }, events, metrics, closed };
 }
 

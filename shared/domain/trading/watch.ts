@@ -5,6 +5,7 @@ import { type PositionChange, positionChanges, type TradingChange, type TradingD
 import { triggersOf } from "./exposure.ts";
 import { afterMs, exposurePlan, knownTrigger, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
 import { underChange, withoutChange } from "./leverage-change.ts";
+import { endPlatformRun } from "./liquidation/platform-run.ts";
 import { type Requested, requestCloses } from "./liquidation/request.ts";
 import type { Holdings } from "./margin.ts";
 import { nextNightAt } from "./nights/accrue.ts";
@@ -105,14 +106,20 @@ export function liquidationOf(
   return positions.some(({ source }) => source !== internalSource) ? "commands" : "service";
 }
 
-/** How the platform of an account is asked, where commands go to it. */
+/** How the platform of an account is asked, where commands go to it, and how a stop-out of its own ends. */
 export function asking(
-  { requests }: { readonly requests?: Requested },
+  { requests, risk }: { readonly requests?: Requested } & Pick<MarginState, "risk">,
   market: Market,
   context: Context,
 ): Pick<MarginState, "ask"> {
-  if (requests === undefined) return {};
-  return { ask: (judged) => requestCloses({ ...judged, ...requests }, market, context) };
+  if (requests === undefined && risk?.platform_run === undefined) return {};
+  return {
+    ask: (judged) => {
+      const nothing = { ok: true, result: judged.risk, changes: [], events: [] } as const;
+      const step = requests === undefined ? nothing : requestCloses({ ...judged, ...requests }, market, context);
+      return endPlatformRun(judged, step, context.now);
+    },
+  };
 }
 
 /**
@@ -173,9 +180,11 @@ function withExposureIndex<R>(
   const known = state.risk?.triggers ?? [];
   const { swap_at: _before, ...risk } = outcome.risk as StoredRisk;
   const swap_at = nextNightAt(asStored(state, after, others), market, context.now);
+  // No price arms the next call before the end of a stop-out by the platform.
+  const rests = risk.armed || risk.platform_run !== undefined;
   const wanted =
     risk.run === null
-      ? triggersOf(after, risk.armed, market, context.now, known.map(knownTrigger)).map(storedTrigger)
+      ? triggersOf(after, rests, market, context.now, known.map(knownTrigger)).map(storedTrigger)
       : known;
   const plan = exposurePlan(state.account, known, wanted, room - Math.min(step.changes.length, Math.ceil(room / 2)));
   const written = [...others, ...step.changes.slice(0, room - plan.changes.length)];

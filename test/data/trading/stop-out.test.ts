@@ -1,5 +1,6 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { symbols } from "../../../shared/table/entities.ts";
+import { bridge, closing, opening } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { examplePrices, someSymbol } from "../../support/builders/trading.ts";
 import { putItem, putMarket, putQuote, putQuotes } from "../../support/builders/trading-data.ts";
@@ -56,6 +57,13 @@ async function closeReasons(accountId: string): Promise<unknown[]> {
   const items = await itemsOfAccount(api.emulator, accountId);
   const trades = items.filter(({ et, status }) => et === "TRADE" && status === "closed");
   return trades.map(({ close_reason }) => close_reason);
+}
+
+/** The events about an account that wait to be published. */
+async function outboxEvents(accountId: string): Promise<{ type: string; data: unknown }[]> {
+  const outboxes = (await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX");
+  const events = outboxes.flatMap((item) => (item["events"] as string[]).map((event) => JSON.parse(event)));
+  return events.flatMap(({ account_id, body }) => (account_id === accountId ? [body] : []));
 }
 
 /** Lets everything happen that waits, until nothing is left; returns how many messages there were. */
@@ -263,5 +271,35 @@ describe("the hand-over", () => {
     await ground.call("PATCH", `/accounts/${account.id}`, { leverage: 10, force: true });
     expect(await settle()).toBe(1);
     expect((await closeReasons(account.id)).length).toBeGreaterThan(8);
+  });
+});
+
+describe("a stop-out that a platform does by itself", () => {
+  it("is announced once for all positions, by a message that is held back or by the sweep", async () => {
+    const { caller } = await groundOf();
+    const { newSource, trader } = bridge(api, caller);
+    const { id, login } = await trader("4400.00");
+    const source = await newSource();
+    const deal = { commission: "0" };
+    await source.send(...[1, 2, 3].map((name) => opening(login, `D-${name}`, `P-${name}`, deal)));
+    await settle();
+    const close = { price: "1.09000", profit: "-1010.00", reason: "stop_out" };
+    for (const name of [1, 2]) await source.send(closing(`C-${name}`, `P-${name}`, close));
+    await work.deliver();
+    expect(market.sentFor()).toEqual([[id, 6]]);
+    const told = async () => (await outboxEvents(id)).filter(({ type }) => type === "stop.out");
+    await market.evaluate([JSON.stringify({ tenant_id: caller.tenant_id, account_id: id })]);
+    expect(await told()).toEqual([]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 6000 });
+    await market.sweep();
+    expect(await market.evaluateSent()).toContain(id);
+    vi.useRealTimers();
+    expect(await told()).toMatchObject([
+      {
+        data: {
+          object: { stop_out: { closed_trade_ids: [/^trd_/, /^trd_/].map((one) => expect.stringMatching(one)) } },
+        },
+      },
+    ]);
   });
 });

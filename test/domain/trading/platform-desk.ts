@@ -110,7 +110,7 @@ export class PlatformDesk {
     const liquidated_by = liquidationOf(state, this.market);
     const requests = { source: this.source, commands };
     const decision = evaluateMargin(
-      { ...state, liquidated_by, ...asking({ requests }, this.market, this.context) },
+      { ...state, liquidated_by, ...asking({ requests, risk: state.risk }, this.market, this.context) },
       this.market,
       new Map(),
       this.context,

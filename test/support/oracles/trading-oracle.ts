@@ -241,7 +241,7 @@ export function judgeMarginEvents(
   const liquidated = ofType(items, "TRADE").filter((item) => text(item, "close_reason") === "stop_out");
   const running = new Set(
     ofType(items, "RISK")
-      .filter(({ run }) => run !== null)
+      .filter(({ run, platform_run: begun }) => run !== null || begun !== undefined)
       .map((item) => text(item, "account_id")),
   );
   const named = countOf(

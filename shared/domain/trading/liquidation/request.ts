@@ -18,7 +18,7 @@ import type { Market } from "../pricing/quote.ts";
 import { decimalText, rational } from "../pricing/rational.ts";
 import { lotDigits } from "../pricing/symbol.ts";
 import { shareOf, type Valuation, valuePosition } from "../profit.ts";
-import { marginEvent, metricsBody, type RequestedRun, type Risk } from "../risk.ts";
+import { metricsBody, type RequestedRun, type Risk, stopOutEvent } from "../risk.ts";
 import { isPast } from "./settle.ts";
 import { closingOrder, standingOf } from "./standing.ts";
 
@@ -31,7 +31,7 @@ export interface Requested {
 }
 
 /** An account on its way through one evaluation. */
-interface Judged extends Holdings {
+export interface Judged extends Holdings {
   readonly risk: Risk;
   readonly metrics: Metrics;
   readonly values: readonly Valuation[];
@@ -48,7 +48,8 @@ interface Projection {
   readonly values: readonly Valuation[];
 }
 
-type Step = Extract<TradingDecision<Risk>, { ok: true }>;
+/** What is to be done besides, and the risk that it leaves. */
+export type Step = Extract<TradingDecision<Risk>, { ok: true }>;
 
 /** Codes of a bridge that closed nothing because the position had moved: its deal is on the way. */
 const movedThere = ["lots_changed", "position_not_found"];
@@ -210,12 +211,9 @@ function runOf(
 }
 
 /** The end of a run in which the platform has closed something. */
-function stopOut(state: Evaluating, { started_at, before, closed_trade_ids }: RequestedRun) {
-  if (closed_trade_ids.length === 0) return [];
+function stopOut(state: Evaluating, run: RequestedRun) {
+  if (run.closed_trade_ids.length === 0) return [];
   const { account, balance, values } = state;
   const metrics = { ...metricsOf(account, balance, values), margin_status: standingOf(state, values).status };
-  const { stop_out_order: order, stop_out_mode: mode } = account;
-  const after = metricsBody(metrics, account.currency, balance.updated_at);
-  const stop_out = { order, mode, started_at, before, after, closed_trade_ids };
-  return [marginEvent("stop.out", { account, balance }, metrics, { object: { stop_out } })];
+  return [stopOutEvent({ account, balance }, metrics, run)];
 }
