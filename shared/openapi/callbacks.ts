@@ -6,6 +6,7 @@ import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
+import { FeedSource } from "../schema/feed/source.ts";
 import type { JsonObject } from "./document.ts";
 import { eventData } from "./examples/events.ts";
 import { replyExamples } from "./examples.ts";
@@ -82,6 +83,8 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "command.settled": CommandNotice,
   "drift.detected": Drift,
   "drift.resolved": Drift,
+  "feed.stale": FeedSource,
+  "feed.recovered": FeedSource,
 };
 
 /** The component of the resource in an event: the reply of `GET` at the resource's own path. */

@@ -21,6 +21,8 @@ export const optInEventTypes = [
   "command.settled",
   "drift.detected",
   "drift.resolved",
+  "feed.stale",
+  "feed.recovered",
 ] as const;
 
 /** One event type. */

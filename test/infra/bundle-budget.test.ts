@@ -58,10 +58,10 @@ const others: Readonly<Record<string, number>> = {
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
-  "webhooks/test": 144,
-  "sandbox/trigger-event": 144,
+  "webhooks/test": 146,
+  "sandbox/trigger-event": 147,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 182,
+  "events/sweep-events": 185,
 };
 
 const budgets = new Map<string, number>(

@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { CreateFeedSource, FeedSourceBody, UpdateFeedSource } from "../../schema/feed/source.ts";
-import { type Context, later, refuse, unchanged } from "../decision.ts";
+import { type Context, type DomainEvent, later, refuse, unchanged } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { isSilent, type SourcePulse } from "../trading/pricing/source.ts";
 
@@ -19,6 +19,10 @@ export interface FeedSource {
   readonly paused?: boolean;
   /** When it ended for good, RFC 3339: it sends nothing more, and its accounts take no money; absent before. */
   readonly ended_at?: string;
+  /** Since when it is announced as silent, RFC 3339; absent while it is not. */
+  readonly stale_since?: string;
+  /** When it is looked at next for having fallen silent or being heard again, RFC 3339. */
+  readonly watch_at?: string;
   /** The number that its first item has. */
   readonly first_seq: string;
   /** The number that its next item must have. */
@@ -50,6 +54,7 @@ export function registerSource(
     first_seq: first,
     next_seq: first,
     quote_epoch: firstEpoch,
+    watch_at: context.now,
     created_at: context.now,
     updated_at: context.now,
     version: 1,
@@ -113,6 +118,51 @@ function changedSource({ source: before, pulse }: Seen, fields: Partial<FeedSour
   return { ok: true, result: { source: after, pulse }, changes, events: [] } as const;
 }
 
+/** When a source that was heard of at a time is silent, unless it is heard of again, RFC 3339. */
+export function silentFrom({ heartbeat_at }: Pick<SourcePulse, "heartbeat_at">): string {
+  return new Date(Date.parse(heartbeat_at) + limits.feed.silent_after_ms).toISOString();
+}
+
+/**
+ * Decides what the silence of a source comes to: it is announced once when it has fallen silent, and once when it is
+ * heard of again. Undefined where nothing has changed, and for a source that was never heard of or has ended.
+ */
+export function watchSource(
+  { source: before, pulse }: Seen,
+  { now }: Context,
+): TradingDecision<FeedSource> | undefined {
+  if (pulse === undefined || isEnded(before)) return undefined;
+  const { stale_since: since, ...heard } = before;
+  const silent = isSilent(pulse, now);
+  if (silent === (since !== undefined)) return undefined;
+  const updated_at = later(before.updated_at, now);
+  const state = silent ? { ...heard, stale_since: updated_at } : { ...heard, watch_at: silentFrom(pulse) };
+  const after: FeedSource = { ...state, updated_at, version: before.version + 1 };
+  return {
+    ok: true,
+    result: after,
+    changes: [{ op: "update", entity: "feed_source", before, after }],
+    events: [silenceEvent(silent ? "feed.stale" : "feed.recovered", after, pulse, now)],
+  };
+}
+
+function silenceEvent(
+  type: "feed.stale" | "feed.recovered",
+  source: FeedSource,
+  pulse: SourcePulse,
+  now: string,
+): DomainEvent {
+  const { id, version } = source;
+  return {
+    type,
+    resource: { type: "feed_source", id, version },
+    client_id: null,
+    account_id: null,
+    object: sourceBody(source, pulse, now),
+    previous: { stale: type === "feed.recovered" },
+  };
+}
+
 /** A source with its last sign of life. */
 interface Seen {
   readonly source: FeedSource;
@@ -145,7 +195,7 @@ export function epochFault(source: FeedSource, epoch: number): "old_epoch" | "un
 /** The source as the API shows it, with its last sign of life. */
 export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
   const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...stored } = source;
-  const { swap_reporting = "nightly", ...fields } = stored;
+  const { swap_reporting = "nightly", stale_since: _stale, watch_at: _watch, ...fields } = stored;
   const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
   return {
     ...fields,

@@ -2,6 +2,7 @@ import type { JsonObject } from "../document.ts";
 import { account } from "./accounts.ts";
 import { commandNotice } from "./commands.ts";
 import { drift } from "./drift.ts";
+import { feedSource } from "./feed.ts";
 import { actor, completed_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
 import { opened, trade } from "./trading.ts";
 import { transaction } from "./transactions.ts";
@@ -89,6 +90,8 @@ export const eventData: Readonly<Record<string, EventData>> = {
     },
     previous: { status: "open" },
   },
+  "feed.stale": { object: { ...feedSource, lag_ms: 61_000, stale: true }, previous: { stale: false } },
+  "feed.recovered": { object: { ...feedSource, version: 4 }, previous: { stale: true } },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };
 

@@ -5,6 +5,33 @@ const feedResults = [
   { seq: "919", status: "rejected", code: "unknown_position", detail: "Its position_id is not known." },
 ];
 
+/** A source of a trading platform. */
+export const feedSource = {
+  id: exampleIds["feed"],
+  object: "feed_source",
+  name: "mt5:live-1",
+  platform: "mt5",
+  authoritative: "platform",
+  swap_reporting: "nightly",
+  status: "active",
+  paused: false,
+  ended_at: null,
+  expected_next_seq: "920",
+  accepted_through: "919",
+  quote_epoch: 1,
+  last_batch_at: completed_at,
+  lag_ms: 1200,
+  stale: false,
+  created_at,
+  updated_at: completed_at,
+  version: 3,
+  _links: links({
+    self: `/feed/sources/${exampleIds["feed"]}`,
+    commands: `/feed/sources/${exampleIds["feed"]}/commands`,
+    rejects: `/feed/sources/${exampleIds["feed"]}/rejects`,
+  }),
+};
+
 /** Examples of the replies about the feed, by component. */
 export const feedReplies: Readonly<Record<string, unknown>> = {
   FeedQuoteReceipt: {
@@ -53,29 +80,5 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     related_to: "txn_01JD000000000000000000000E",
     candidates: ["txn_01JD000000000000000000000E"],
   },
-  FeedSource: {
-    id: exampleIds["feed"],
-    object: "feed_source",
-    name: "mt5:live-1",
-    platform: "mt5",
-    authoritative: "platform",
-    swap_reporting: "nightly",
-    status: "active",
-    paused: false,
-    ended_at: null,
-    expected_next_seq: "920",
-    accepted_through: "919",
-    quote_epoch: 1,
-    last_batch_at: completed_at,
-    lag_ms: 1200,
-    stale: false,
-    created_at,
-    updated_at: completed_at,
-    version: 3,
-    _links: links({
-      self: `/feed/sources/${exampleIds["feed"]}`,
-      commands: `/feed/sources/${exampleIds["feed"]}/commands`,
-      rejects: `/feed/sources/${exampleIds["feed"]}/rejects`,
-    }),
-  },
+  FeedSource: feedSource,
 };

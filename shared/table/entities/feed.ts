@@ -1,9 +1,9 @@
 import type { Dedup, FeedReject } from "../../domain/feed/records.ts";
-import type { FeedSource } from "../../domain/feed/source.ts";
+import { type FeedSource, isEnded } from "../../domain/feed/source.ts";
 import type { SourcePulse } from "../../domain/trading/pricing/source.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { pulseType } from "../table-shape.ts";
-import { type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /** The last sign of life of a source, with its tenant, which its key is made of. */
 export interface StoredPulse extends SourcePulse {
@@ -17,7 +17,10 @@ export const pulses = {
   keyOf: (item: StoredPulse): Key => pulses.key(item.tenant_id, item.name),
 } satisfies Entity<StoredPulse> & Record<string, unknown>;
 
-/** Feed sources, each in a partition of its own. List: all of a tenant (`list`). */
+/**
+ * Feed sources, each in a partition of its own. Lists: all of a tenant (`list`); those that may have fallen silent, or
+ * be heard of again (`due`).
+ */
 export const feedSources = {
   et: "SOURCE",
   partition: (tenant: string, id: string) => `${tenant}|SRC|${id}`,
@@ -27,6 +30,7 @@ export const feedSources = {
   indexesOf: (item: FeedSource): IndexKeys => ({
     list_pk: feedSources.all(item.tenant_id),
     list_sk: ulidOf(item.id),
+    ...(item.watch_at === undefined || isEnded(item) ? {} : dueKeys("SOURCE", item.id, item.watch_at)),
   }),
 } satisfies Entity<FeedSource> & Record<string, unknown>;
 

@@ -71,6 +71,7 @@ export type DueKind =
   | "TRANSFER"
   | "RESET"
   | "RISK"
+  | "SOURCE"
   | "TXN"
   | "WALK"
   | "WEBHOOK";

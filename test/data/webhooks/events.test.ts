@@ -148,7 +148,8 @@ describe("what happened", () => {
     await broker.move({ id }, "failed", { reason: { code: "bank" } });
     await deliver(await waiting(caller));
     const own = (await eventsOf(caller)).filter(({ resource }) => resource.id === command_id);
-    const object = { id: command_id, object: "command", source_id: source.id, account_id: account.id };
+    const about = { source_id: source.id, account_id: account.id, drift_id: null };
+    const object = { id: command_id, object: "command", ...about };
     const path = expect.stringMatching(new RegExp(`/v2${source.path}/commands/${command_id}$`, "u"));
     const _links = { self: { href: path } };
     const data = (version: number) => ({ object: { ...object, transaction_id: id, version, _links } });
@@ -339,6 +340,7 @@ describe("what the stream did not bring", () => {
       .toEqual({
         unpublished: 0,
         transferred: 0,
+        announced: 0,
         fanned_out: 0,
         woken: 0,
         replayed: 0,

@@ -85,11 +85,20 @@ function expectedEvents({ before, after }: RawChange): string[] {
     case "DRIFT":
       if (before === undefined) return [name("drift.detected")];
       return enters("status", "resolved") ? [name("drift.resolved")] : [];
+    case "SOURCE":
+      return silenceEvents(before, after).map((type) => name(type));
     case "TRADE":
       return expectedTradeEvents(before, after).map((type) => name(type));
     default:
       return [];
   }
+}
+
+/** A source is announced when it falls silent and when it is heard of again. */
+function silenceEvents(before: RawItem | undefined, after: RawItem): readonly string[] {
+  const [was, is] = [before?.["stale_since"] !== undefined, after["stale_since"] !== undefined];
+  if (was === is) return [];
+  return [is ? "feed.stale" : "feed.recovered"];
 }
 
 /** A transfer that needs no approval is created approved. */
