@@ -5,6 +5,7 @@ import { helpAsked, readArguments, UsageError, wholeNumber } from "../../shared/
 import { type Cloud, operatorEnvironment, startCloud } from "./cloud.ts";
 import { DataInUse, DataLock, isRunner } from "./data-lock.ts";
 import { watchLauncher } from "./launcher.ts";
+import type { ReadyUser } from "./pool/index.ts";
 import { type Reference, serveReference } from "./reference.ts";
 import { writePrivately } from "./state-file.ts";
 import { synthesizeOnce } from "./synthesis.ts";
@@ -37,7 +38,15 @@ interface Demo {
   readonly tenant_id: string;
   readonly client_id: string;
   readonly client_secret: string;
+  /** Users of the pool, who can sign in at once; absent in files of older versions. */
+  readonly operators?: readonly DemoOperator[];
 }
+
+interface DemoOperator extends ReadyUser {
+  readonly role: string;
+}
+
+const demoRoles = ["owner", "finance"] as const;
 
 const localDir = resolve(".local");
 const readyFile = join(localDir, "ready.json");
@@ -127,7 +136,7 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
     );
     cloud = running;
     lock.list(running.servers);
-    const demo = await step("made the demo application", () => demoApplication(running, stage, data));
+    const demo = await step("made the demo application and operators", () => demoOf(running, stage, data));
     await step("got an access token", () => firstToken(running.baseUrl, demo));
     reference = await serveReference(stage, running.baseUrl, port === 0 ? 0 : port + 1);
     announce(running, demo, reference);
@@ -138,19 +147,33 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
   }
 }
 
-/** The application of the first run of a stage on this data, made by the function that makes all applications. */
-async function demoApplication(cloud: Cloud, stage: string, data: string): Promise<Demo> {
+/** The application and the operators of the first run of a stage on this data. */
+async function demoOf(cloud: Cloud, stage: string, data: string): Promise<Demo> {
   const file = join(data, `demo.${stage}.json`);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
+  const kept: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+  if (kept?.operators !== undefined) return kept;
+  const demo = { ...(kept ?? (await demoApplication(cloud, stage))), operators: demoOperators(cloud) };
+  writePrivately(file, `${JSON.stringify(demo)}\n`);
+  return demo;
+}
+
+/** Users of the pool with a password and a second factor; those that the pool already has keep theirs. */
+function demoOperators({ pool }: Cloud): DemoOperator[] {
+  return demoRoles.flatMap((role) => {
+    const made = pool?.makeReady(`${role}@demo.example`);
+    return made === undefined ? [] : [{ role, ...made }];
+  });
+}
+
+/** Made by the function that makes all applications. */
+async function demoApplication(cloud: Cloud, stage: string): Promise<Demo> {
   const request = { action: "create_application", tenant_id: null, name: "Demo", scopes: null };
   const { payload, functionError } = await cloud.invoke(`brokerage-${stage}-provision`, request);
   if (functionError !== undefined || !isRecord(payload)) {
     throw new Error(`The demo application cannot be made: ${JSON.stringify(payload)}`);
   }
   const [tenant_id, client_id] = [String(payload["tenant_id"]), String(payload["client_id"])];
-  const demo = { tenant_id, client_id, client_secret: String(payload["client_secret"]) };
-  writePrivately(file, `${JSON.stringify(demo)}\n`);
-  return demo;
+  return { tenant_id, client_id, client_secret: String(payload["client_secret"]) };
 }
 
 /** Waits until the signing key and the API key exist, which are made beside the start. */
@@ -180,8 +203,13 @@ function retract(): void {
 
 /** Tells people and programs that everything can be called. */
 function announce(cloud: Cloud, demo: Demo, { url }: Reference): void {
-  const { tenant_id, client_id, client_secret } = demo;
-  const ready = { base_url: cloud.baseUrl, client_id, client_secret, tenant_id, pid: process.pid, reference_url: url };
+  const { tenant_id, client_id, client_secret, operators = [] } = demo;
+  const sign_in = cloud.pool === undefined ? null : { ...cloud.pool.addresses, operators };
+  const ready = {
+    ...{ base_url: cloud.baseUrl, client_id, client_secret, tenant_id },
+    ...{ pid: process.pid, reference_url: url, sign_in },
+  };
+  const people = operators.map(({ email, password, totp_secret }) => `${email}  ${password}  ${totp_secret}`);
   writePrivately(operatorFile, `${JSON.stringify({ ...operatorEnvironment(cloud) }, null, 2)}\n`);
   writePrivately(readyFile, `${JSON.stringify(ready, null, 2)}\n`);
   console.log(`
@@ -191,6 +219,9 @@ Ready.
   client_secret  ${client_secret}
   tenant_id      ${tenant_id}
   reference      ${url}
+  sign-in        issuer ${sign_in?.issuer}, client id ${sign_in?.client_id}
+  operators      with password and key of the second factor (its code: npm run code -- <e-mail>)
+                 ${people.join("\n                 ")}
   The same is in ${relative(process.cwd(), readyFile)}. Ctrl-C stops it.`);
 }
 

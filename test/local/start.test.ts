@@ -94,7 +94,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     first = await started();
   });
 
-  it("tells how to call it", () => {
+  it("tells how to call it and how to sign in", async () => {
     expect(statSync(readyFile).mode & 0o777).toBe(0o600);
     expect(statSync(join(local, "data", "demo.sandbox.json")).mode & 0o777).toBe(0o600);
     expect(first.ready).toEqual({
@@ -104,7 +104,22 @@ describe("npm start", { timeout: 90_000 }, () => {
       tenant_id: expect.stringMatching(/^brk_/),
       pid: first.child.pid,
       reference_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
+      sign_in: {
+        issuer: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/eu-west-1_[a-z0-9]{9}$/),
+        client_id: expect.stringMatching(/^[a-z0-9]{26}$/),
+        operators: ["owner", "finance"].map((role) => ({
+          role,
+          email: `${role}@demo.example`,
+          password: expect.any(String),
+          totp_secret: expect.stringMatching(/^[A-Z2-7]{32}$/),
+        })),
+      },
     });
+    const code = ["--import", tsx, join(root, "infra", "tools", "sign-in-code.ts")];
+    const [known, unknown] = [run([...code, "owner@demo.example"]), run([...code, "eva@demo.example"])];
+    expect([await ended(known.child), known.text()]).toEqual([0, expect.stringMatching(/^\d{6}\n$/)]);
+    expect(await ended(unknown.child)).toBe(1);
+    expect(unknown.text()).toContain("there are owner@demo.example, finance@demo.example");
   });
 
   it("refuses a second runner on the same data, and the operator's command works on the first", async () => {

@@ -5,11 +5,10 @@ import { StateFile } from "../state-file.ts";
 import type { Resource } from "../template/assembly.ts";
 import { PoolAdmin } from "./admin.ts";
 import { Artifacts } from "./artifacts.ts";
-import { Logins } from "./login.ts";
 import { hashed, newPassword } from "./passwords.ts";
 import { type PoolSettings, readPool } from "./settings.ts";
 import type { SignInPages } from "./sign-in.ts";
-import { PoolTokens } from "./tokens.ts";
+import type { PoolTokens } from "./tokens.ts";
 import { newTotpSecret } from "./totp.ts";
 import { type PoolState, PoolUsers } from "./users.ts";
 
@@ -147,11 +146,13 @@ export class UserPool {
   }
 
   private loadTokens(): Promise<PoolTokens> {
-    this.tokens ??= PoolTokens.load(this.settings, this.addresses.issuer, this.file);
+    this.tokens ??= import("./tokens.ts").then(({ PoolTokens: Tokens }) =>
+      Tokens.load(this.settings, this.addresses.issuer, this.file),
+    );
     return this.tokens;
   }
 
-  /** Loads the library, which takes a quarter of a second and which most runs never need. */
+  /** Loads the library, which takes half a second and which most runs never need. */
   private loadPages(): Promise<SignInPages> {
     this.pages ??= this.makePages();
     return this.pages;
@@ -159,7 +160,9 @@ export class UserPool {
 
   private async makePages(): Promise<SignInPages> {
     const { settings, users, artifacts, origin, options } = this;
-    const [{ SignInPages: Pages }, tokens] = await Promise.all([import("./sign-in.ts"), this.loadTokens()]);
+    const [{ SignInPages: Pages }, { Logins }] = await quietly(() =>
+      Promise.all([import("./sign-in.ts"), import("./login.ts")]),
+    );
     return new Pages({
       origin,
       settings,
@@ -167,7 +170,7 @@ export class UserPool {
       logout_urls: settings.logout_urls.flatMap(options.localized),
       users,
       logins: new Logins(users, settings.sign_in_seconds),
-      tokens,
+      tokens: await this.loadTokens(),
       artifacts,
     });
   }
@@ -190,6 +193,17 @@ export class UserPool {
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
       userinfo_endpoint: `${origin}/oauth2/userInfo`,
     };
+  }
+}
+
+/** The library warns of Node 20, with which the tests run it. */
+async function quietly<T>(load: () => Promise<T>): Promise<T> {
+  const { warn } = console;
+  console.warn = () => undefined;
+  try {
+    return await load();
+  } finally {
+    console.warn = warn;
   }
 }
 
