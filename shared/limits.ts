@@ -260,6 +260,8 @@ export const limits = {
     kept_seconds: 90 * 24 * 3600,
     /** Bytes of the changes of one entry, as JSON: the entries of a whole transaction fit one item of 400 KiB. */
     max_changes_bytes: 6 * 1024,
+    /** Entries that one request verifies: about 5 MB of pages. */
+    verified_entries: 10_000,
     /** Characters of `User-Agent` that are kept. */
     user_agent_max_characters: 200,
   },

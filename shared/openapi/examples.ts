@@ -1,6 +1,7 @@
 import type { JsonObject } from "./document.ts";
 import { accountsReplies } from "./examples/accounts.ts";
 import { applicationsReplies } from "./examples/applications.ts";
+import { auditReplies } from "./examples/audit.ts";
 import { clientsReplies } from "./examples/clients.ts";
 import { commandReplies } from "./examples/commands.ts";
 import { driftReplies } from "./examples/drift.ts";
@@ -29,6 +30,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
   ...marketReplies,
   ...tradingReplies,
   ...eventsReplies,
+  ...auditReplies,
   ...feedReplies,
   ...commandReplies,
   ...driftReplies,

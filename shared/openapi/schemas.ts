@@ -3,6 +3,7 @@ import type { $ZodType } from "zod/v4/core";
 import { limits } from "../limits.ts";
 import * as account from "../schema/account.ts";
 import * as application from "../schema/application.ts";
+import * as auditEntry from "../schema/audit/entry.ts";
 import * as client from "../schema/client.ts";
 import { Email } from "../schema/client.ts";
 import { descriptionOf } from "../schema/described.ts";
@@ -37,6 +38,7 @@ import type { JsonObject } from "./document.ts";
 const modules: readonly object[] = [
   account,
   application,
+  auditEntry,
   brokerageMoney,
   client,
   command,

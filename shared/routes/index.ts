@@ -1,5 +1,6 @@
 import { accountRoutes } from "./accounts.ts";
 import { applicationRoutes } from "./applications.ts";
+import { auditRoutes } from "./audit.ts";
 import { clientRoutes } from "./clients.ts";
 import { commandRoutes } from "./commands.ts";
 import { driftRoutes } from "./drift.ts";
@@ -28,6 +29,7 @@ export const routes: readonly Route[] = [
   ...commandRoutes,
   ...driftRoutes,
   ...eventRoutes,
+  ...auditRoutes,
   ...webhookRoutes,
   ...applicationRoutes,
   ...operatorRoutes,

@@ -9,6 +9,11 @@ import { payloadDictionary } from "./event-payload-dictionary.ts";
 /** An entry as it is shown and exported. */
 export type ShownAudit = AuditEntry & ChainedEntry;
 
+/** An entry with the address of its own. */
+export function linkedAudit(entry: ShownAudit): object {
+  return { ...entry, _links: { self: { href: `/v2/audit_log/${entry.id}` } } };
+}
+
 /** What entries have in common, in the order of canonical JSON. Another text is another schema version of pages. */
 export const entryDictionary =
   '"resource":{"id":"acc_01","type":"account"}}"resource":{"id":"cli_01","type":"client"}}],"code":null,"count":1,' +
@@ -51,9 +56,7 @@ export function auditPage(
 export function entriesOf({ body, previous_hash, hashes }: AuditPage): readonly ShownAudit[] {
   const bytes = Buffer.from(hashes);
   const hashAt = (place: number) =>
-    place < 0
-      ? Buffer.from(previous_hash).toString("hex")
-      : bytes.toString("hex", place * 32, (place + 1) * 32);
+    place < 0 ? Buffer.from(previous_hash).toString("hex") : bytes.toString("hex", place * 32, (place + 1) * 32);
   const lines = inflateRawSync(body, { dictionary }).toString().split("\n");
   return lines.map((line, place) => ({
     ...JSON.parse(line),

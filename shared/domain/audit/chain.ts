@@ -74,7 +74,7 @@ export interface ChainReport {
  * next one names, so the next entry, or the head of the chain for the last one, tells which of two was changed. A chain
  * that was written again as a whole is found by its head alone.
  */
-class ChainCheck {
+export class ChainCheck {
   private readonly digest: Digest;
   private before: Link | undefined;
   private last: ChainedEntry | undefined;

@@ -7,6 +7,7 @@ export const exampleIds: Readonly<Record<string, string>> = {
   accounts: "acc_01JD0000000000000000000002",
   transactions: "txn_01JD0000000000000000000003",
   events: "evt_01JD0000000000000000000004",
+  audit_log: "aud_01JD000000000000000000000H",
   applications: "app_01JD0000000000000000000006",
   operators: "opr_01JD000000000000000000000J",
   webhook_endpoints: "whe_01JD0000000000000000000008",

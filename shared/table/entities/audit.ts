@@ -43,7 +43,7 @@ export const auditPages = {
   keyOf: (item: AuditPage): Key => auditPages.key(item.tenant_id, item.first),
   toStored: ({ tenant_id: _tenant, first: _first, ...item }: AuditPage) => item,
   fromStored: ({ pk, sk }: Readonly<Record<string, unknown>>) => ({
-    tenant_id: String(pk).split("|")[0],
+    tenant_id: String(pk).slice(0, String(pk).indexOf("|")),
     first: Number(sk),
   }),
 } satisfies Entity<AuditPage> & Record<string, unknown>;

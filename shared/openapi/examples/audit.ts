@@ -1,0 +1,39 @@
+import { actor, created_at, exampleIds, exampleRequestId, links, transaction_id } from "./identifiers.ts";
+
+const resource = { type: "transaction", id: transaction_id };
+const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const id = exampleIds["audit_log"];
+
+/** Examples of the replies about the audit log, by component. */
+export const auditReplies: Readonly<Record<string, unknown>> = {
+  AuditEntry: {
+    id,
+    object: "audit_entry",
+    sequence: "42",
+    at: created_at,
+    actor,
+    ip: "203.0.113.7",
+    user_agent: "crm/4.2",
+    request_id: exampleRequestId,
+    action: "update_transaction",
+    resource,
+    outcome: "succeeded",
+    code: null,
+    changes: [{ resource, before: { status: "pending" }, after: { status: "completed" } }],
+    count: 1,
+    previous_hash: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+    hash,
+    _links: links({ self: `/audit_log/${id}` }),
+  },
+  AuditVerification: {
+    object: "audit_verification",
+    intact: true,
+    broken: null,
+    from: "1",
+    to: "42",
+    checked: 42,
+    hash,
+    has_more: false,
+    _links: links({ self: "/audit_log/verification" }),
+  },
+};
