@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
+import { onSharedStack } from "./support/stack/on-shared-stack.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
@@ -32,14 +33,18 @@ const fast = [
   "test/webhooks/!(webhook-sender*|receivers).test.ts",
 ];
 
+/** The files that the command names. */
+const named = process.argv.slice(2).filter((word, at, words) => {
+  const isValue = /^--?[^=]+$/.test(words[at - 1] ?? "");
+  return !(word.startsWith("-") || isValue || ["run", "watch", "dev", "list"].includes(word));
+});
+const sharing = onSharedStack.map((name) => `test/e2e/${name}.test.ts`);
+const together = "test/e2e/shared-stack.test.ts";
+
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
 const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/e2e/tools/*.test.ts"];
-
-/** Files that share the running stack of their worker (`sharedStack`), in the order in which they run. */
-const onSharedStack = [
-  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
-  ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
-].map((name) => `test/e2e/${name}.test.ts`);
+/** Files that share a stack run as one, and by themselves when a file is named. */
+const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
 
 /** Stories of half a minute, most of which is waiting; started last, each would leave the processors idle. */
 const longest = ["e2e/grants", "e2e/ladder", "simulation/soak"].map((name) => `test/${name}.test.ts`);
@@ -50,7 +55,7 @@ const longest = ["e2e/grants", "e2e/ladder", "simulation/soak"].map((name) => `t
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [longest, ["running"], onSharedStack, ["suite"], ["fast"]].flat();
+    const order = [[together], longest, ["running"], ["suite"], ["fast"]].flat();
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = order.findIndex((name) => moduleId.endsWith(name));
       return place === -1 ? order.indexOf(project.name) : place;
@@ -99,6 +104,7 @@ export default defineConfig({
           name: "running",
           isolate: false,
           include: running,
+          exclude: elsewhere,
           globalSetup: ["test/support/global-setup.ts"],
           sequence: { groupOrder: 0 },
         },

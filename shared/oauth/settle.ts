@@ -7,9 +7,7 @@ import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { overdueKeys } from "../table/due.ts";
 import type { Key } from "../table/entities.ts";
-import { keyIn } from "../table/partition.ts";
 import { readKeys } from "../table/store.ts";
-import { readRawItem } from "../table/table.ts";
 import { applicationType, operatorKeyType } from "../table/table-shape.ts";
 import { gatewayKeyOf } from "./application-draws.ts";
 import { writeSettled, writeSettledKey } from "./application-items.ts";
@@ -30,7 +28,7 @@ export async function settleRecords({ Records: records }: DynamoDBStreamEvent): 
       : [
           {
             number: dynamodb.SequenceNumber ?? "",
-            key: keyIn(readRawItem(dynamodb.Keys ?? {})),
+            key: { pk: dynamodb.Keys?.["pk"]?.S ?? "", sk: dynamodb.Keys?.["sk"]?.S ?? "" },
           },
         ],
   );
