@@ -5,7 +5,8 @@ import { isCommanded } from "./command/money.ts";
 import { moveByCommand } from "./command/move.ts";
 import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
-import { completeCredit, creditMoves, expireCredit, isCredit } from "./internal-money/credit.ts";
+import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
+import { isCredit } from "./internal-money/credit-booking.ts";
 import { isTransfer } from "./internal-money/transfer-state.ts";
 import { type AccountContext, moved, type Transaction } from "./transaction.ts";
 import { book, complete, end, intoTransit, reverseTransaction, settled } from "./transaction-booking.ts";
@@ -107,7 +108,7 @@ function decideMove(
   if (isTransfer(transaction) && from === "processing" && !isCommanded(accountContext.account)) {
     return refuse("illegal_transition", "The transfer is under way: its other account decides.");
   }
-  if (isCommanded(accountContext.account) && !isCredit(transaction)) {
+  if (isCommanded(accountContext.account)) {
     const decision = moveByCommand({ before: transaction, after, request }, accountContext, context);
     if (decision !== undefined) return decision;
   } else if (request.operation_id !== undefined || request.not_found !== undefined) {

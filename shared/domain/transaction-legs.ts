@@ -49,6 +49,11 @@ export function takesMoney({ kind }: Pick<Transaction, "kind">): boolean {
   return kind === "withdrawal" || kind === "transfer_out";
 }
 
+/** Whether a transaction takes what it moves, money or credit, from its account. */
+export function subtracts({ kind }: Pick<Transaction, "kind">): boolean {
+  return takesMoney({ kind }) || kind === "credit_out";
+}
+
 /** Whether a trading platform keeps an account too. */
 export function isLinked({ platform, platform_login }: Pick<Account, "platform" | "platform_login">): boolean {
   return platform !== "internal" && platform_login !== null;
@@ -63,7 +68,7 @@ const withoutMoney: ReadonlySet<Transaction["status"]> = new Set(["rejected", "c
 function legsOf(transaction: Legged): Leg[] {
   const { kind, status, amount_minor: gross, fee_minor: fee } = transaction;
   const back = transaction.reverse_minor ?? transaction.returning_minor;
-  const sign = takesMoney(transaction) ? -1n : 1n;
+  const sign = subtracts(transaction) ? -1n : 1n;
   const [full, net] = [sign * gross, sign * (gross - fee)];
   const forward = kind === "deposit" ? net : full;
   const moves = back !== undefined || !withoutMoney.has(status);

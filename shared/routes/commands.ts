@@ -67,6 +67,8 @@ operation the \`comment\` of the command. Then acknowledge it before \`lease_unt
 is handed out again, as another \`attempt\`. Types of commands:
 
 - \`balance_operation\`: book \`amount\` on the account of \`platform_login\`; a negative amount takes money from it.
+- \`credit_operation\`: grant \`amount\` as credit; a negative amount takes credit back. Report it as \`credit_in\` or
+  \`credit_out\`.
 - \`find_operation\`: look for an operation with this \`comment\`. Acknowledge \`done\` with its \`operation_id\`, or
   without one if there is none.`,
   file: "feed/take-commands",

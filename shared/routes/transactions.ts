@@ -151,7 +151,8 @@ export const createCredit = route({
     "Grants credit to an account, or takes it back. Credit supports trades and cannot be withdrawn. If the balance " +
     "is below zero once the last position is closed, credit pays what trading lost. `PATCH` the transaction to " +
     "`completed` to book it; with `four_eyes` a different application must approve it first. Credit that expires " +
-    "first is used first. `credit_on_withdrawal` of the settings says what a withdrawal does to credit.",
+    "first is used first. `credit_on_withdrawal` of the settings says what a withdrawal does to credit. On an " +
+    "account with a `source_id` this asks the trading platform for it; the credit is `processing` until it is done.",
   file: "transactions/credit",
   scope: "transactions:write",
   grants: ["read", "put", "update"],
@@ -169,6 +170,7 @@ export const createCredit = route({
     "account_disabled",
     "account_closed",
     "platform_account",
+    "source_ended",
     "currency_mismatch",
     "amount_precision",
     "amount_too_large",

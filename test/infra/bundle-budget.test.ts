@@ -13,55 +13,56 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 109,
+  "documents/openapi": 112,
   // Problem codes and limits are in every bundle.
   "oauth/token": 126,
   // It links an account to the source of a platform.
-  "accounts/create": 127,
+  "accounts/create": 128,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 186,
-  "transactions/withdrawal": 187,
+  "transactions/deposit": 188,
+  "transactions/withdrawal": 189,
   // It asks the platform of a linked account for it.
   "transactions/adjustment": 128,
+  "transactions/credit": 128,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 202,
-  "transactions/update": 206,
-  "accounts/update": 179,
-  "sandbox/open-trade": 176,
-  "sandbox/close-trade": 163,
+  "transactions/transfer": 204,
+  "transactions/update": 207,
+  "accounts/update": 180,
+  "sandbox/open-trade": 177,
+  "sandbox/close-trade": 164,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 184,
-  "sandbox/fail-transaction": 180,
-  "sandbox/return-transaction": 184,
+  "sandbox/settle-transaction": 186,
+  "sandbox/fail-transaction": 183,
+  "sandbox/return-transaction": 186,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 148,
+  "sandbox/simulate-provider": 149,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 136,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 205,
+  "sandbox/set-prices": 206,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 215,
+  "sandbox/drive-account": 217,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 265,
-  "feed/retry-reject": 256,
+  "feed/send-batch": 269,
+  "feed/retry-reject": 259,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 205,
+  "feed/ack-command": 211,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 293,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 144,
+  "feed/send-snapshot": 145,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
-  "webhooks/test": 146,
+  "webhooks/test": 147,
   "sandbox/trigger-event": 147,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 185,
+  "events/sweep-events": 188,
 };
 
 const budgets = new Map<string, number>(

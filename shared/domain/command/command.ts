@@ -16,7 +16,7 @@ interface StoredCommand
 
 /** A command about the money of an account: to move it, or to look for the operation that has moved it. */
 interface AboutMoney extends StoredCommand {
-  readonly type: "balance_operation" | "find_operation";
+  readonly type: "balance_operation" | "credit_operation" | "find_operation";
   /** With its sign: what the operation adds to the account. */
   readonly amount_minor: bigint;
   readonly currency: Transaction["currency"];

@@ -3,6 +3,7 @@ import { type Change, type Context, type Decision, refuse } from "../decision.ts
 import { operationMarker } from "../feed/operation-marker.ts";
 import { isEnded, refuseEnded } from "../feed/source.ts";
 import { adjustmentBooking, refuseAdjustment } from "../internal-money/adjustment-booking.ts";
+import { bookCredit, isCredit, refuseCredit } from "../internal-money/credit-booking.ts";
 import { transferCredit } from "../internal-money/transfer-booking.ts";
 import { adjustBalance, type Booking, completion, type Late, refusePayment } from "../posting.ts";
 import {
@@ -26,7 +27,7 @@ import {
   returnedMinor,
   settled,
 } from "../transaction-booking.ts";
-import { type LegName, takesMoney } from "../transaction-legs.ts";
+import { type LegName, subtracts, takesMoney } from "../transaction-legs.ts";
 import { type Command, draftCommand } from "./command.ts";
 
 /** Whether the platform of an account moves its money, by commands. */
@@ -43,7 +44,8 @@ export function issued(
 ): { readonly transaction: Transaction; readonly changes: readonly Change[] } {
   const { source_id, platform_login } = account;
   const link = { source_id: source_id ?? "", platform_login: platform_login ?? "" };
-  const command = draftCommand({ type: "balance_operation", transaction, leg, minor, ...link }, context);
+  const type = isCredit(transaction) ? "credit_operation" : "balance_operation";
+  const command = draftCommand({ type, transaction, leg, minor, ...link }, context);
   return {
     transaction: { ...transaction, command_id: command.id, outcome: null },
     changes: [{ op: "create", entity: "command", item: command }],
@@ -58,7 +60,7 @@ export function refuseSource({ source }: Pick<AccountContext, "source">) {
 /** What the forward command of a transaction adds to its account: net of a deposit, gross of a withdrawal. */
 export function forwardMinor(transaction: Transaction): bigint {
   const { amount_minor: amount, fee_minor: fee } = transaction;
-  return takesMoney(transaction) ? -amount : amount - fee;
+  return subtracts(transaction) ? -amount : amount - fee;
 }
 
 /**
@@ -74,7 +76,8 @@ export function commandForward(
   const refusal =
     refuseSource(accountContext) ??
     (takesMoney(before) ? refusePayment(balance, before.amount_minor, margin) : undefined) ??
-    (before.kind === "adjustment" ? refuseAdjustment(before, accountContext) : undefined);
+    (before.kind === "adjustment" ? refuseAdjustment(before, accountContext) : undefined) ??
+    (isCredit(before) ? refuseCredit(before, accountContext) : undefined);
   if (refusal !== undefined) return refusal;
   const next = inProcessing(before, context);
   const { transaction, changes } = issued(
@@ -172,6 +175,7 @@ export function platformMoved(
   const fields = { ...noted, platform_done_at: done_at };
   if (!takesMoney(before)) {
     const after = { ...moved(before, "completed", context, null), ...fields };
+    if (isCredit(before)) return bookCredit(before, after, accountContext, context);
     return book(before, after, accountContext, context, { ...arrival(before), ...how });
   }
   const next = inProcessing(before, context);

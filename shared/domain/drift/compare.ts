@@ -241,7 +241,9 @@ function textOf(held: Held | undefined): string | null {
 }
 
 /** The leg of its transaction that a ledger entry booked. */
-function legOf({ kind, amount_minor }: Ledger): LegName {
+function legOf({ kind, amount_minor, moves }: Ledger): LegName {
+  // Credit is not brought back: other credit takes it back.
+  if (moves === "credit") return "forward";
   const back = kind === "withdrawal" || kind === "transfer_out" ? amount_minor > 0n : amount_minor < 0n;
   return kind === "return" || (back && kind !== "adjustment") ? "reverse" : "forward";
 }

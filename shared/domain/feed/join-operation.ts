@@ -10,6 +10,7 @@ import {
 import { correctionReleased, correctionReported, isCorrectedBy } from "../command/correction.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
 import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
+import { isCredit } from "../internal-money/credit-booking.ts";
 import type { Late } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
@@ -156,17 +157,22 @@ function insteadOf(owner: string, changes: readonly TradingChange[]): readonly T
 /**
  * The leg whose money an operation is. One that names a command is that of the command's leg alone, as long as the
  * command has not ended otherwise: the opposite operation of a payout carries the same transaction. A command that is
- * done has its leg also after the opposite one was issued: it may have been acknowledged without its operation.
+ * done has its leg also after the opposite one was issued: it may have been acknowledged without its operation. Money
+ * is not the leg of credit, nor the other way round.
  */
 function legOf(
   transaction: Transaction,
   minor: bigint,
-  { reference }: Operation,
+  { reference, kind }: Operation,
   command: Command | undefined,
 ): Leg | undefined {
+  if (isCredit({ kind }) !== isCredit(transaction)) return undefined;
   const legs = unreportedLegsOf(transaction).filter((leg) => leg.minor === minor);
   if (command === undefined || command.id !== reference) return legs[0];
-  const moves = command.type === "balance_operation" && (isOpen(command) || command.status === "done");
+  const moves =
+    command.purpose === "transaction" &&
+    command.type !== "find_operation" &&
+    (isOpen(command) || command.status === "done");
   const newest = commandOf(transaction, command, command.leg ?? "forward") !== undefined;
   const own = moves && (newest || command.status === "done");
   return own ? legs.find(({ name }) => name === command.leg) : undefined;
@@ -309,9 +315,10 @@ export function unconfirmed(transaction: Transaction, source: { readonly id: str
 function isConfirmed(
   claimant: Transaction,
   { account }: OperationState,
-  { operation: { operation_id }, minor, origin }: Reported,
+  { operation: { operation_id, kind }, minor, origin }: Reported,
   { named }: OperationLinks,
 ): boolean {
+  if (isCredit({ kind }) !== isCredit(claimant)) return false;
   const entry = unconfirmed(claimant, origin.source, operation_id);
   const expected = entry?.leg === "reverse" ? claimant.reverse_minor : forwardMinor(claimant);
   const names = named === undefined || named.id === claimant.id;

@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { FeedData } from "../../schema/feed.ts";
 import type { Account, Balance, Contra } from "../account.ts";
 import { type Context, type Decision, numberOf, refuse, refuseField } from "../decision.ts";
-import { moveCredit } from "../internal-money/credit.ts";
+import { moveCredit } from "../internal-money/credit-booking.ts";
 import { consumed, lotsOf } from "../internal-money/credit-lots.ts";
 import { parseReported } from "../money.ts";
 import { type Booking, completion, type Late, post } from "../posting.ts";

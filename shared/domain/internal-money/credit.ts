@@ -1,11 +1,7 @@
-import { limits } from "../../limits.ts";
 import type { CreateCredit } from "../../schema/internal-money/brokerage-money.ts";
 import type { TransactionState } from "../../schema/transaction.ts";
-import type { Balance } from "../account.ts";
-import { standingOf } from "../debt.ts";
-import { type Change, type Context, type Decision, later, refuse, refuseField } from "../decision.ts";
-import { formatAmount, greatest } from "../money.ts";
-import { adjustBalance, equal, postingTime, refuseUnsettled } from "../posting.ts";
+import { isCommanded, refuseSource } from "../command/money.ts";
+import { type Context, type Decision, later, refuseField } from "../decision.ts";
 import {
   type AccountContext,
   changed,
@@ -14,17 +10,11 @@ import {
   type Transaction,
   transactionEvent,
 } from "../transaction.ts";
-import { settled } from "../transaction-booking.ts";
 import { isLinked } from "../transaction-legs.ts";
 import { adjustmentMoves, refusePlatformAccount } from "./adjustment.ts";
 import { requestBrokerageMoney } from "./brokerage-money.ts";
-import { type CreditLot, consumed, creditFields, lotChanges, lotsOf, withLot } from "./credit-lots.ts";
-import { creditLedgerEntry, entryChanges } from "./entries.ts";
-
-/** Whether a transaction grants credit or takes it back. */
-export function isCredit({ kind }: Pick<Transaction, "kind">): boolean {
-  return kind === "credit_in" || kind === "credit_out";
-}
+import { bookCredit, moveCredit, refuseCredit } from "./credit-booking.ts";
+import { lotsOf } from "./credit-lots.ts";
 
 /** The moves of credit: those of an adjustment, and without four eyes it is completed without an approval. */
 export function creditMoves(
@@ -46,10 +36,16 @@ export function requestCredit(
 ): Decision<Transaction> {
   const { account, balance } = accountContext;
   const { direction, reason, expires_at: ends, ...more } = request;
-  if (isLinked(account)) return refusePlatformAccount("account_id");
+  if (isLinked(account) && !isCommanded(account)) return refusePlatformAccount("account_id");
+  const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
+  if (ended !== undefined) return ended;
   if (balance.accepts === "none") return refuseGate(account);
   if (direction === "out" && ends !== undefined) {
     return refuseField("validation_failed", "expires_at", "is for credit that is granted", "not_allowed");
+  }
+  if (isCommanded(account) && ends !== undefined) {
+    const detail = "is decided by the trading platform that the account is linked to";
+    return refuseField("validation_failed", "expires_at", detail, "not_allowed");
   }
   const kind = direction === "in" ? "credit_in" : "credit_out";
   const draft = draftTransaction(kind, accountContext, more, context);
@@ -74,47 +70,7 @@ export function completeCredit(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  const { balance } = accountContext;
-  const { amount_minor: minor } = before;
-  const grants = before.kind === "credit_in";
-  const refusal = grants ? refuseGrant(balance, minor) : refuseTakingBack(accountContext, minor);
-  if (refusal !== undefined) return refusal;
-  const lots = lotsOf(balance);
-  const lot: CreditLot = { transaction_id: before.id, minor, expires_at: before.credit?.expires_at ?? null };
-  const left = grants ? withLot(lots, lot) : consumed(lots, minor);
-  const done: Transaction = {
-    ...after,
-    balance_before_minor: balance.balance_minor,
-    balance_after_minor: balance.balance_minor,
-  };
-  return settled(before, done, moveCredit(done, balance, left, { final: true }, context), ["transaction.completed"]);
-}
-
-/** Why no more credit can be granted to an account. */
-function refuseGrant(balance: Balance, minor: bigint) {
-  if (balance.credit_minor + minor > limits.money.max_traded_minor) {
-    return refuse("amount_too_large", "The credit would be larger than the service can hold.");
-  }
-  if (lotsOf(balance).length < limits.money.max_credit_lots) return undefined;
-  return refuse(
-    "too_many_credit_lots",
-    `An account has credit of at most ${limits.money.max_credit_lots} transactions at a time.`,
-  );
-}
-
-/** Why credit cannot be taken back now: there is less, or open positions need it. */
-function refuseTakingBack({ balance, margin }: AccountContext, minor: bigint) {
-  const unsettled = refuseUnsettled(margin);
-  if (unsettled !== undefined) return unsettled;
-  const { credit_minor: credit, currency } = balance;
-  if (minor > credit) {
-    const extra = { credit: formatAmount(credit, currency), currency };
-    return refuse("insufficient_credit", "The credit of the account is less than the amount.", { extra });
-  }
-  const free = margin?.free_minor;
-  if (free === undefined || minor <= free) return undefined;
-  const extra = { free_margin: formatAmount(greatest(0n, free), currency), currency };
-  return refuse("insufficient_free_margin", "The free margin does not cover the amount.", { extra });
+  return refuseCredit(before, accountContext) ?? bookCredit(before, after, accountContext, context);
 }
 
 /**
@@ -140,37 +96,4 @@ export function expireCredit(
     ],
     events: [transactionEvent("transaction.updated", after, { credit: before.credit })],
   };
-}
-
-/** How credit is moved: whether its transaction is no longer pending, and what the entry says of itself. */
-interface CreditBooking {
-  readonly final?: true;
-  readonly settlement?: "expiry";
-}
-
-/**
- * The ledger side of a change of credit: an entry that moves credit, its counter entry, and the lots that are left. An
- * entry is written for a lot of which nothing is left to end as well: a replay may find more of it.
- */
-export function moveCredit(
-  transaction: Transaction,
-  balance: Balance,
-  left: readonly CreditLot[],
-  { final, ...more }: CreditBooking,
-  context: Context,
-): Change[] {
-  const lots = lotsOf(balance);
-  const posted_at = postingTime(balance, context);
-  const booked = { ...context, now: posted_at };
-  const { debt_minor, balance_minor } = standingOf(balance);
-  const move = { lots, after: left, balance_minor, debt_minor, seq: balance.seq + 1 };
-  const entry = creditLedgerEntry(transaction, move, lotChanges(lots, left), more, booked);
-  return [
-    adjustBalance(balance, context, {
-      set: { seq: balance.seq + 1, posted_at, ...creditFields(left, balance.currency) },
-      ...(final ? { add: { pending: -1 } } : {}),
-      require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version)],
-    }),
-    ...entryChanges(transaction, entry, "credit", booked),
-  ];
 }

@@ -7,7 +7,7 @@ import { Decimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
 
 /** Types of a command. */
-export const CommandType = z.enum(["balance_operation", "find_operation", "liquidate"]);
+export const CommandType = z.enum(["balance_operation", "credit_operation", "find_operation", "liquidate"]);
 
 /** States of a command. */
 export const CommandStatus = z.enum(["waiting", "taken", "done", "failed", "unknown", "cancelled", "expired"]);

@@ -7,6 +7,8 @@ export interface PlatformOperation {
   readonly operation_id: string;
   readonly minor: bigint;
   readonly reference: string | null;
+  /** It moved credit and not the balance. */
+  readonly credits?: true;
   /** The account here that it belongs to. */
   readonly account_id: string;
   /** Number of its item: they are numbered as the platform carries them out, at this time. */

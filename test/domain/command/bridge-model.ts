@@ -12,6 +12,7 @@ import { operationMarker } from "../../../shared/domain/feed/operation-marker.ts
 import type { Operation } from "../../../shared/domain/feed/platform-money.ts";
 import { type FeedSource, registerSource } from "../../../shared/domain/feed/source.ts";
 import { requestAdjustment } from "../../../shared/domain/internal-money/adjustment.ts";
+import { requestCredit } from "../../../shared/domain/internal-money/credit.ts";
 import { transferAmount } from "../../../shared/domain/internal-money/transfer.ts";
 import { transferStep } from "../../../shared/domain/internal-money/transfer-state.ts";
 import {
@@ -90,7 +91,8 @@ export class TwoBooks extends BookTable {
 
   /** What the platform has of an account: the sum of its own ledger. */
   platformMinor(id = this.main): bigint {
-    return this.ledger.reduce((sum, { minor, account_id }) => (account_id === id ? sum + minor : sum), 0n);
+    const moves = this.ledger.filter(({ account_id, credits }) => account_id === id && credits === undefined);
+    return moves.reduce((sum, { minor }) => sum + minor, 0n);
   }
 
   get now(): string {
@@ -143,6 +145,16 @@ export class TwoBooks extends BookTable {
   adjustment(amount: string): Transaction | undefined {
     const body = { account_id: this.main, amount, reason: { code: "goodwill" } };
     return this.commit(requestAdjustment(this.contextOf(), body, this.context()));
+  }
+
+  /** Asks for credit as a caller of the API does; undefined when it is refused. */
+  credit(
+    direction: "in" | "out",
+    amount: string,
+    more: { readonly expires_at?: string } = {},
+  ): Transaction | undefined {
+    const body = { account_id: this.main, direction, amount, reason: { code: "bonus" }, ...more };
+    return this.commit(requestCredit(this.contextOf(), body, this.context()));
   }
 
   /** Asks for a transfer as a caller of the API does; undefined when it is refused. */
@@ -241,17 +253,17 @@ export class TwoBooks extends BookTable {
   }
 
   /** The platform moves money, by a command or by the hand of a person there. */
-  operate(minor: bigint, reference: string | null, account_id = this.main): PlatformOperation {
+  operate(minor: bigint, reference: string | null, account_id = this.main, credits?: true): PlatformOperation {
     this.operations += 1;
     const numbered = { operation_id: `B-${this.operations}`, seq: this.operations, at: this.now };
-    const operation = { ...numbered, minor, reference, account_id };
+    const operation = { ...numbered, minor, reference, account_id, ...(credits && { credits }) };
     this.ledger.push(operation);
     return operation;
   }
 
   /** The source reports an operation of the platform; one that cannot be told is put aside. */
   report(
-    { operation_id, minor, reference, account_id, seq }: PlatformOperation,
+    { operation_id, minor, reference, account_id, seq, credits }: PlatformOperation,
     comment: Comment = "with_comment",
     said?: Said,
   ): "applied" | "rejected" | "duplicate" {
@@ -259,7 +271,8 @@ export class TwoBooks extends BookTable {
     const { account, balance } = this.accountOf(account_id);
     const operation: Operation = {
       ...{ operation_id, platform_login: account.platform_login ?? "", reference: name },
-      ...{ kind: "adjustment", amount: decimal(minor) },
+      kind: credits === undefined ? "adjustment" : minor > 0n ? "credit_in" : "credit_out",
+      amount: decimal(credits === undefined || minor > 0n ? minor : -minor),
     };
     const owner = this.claims.get(`source_operation ${operationMarker(this.source, operation_id)}`);
     const claimed = this.transactions.get(owner ?? "");

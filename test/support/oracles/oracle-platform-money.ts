@@ -137,7 +137,7 @@ export function judgeLegs(items: readonly RawItem[]): string[] {
   );
   const wanted = ofType(items, "TXN").flatMap((item) => {
     const [amount, fee] = [whole(item, "amount_minor"), whole(item, "fee_minor")];
-    const sign = takesMoney(item) ? -1n : 1n;
+    const sign = takesMoney(item) || item["kind"] === "credit_out" ? -1n : 1n;
     const reported = operationsOf(item).filter((each) => each["confirmed"] !== false);
     const joined = reported.map((each) => text(each, "leg"));
     const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));
