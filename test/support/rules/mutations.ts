@@ -226,6 +226,23 @@ export const mutations: readonly Mutation[] = [
     },
   },
   {
+    name: "money joined with the credit that it names",
+    file: "shared/domain/feed/join-operation.ts",
+    edits: [
+      [
+        "if (isCredit({ kind }) !== isCredit(transaction)) return undefined;",
+        "if (kind.length === 0) return undefined;",
+      ],
+    ],
+    test: { file: `${command}/credit-by-command.test.ts`, name: "is not joined with money of the same amount" },
+  },
+  {
+    name: "a platform's stop-out announced with each of its deals",
+    file: "shared/domain/feed/platform-stop-out.ts",
+    edits: [["const isOver = holdings.positions.length === 0;", "const isOver = holdings.positions.length >= 0;"]],
+    test: { file: "test/domain/trading/platform-stop-out.test.ts", name: "is one stop.out for all positions" },
+  },
+  {
     name: "a command handed out again when its lease runs out",
     file: "shared/domain/command/command.ts",
     edits: [
