@@ -87,6 +87,25 @@ export const limits = {
     /** Operators of a brokerage. */
     max_operators: 500,
   },
+  exchange: {
+    /** An id token of the user pool is exchanged within this time after it was issued. */
+    max_token_age_seconds: 300,
+    /** Lifetime of the access token of an operator. */
+    access_lifetime_seconds: 900,
+    /** A used token is remembered for this long after it is too old. */
+    used_token_kept_seconds: 600,
+    max_token_bytes: 8192,
+    /** Longest `sub`, `jti` and `kid`; OpenID Connect Core 2 allows a `sub` of 255 characters. */
+    max_claim_characters: 255,
+    /** How long a key of the pool is used without reading the key set again. */
+    keys_kept_seconds: 3600,
+    /** An unknown key has the set read at most once in this time. */
+    unknown_key_seconds: 60,
+    /** Time for an answer with the key set, its size, and its keys that are looked at. */
+    answer_ms: 1500,
+    max_key_set_bytes: 64 * 1024,
+    max_keys: 20,
+  },
   authorizer: {
     /** How long API Gateway keeps an authorizer's answer; a revoked application is out within this time. */
     cache_seconds: 60,
@@ -96,6 +115,8 @@ export const limits = {
     per_minute: 1000,
     /** Requests per application in one clock second (spec 8). */
     burst_per_second: 50,
+    /** Requests per operator in one clock second, of all kinds together. */
+    operator_per_second: 60,
     /** Quote requests per application in one clock second, counted apart (spec 8). */
     quotes_per_second: 100,
     /** Batches, and calls with prices, per application in one clock second, each counted apart. */

@@ -1,10 +1,17 @@
 import { callerBody } from "../../shared/domain/application.ts";
+import { isThere, operatorCallerBody } from "../../shared/domain/people/operator.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getMe } from "../../shared/routes/service.ts";
+import { env } from "../../shared/runtime/env.ts";
 import { ref } from "../../shared/table/store.ts";
 
 /** `GET /me` */
 export const handler = await read(getMe, async ({ caller, load }) => {
-  const { application } = await load({ application: ref.application(caller.actor.id) });
+  const { scopes, actor } = caller;
+  if (actor.type === "operator") {
+    const { operator } = await load({ operator: ref.operator(actor.id) });
+    return isThere(operator) ? operatorCallerBody(operator, { scopes, environment: env.stage }) : undefined;
+  }
+  const { application } = await load({ application: ref.application(actor.id) });
   return application && callerBody(application, caller);
 });

@@ -57,8 +57,13 @@ export const backgroundRows: readonly BackgroundRow[] = [
     description: "Authorizer: verifies access tokens",
     trigger: { authorizer: true },
     timeoutSeconds: 10,
-    statements: ({ table }) =>
-      tableStatements(["read"], { tableArn: table, keys: [...Object.values(withinTenants), ...publicKeyKeys] }),
+    statements: ({ table }) => {
+      const { applications, families, operators } = withinTenants;
+      return tableStatements(["read"], {
+        tableArn: table,
+        keys: [applications, families, operators, ...publicKeyKeys],
+      });
+    },
   },
   /** Makes key pairs; of the table it knows the public keys only. */
   {
@@ -107,7 +112,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
       const havingOurTag = { StringEquals: { [`aws:ResourceTag/${keyTag}`]: stage } };
       return [
         ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
-        ...tableStatements(["read", "update"], { tableArn: table, keys: tenantKeys }),
+        ...tableStatements(["read", "update"], { tableArn: table, keys: [...tenantKeys, ...identityKeys] }),
         ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys, ...identityKeys] }),
         // A new tenant of the sandbox begins with a market.
         ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),

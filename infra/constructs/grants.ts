@@ -123,8 +123,9 @@ export function tableStatements<G extends TableGrant>(
 }
 
 /** The request counter: one conditional update in the table of volatile items. */
-function countStatement(volatileArn: string, { rate }: Route): PolicyStatement {
-  const keys = rate === "token" ? [...tenantKeys, ...failureKeys] : tenantKeys;
+function countStatement(volatileArn: string, { rate, globals }: Route): PolicyStatement {
+  const more = (globals?.count ?? []).flatMap((partition) => globalKeys[partition]);
+  const keys = rate === "token" ? [...tenantKeys, ...failureKeys, ...more] : [...tenantKeys, ...more];
   return onTable("Count", "UpdateItem", volatileArn, keys);
 }
 

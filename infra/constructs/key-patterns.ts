@@ -18,6 +18,7 @@ import {
   feedSources,
   ledgers,
   operatorIdentities,
+  operators,
   orders,
   priceWalks,
   publicKeys,
@@ -30,6 +31,7 @@ import {
   trades,
   transactions,
   uniques,
+  usedTokens,
   webhookCounts,
   webhookHealths,
   webhooks,
@@ -56,18 +58,23 @@ export const tenantKeys: readonly string[] = [tenants.key(tenant).pk];
 /** The partition of applications by client id. */
 export const clientIdKeys: readonly string[] = [applicationRefs.key("").pk];
 /** Partitions of operators by their identity. */
-export const identityKeys: readonly string[] = [wholeKind(operatorIdentities.partition(""))];
+export const identityKeys: readonly string[] = [wholeKind(operatorIdentities.key("").pk)];
 /** The partition of public keys. */
 export const publicKeyKeys: readonly string[] = [publicKeys.partition];
-/** Partitions that belong to no tenant: applications by client id, and public keys. */
+/** Partitions that belong to no tenant, by the names that rows give them. */
 export const globalKeys: Readonly<Record<GlobalPartition, readonly string[]>> = {
   client_ids: clientIdKeys,
   public_keys: publicKeyKeys,
+  operator_identities: identityKeys,
+  used_tokens: [wholeKind(usedTokens.key("", "").pk)],
 };
 /** Partitions of tenants by what they hold, where a function needs no others. */
 export const withinTenants = {
   applications: applications.key(tenant, "app_*").pk,
   families: families.key(tenant, "fam_*").pk,
+  operators: operators.key(tenant, "opr_*").pk,
+  // The item of the brokerage itself: an identifier and nothing behind it.
+  brokerages: tenants.key(`brk_${"?".repeat(26)}`).pk,
 } as const;
 /** Partitions of failed authentications, in the table of volatile items: no tenant is known then. */
 export const failureKeys: readonly string[] = [wholeKind(failureCounters.key("", 0).pk)];

@@ -13,6 +13,7 @@ npm run application -- create --name <name> [options]
   --name <name>      name of the application
   --tenant <id>      tenant that it belongs to, brk_..., or new, which makes a tenant (default new)
   --stage <stage>    stage to make it in, ${stages.join(" or ")} (default sandbox)
+  --owner <email>    email address of the first owner of a new tenant, who signs in to the user pool
   --scopes <list>    scopes with commas between them; without it all of them
   --local            on the service that npm start runs here, instead of AWS
   --help             this text
@@ -26,17 +27,22 @@ interface Given {
   readonly name?: string | undefined;
   readonly tenant?: string | undefined;
   readonly scopes?: string | undefined;
+  readonly owner?: string | undefined;
 }
 
 /** The request that the arguments ask for; throws a UsageError that names the one that is wrong. */
-function requestOf({ name, tenant, scopes }: Given) {
+function requestOf({ name, tenant, scopes, owner }: Given) {
   if (name === undefined) throw new UsageError("The option --name is missing: an application needs a name.");
   const request = {
     action: "create_application",
     tenant_id: tenant === undefined || tenant === "new" ? null : tenant,
     name,
     scopes: scopes === undefined ? null : scopes.split(",").map((scope) => scope.trim()),
+    ...(owner === undefined ? {} : { owner }),
   };
+  if (owner !== undefined && request.tenant_id !== null) {
+    throw new UsageError("--owner is for a new tenant: invite operators of another one by POST /operators.");
+  }
   const checked = ProvisionRequest.safeParse(request);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
@@ -46,6 +52,7 @@ function requestOf({ name, tenant, scopes }: Given) {
   if (member === "name") {
     throw new UsageError("--name must have 1 to 100 characters, without control characters, and not be blank.");
   }
+  if (member === "owner") throw new UsageError("--owner must be an email address.");
   const known = issue?.code === "invalid_value" ? `; the scopes are ${issue.values.map(String).join(", ")}` : "";
   throw new UsageError(`--scopes holds "${request.scopes?.[Number(place)]}", which is not a scope${known}.`);
 }
@@ -107,6 +114,7 @@ await runCommand(async () => {
       tenant: { type: "string" },
       stage: { type: "string", default: "sandbox" },
       scopes: { type: "string" },
+      owner: { type: "string" },
       local: { type: "boolean", default: false },
     },
     { positionals: 1 },

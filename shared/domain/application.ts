@@ -94,6 +94,7 @@ export function callerBody(application: Application, caller: { readonly scopes: 
       client_id: application.client_id,
       status: application.status,
     },
+    operator: null,
     tenant_id: application.tenant_id,
     environment: application.environment,
     scopes: [...caller.scopes],

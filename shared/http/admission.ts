@@ -32,5 +32,6 @@ export function countRate(exchange: Exchange): void {
   const { caller } = exchange;
   if (caller === undefined || row.rate === "none" || row.rate === "token") return;
   const counter = { tenant_id: caller.tenant_id, application_id: caller.actor.id };
-  exchange.verdict = countRequest(counter, row.rate, event.requestContext.requestTimeEpoch);
+  const rate = caller.actor.type === "operator" ? "operator" : row.rate;
+  exchange.verdict = countRequest(counter, rate, event.requestContext.requestTimeEpoch);
 }

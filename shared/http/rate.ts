@@ -5,7 +5,7 @@ import { HttpProblem } from "./problem.ts";
 export async function requireRate(exchange: Exchange): Promise<void> {
   const verdict = await exchange.verdict;
   if (verdict === undefined || verdict.allowed) return;
-  throw new HttpProblem("rate_limit_exceeded", "The application has made too many requests.", {
+  throw new HttpProblem("rate_limit_exceeded", "The caller has made too many requests.", {
     extra: { "violated-policies": verdict.violated },
     headers: { "Retry-After": String(verdict.retry_after_seconds) },
   });

@@ -1,21 +1,40 @@
 import type { Application } from "../domain/application.ts";
+import type { Actor } from "../domain/decision.ts";
 import { type Family, familyLives } from "../domain/family.ts";
+import type { Operator, OperatorKey } from "../domain/people/operator.ts";
+import { roleScopes } from "../roles.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { applications, families, type PublicKey, publicKeys } from "../table/entities.ts";
+import {
+  applications,
+  families,
+  type Key,
+  operatorKeys,
+  operators,
+  type PublicKey,
+  publicKeys,
+} from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
+import { gatewayKeyOf } from "./application-draws.ts";
 import { rememberedKey, rememberKey } from "./public-keys.ts";
-import { type AccessClaims, peekToken, verifyAccessToken } from "./token.ts";
+import { type AccessClaims, type PeekedToken, peekToken, verifyAccessToken } from "./token.ts";
 
-/** Whom a token speaks for, once it and its application have been looked at. */
+/** Whom a token speaks for, and what they may do now. */
 export interface Authorized {
-  readonly claims: AccessClaims;
-  readonly application: Application;
+  readonly tenant_id: string;
+  readonly actor: Actor;
+  readonly client_id: string;
+  /** The scopes of the token that its holder still has: taking one away works within the authorizer's cache time. */
+  readonly scopes: readonly string[];
+  readonly allowed_ips: readonly string[];
+  /** Value of the API key that the gateway counts the holder by. */
+  readonly gateway_key: string;
 }
 
 /**
- * Verifies the one bearer token of a request and reads its application and its family, in a single strongly consistent
- * read. Undefined when one of them is not good, for whatever reason: the caller learns no more than that.
+ * Verifies the one bearer token of a request and reads who holds it, an application with its family or an operator with
+ * the API key of all operators, in a single strongly consistent read. Undefined when one of them is not good, for
+ * whatever reason: the caller learns no more than that.
  */
 export async function authorizeBearer(authorization: readonly string[]): Promise<Authorized | undefined> {
   const [only, second] = authorization;
@@ -23,12 +42,11 @@ export async function authorizeBearer(authorization: readonly string[]): Promise
   const token = /^bearer +([A-Za-z0-9_.-]+)$/i.exec(only)?.[1];
   const peeked = token === undefined ? undefined : peekToken(token);
   if (token === undefined || peeked === undefined) return undefined;
-  const { kid, tenant } = peeked;
+  const { kid } = peeked;
   const known = rememberedKey(kid);
   if (known === "none") return undefined;
-  const [found, grown, stored] = await readKeys([
-    applications.key(tenant, peeked.application),
-    families.key(tenant, peeked.family),
+  const [holder, companion, stored] = await readKeys([
+    ...holderKeys(peeked),
     ...(known === undefined ? [publicKeys.key(kid)] : []),
   ]);
   const pem = known ?? rememberKey(kid, stored as PublicKey | undefined);
@@ -39,16 +57,54 @@ export async function authorizeBearer(authorization: readonly string[]): Promise
     environment: env.stage,
     nowSeconds: Math.floor(nowMs() / 1000),
   });
-  const application = found as Application | undefined;
-  if (claims === undefined || application?.status !== "active" || application.api_key_id === null) return undefined;
-  if (!familyLives(grown as Family | undefined, application, nowMs())) return undefined;
-  return claims.client_id === application.client_id ? { claims, application } : undefined;
+  if (claims === undefined) return undefined;
+  return peeked.holder.type === "operator"
+    ? authorizedOperator(claims, holder as Operator | undefined, companion as OperatorKey | undefined)
+    : authorizedApplication(claims, holder as Application | undefined, companion as Family | undefined);
 }
 
-/** The scopes of a token that its application still holds: taking one away works within the authorizer's cache time. */
-export function liveScopes({ claims, application }: Authorized): string {
-  return claims.scope
-    .split(" ")
-    .filter((scope) => (application.scopes as readonly string[]).includes(scope))
-    .join(" ");
+/** The two items that say whether the holder of a token may still use it. */
+function holderKeys({ tenant, holder }: PeekedToken): readonly [Key, Key] {
+  return holder.type === "operator"
+    ? [operators.key(tenant, holder.id), operatorKeys.key(tenant)]
+    : [applications.key(tenant, holder.id), families.key(tenant, holder.family)];
+}
+
+function authorizedApplication(
+  claims: AccessClaims,
+  application: Application | undefined,
+  family: Family | undefined,
+): Authorized | undefined {
+  if (application?.status !== "active" || application.api_key_id === null) return undefined;
+  if (!familyLives(family, application, nowMs()) || claims.client_id !== application.client_id) return undefined;
+  const { tenant_id, id, name, client_id, allowed_ips } = application;
+  return {
+    tenant_id,
+    actor: { type: "application", id, name },
+    client_id,
+    scopes: heldScopes(claims, application.scopes),
+    allowed_ips,
+    gateway_key: gatewayKeyOf(application),
+  };
+}
+
+function authorizedOperator(
+  claims: AccessClaims,
+  operator: Operator | undefined,
+  key: OperatorKey | undefined,
+): Authorized | undefined {
+  if (operator?.status !== "active" || key === undefined || key.api_key_id === null) return undefined;
+  const { tenant_id, id, name, role } = operator;
+  return {
+    tenant_id,
+    actor: { type: "operator", id, name },
+    client_id: claims.client_id,
+    scopes: heldScopes(claims, roleScopes[role]),
+    allowed_ips: [],
+    gateway_key: gatewayKeyOf(key),
+  };
+}
+
+function heldScopes({ scope }: AccessClaims, held: readonly string[]): readonly string[] {
+  return scope.split(" ").filter((word) => held.includes(word));
 }

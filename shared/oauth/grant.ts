@@ -1,5 +1,6 @@
 import type { Application } from "../domain/application.ts";
 import type { Family } from "../domain/family.ts";
+import type { Operator } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -14,6 +15,23 @@ export function grantedScopes(held: readonly Scope[], requested: string | undefi
   const wanted = requested === undefined ? held : [...new Set(requested.split(" ").filter((word) => word !== ""))];
   const granted = held.filter((scope) => (wanted as readonly string[]).includes(scope));
   return granted.length === wanted.length && granted.length > 0 ? granted : undefined;
+}
+
+/** Answer to an exchange: an access token of an operator and no refresh token, since the pool renews the sign-in. */
+export function operatorTokenReply(
+  operator: Operator,
+  scopes: readonly Scope[],
+  client_id: string,
+  key: SigningKey,
+): Readonly<Record<string, unknown>> {
+  const iat = Math.floor(nowMs() / 1000);
+  const expires_in = limits.exchange.access_lifetime_seconds;
+  const scope = scopes.join(" ");
+  const claims = {
+    ...{ iss: env.tokenIssuer, aud: env.tokenAudience, sub: operator.id, client_id, iat, exp: iat + expires_in },
+    ...{ jti: newId("tok"), scope, tenant: operator.tenant_id, env: env.stage },
+  };
+  return { access_token: signAccessToken(claims, key), token_type: "Bearer", expires_in, scope };
 }
 
 /** Answer of the token endpoint (RFC 6749 5.1): a new access token, and the refresh token that is good now. */

@@ -2,10 +2,10 @@ import type { Operator } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { type Key, operatorIdentities, operators } from "../table/entities.ts";
+import { type Key, type OperatorIdentity, operatorIdentities, operators } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
-import { putMember, updateItem } from "../table/write.ts";
+import { putNew, updateItem } from "../table/write.ts";
 
 /** A user of the pool: `iss` and `sub` of its tokens (OpenID Connect Core 2). */
 export interface PoolIdentity {
@@ -14,7 +14,7 @@ export interface PoolIdentity {
 }
 
 /** The one name of an identity: an issuer has no line break (OpenID Connect Core 2). */
-function identityHash({ issuer, subject }: PoolIdentity): string {
+export function identityHash({ issuer, subject }: PoolIdentity): string {
   return sha256(`${issuer}\n${subject}`);
 }
 
@@ -40,14 +40,20 @@ export async function settleOperator(
 /**
  * Notes the user of the pool that an operator is, without raising the version. A former operator of the brokerage may
  * have been the same user: only one who is there has the email address of a user, so the new one takes the place.
- * Returns false when the operator has changed since it was read.
+ * Returns false when one of them has changed since it was read.
  */
 async function bindIdentity(operator: Operator, identity: PoolIdentity): Promise<boolean> {
+  const { id: operator_id, tenant_id: place_tenant_id } = operator;
   const identity_sha256 = identityHash(identity);
-  const reference = { identity_sha256, operator_id: operator.id, owner_tenant_id: operator.tenant_id };
+  const [found] = await readKeys([operatorIdentities.key(identity_sha256)]);
+  const before = found as OperatorIdentity | undefined;
+  const others = (before?.places ?? []).filter((place) => place.place_tenant_id !== place_tenant_id);
+  const places = [...others, { place_tenant_id, operator_id }];
   const settled: Operator = { ...operator, pool_state: "ready", identity_sha256, wake_at: null };
   const written = await transactOnce([
-    putMember(operatorIdentities, reference),
+    before === undefined
+      ? putNew(operatorIdentities, { identity_sha256, places, version: 1 })
+      : updateItem(operatorIdentities, before, { ...before, places, version: before.version + 1 }),
     updateItem(operators, operator, settled),
   ]);
   return written.ok;

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { draftApplication } from "../domain/application.ts";
+import { firstOwner } from "../domain/people/operator.ts";
 import { draftTenant } from "../domain/tenant.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -10,8 +11,8 @@ import { applicationRefs, applications, type Key, tenants } from "../table/entit
 import { isStored } from "../table/expression.ts";
 import { readKeys } from "../table/store.ts";
 import { transact } from "../table/transact.ts";
-import { changeMember, putNew, type TransactItem } from "../table/write.ts";
-import { drawApplication } from "./application-draws.ts";
+import { changeMember, putNew, type TransactItem, writeOf } from "../table/write.ts";
+import { drawApplication, drawOperatorKey } from "./application-draws.ts";
 import { settleApplication } from "./settle.ts";
 
 /** A new application; the one time that its secret is shown. */
@@ -21,6 +22,8 @@ export interface CreatedApplication {
   readonly client_id: string;
   readonly client_secret: string;
   readonly scopes: readonly string[];
+  /** The first owner of a new tenant, where one was asked for. */
+  readonly owner_id?: string;
 }
 
 /**
@@ -36,6 +39,7 @@ export async function provisionApplication(
   const now = nowIso();
   const tenantId = request.tenant_id ?? newId("brk");
   if (request.tenant_id !== null) {
+    if (request.owner !== undefined) throw new Error("Only a new tenant gets its first owner here.");
     const [known] = await readKeys([tenants.key(tenantId)]);
     if (known === undefined) throw new Error(`There is no tenant ${tenantId}.`);
   }
@@ -52,15 +56,30 @@ export async function provisionApplication(
   );
   const { id: application_id } = application;
   const reference = { client_id, application_id, owner_tenant_id: tenantId };
+  const owner_id = request.owner === undefined ? undefined : newId("opr");
   const counted =
-    request.tenant_id === null ? [newTenant(tenantId, now), ...seed(tenantId, now)] : [oneMore(tenants.key(tenantId))];
+    request.tenant_id === null
+      ? [newTenant(tenantId, now, owner_id), ...ownerOf(request.owner, tenantId, owner_id, now), ...seed(tenantId, now)]
+      : [oneMore(tenants.key(tenantId))];
   await transact([putNew(applications, application), putNew(applicationRefs, reference), ...counted]);
   await settleApplication(applications.keyOf(application));
-  return { tenant_id: tenantId, application_id, client_id, client_secret: secret, scopes: application.scopes };
+  const made = { tenant_id: tenantId, application_id, client_id, client_secret: secret, scopes: application.scopes };
+  return owner_id === undefined ? made : { ...made, owner_id };
 }
 
-function newTenant(id: string, now: string): TransactItem {
-  return putNew(tenants, { ...draftTenant(id, now), applications: 1 });
+function newTenant(id: string, now: string, owner: string | undefined): TransactItem {
+  return putNew(tenants, {
+    ...draftTenant(id, now),
+    applications: 1,
+    ...(owner === undefined ? {} : { operators: 1 }),
+  });
+}
+
+/** The first owner, whose user of the pool is made when the stream shows the operator. */
+function ownerOf(email: string | undefined, tenant_id: string, operator_id: string | undefined, now: string) {
+  if (email === undefined || operator_id === undefined) return [];
+  const draws = { operator_id, key_id: newId("opk"), tenant_id, ...drawOperatorKey() };
+  return firstOwner(email, draws, now).map((change) => writeOf(change, tenant_id));
 }
 
 /** The operator may go past the bound that a tenant itself has, to let a locked out tenant in again. */

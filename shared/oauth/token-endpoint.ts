@@ -9,9 +9,12 @@ import { noteUse } from "./last-use.ts";
 import { failure, notReady, type OAuthAnswer, success } from "./oauth-answer.ts";
 import { type RefreshTokenPlace, readRefreshToken } from "./refresh-token.ts";
 import { type SigningKey, signingKey } from "./signing-key.ts";
+import { exchangeGrant, exchangeToken } from "./token-exchange.ts";
 
-/** Answers a token request: client credentials (RFC 6749 4.4) or refresh (RFC 6749 6). */
+/** Answers a token request: client credentials (RFC 6749 4.4), refresh (RFC 6749 6) or exchange (RFC 8693). */
 export function answerTokenRequest(request: OAuthRequest): Promise<OAuthAnswer> {
+  const { fault, parameters: sent } = request;
+  if (fault === undefined && sent.get("grant_type") === exchangeGrant) return exchangeToken(request);
   return forClient(request, missingParameter, async (client, parameters) => {
     const grant = parameters.get("grant_type");
     if (grant !== "client_credentials" && grant !== "refresh_token") {

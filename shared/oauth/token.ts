@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 export interface AccessClaims {
   readonly iss: string;
   readonly aud: string;
-  /** The client id. */
+  /** The client id, or the id of the operator. */
   readonly sub: string;
   readonly client_id: string;
   readonly exp: number;
@@ -13,9 +13,10 @@ export interface AccessClaims {
   readonly jti: string;
   readonly scope: string;
   readonly tenant: string;
-  readonly app: string;
-  /** Family of tokens that it belongs to; when that is revoked it ends too. */
-  readonly fam: string;
+  /** The application; absent in a token of an operator. */
+  readonly app?: string;
+  /** Family of tokens that it belongs to; when that is revoked it ends too. Absent in a token of an operator. */
+  readonly fam?: string;
   readonly env: string;
 }
 
@@ -40,13 +41,14 @@ export function signAccessToken(claims: AccessClaims, key: { readonly kid: strin
 export interface PeekedToken {
   readonly kid: string;
   readonly tenant: string;
-  readonly application: string;
-  readonly family: string;
+  readonly holder:
+    | { readonly type: "application"; readonly id: string; readonly family: string }
+    | { readonly type: "operator"; readonly id: string };
 }
 
 /**
- * What an unverified token says of the key that it was signed with, of the application that it speaks for and of its
- * family: where to look, and nothing to trust. Undefined when it is no token of ours by its form.
+ * What an unverified token says of the key that it was signed with, and of the operator that it speaks for, or of the
+ * application and its family: where to look, and nothing to trust. Undefined when it is no token of ours by its form.
  */
 export function peekToken(token: string): PeekedToken | undefined {
   if (token.length > limits.token.max_bytes) return undefined;
@@ -60,12 +62,28 @@ export function peekToken(token: string): PeekedToken | undefined {
   if (header === undefined || typeof payload !== "object") return undefined;
   if (header.alg !== "ES256" || header.typ !== "at+jwt" || hasExtensions(header)) return undefined;
   const { kid } = header;
-  const { tenant, app, fam } = payload as { tenant?: unknown; app?: unknown; fam?: unknown };
+  const { tenant } = payload as { tenant?: unknown };
+  const holder = holderIn(payload);
   if (typeof kid !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(kid)) return undefined;
   if (typeof tenant !== "string" || !/^brk_[0-9A-HJKMNP-TV-Z]{26}$/.test(tenant)) return undefined;
-  if (typeof app !== "string" || !/^app_[0-9A-HJKMNP-TV-Z]{26}$/.test(app)) return undefined;
-  if (typeof fam !== "string" || !/^fam_[0-9A-HJKMNP-TV-Z]{26}$/.test(fam)) return undefined;
-  return { kid, tenant, application: app, family: fam };
+  return holder && { kid, tenant, holder };
+}
+
+/** Whom a token is for: an operator by its subject, else an application with its family. */
+function holderIn({ sub, app, fam }: Readonly<Record<string, unknown>>): PeekedToken["holder"] | undefined {
+  if (isId("opr", sub)) return app === undefined && fam === undefined ? { type: "operator", id: sub } : undefined;
+  return isId("app", app) && isId("fam", fam) ? { type: "application", id: app, family: fam } : undefined;
+}
+
+function hasHolder({ sub, app, fam }: AccessClaims): boolean {
+  if (app === undefined && fam === undefined) return isId("opr", sub);
+  return typeof app === "string" && typeof fam === "string" && !isId("opr", sub);
+}
+
+function isId(prefix: string, value: unknown): value is string {
+  return (
+    typeof value === "string" && value.startsWith(`${prefix}_`) && /^_[0-9A-HJKMNP-TV-Z]{26}$/.test(value.slice(3))
+  );
 }
 
 /**
@@ -96,8 +114,9 @@ export function verifyAccessToken(token: string, publicKeyPem: string, expect: E
   }
   if (hasExtensions(verified.header)) return undefined;
   const claims = verified.payload as unknown as AccessClaims;
-  const texts = [claims.sub, claims.client_id, claims.jti, claims.scope, claims.tenant, claims.app, claims.fam];
-  const complete = texts.every((text) => typeof text === "string") && typeof claims.iat === "number";
+  const texts = [claims.sub, claims.client_id, claims.jti, claims.scope, claims.tenant];
+  const complete =
+    hasHolder(claims) && texts.every((text) => typeof text === "string") && typeof claims.iat === "number";
   const timely = typeof claims.exp === "number" && claims.iat <= expect.nowSeconds + limits.token.clock_skew_seconds;
   return complete && timely && claims.env === expect.environment && claims.aud === expect.audience ? claims : undefined;
 }

@@ -145,7 +145,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   Liquidation: "Result of a liquidation.",
   MarginMoney: "Margin figures of an account at one moment.",
   MarketStatus: "Market status.",
-  Me: "The calling application, with its scopes and limits.",
+  Me: "The calling application or operator, with its scopes and limits.",
   OpenApiDocument: "An OpenAPI 3.0.3 document.",
   RejectionReason: "Reason why a verification was rejected.",
   ReplayEventsRequest: "Range of events to replay.",

@@ -11,14 +11,15 @@ export const createToken = route({
   description:
     "Client credentials (RFC 6749 4.4) and refresh (RFC 6749 6), with HTTP Basic or with `client_id` and " +
     "`client_secret` in the body. A refresh token can be used once and is replaced by a new one. Within 30 seconds, " +
-    "using it again returns the same new token; after that, reuse revokes every token of the grant.",
+    "using it again returns the same new token; after that, reuse revokes every token of the grant. An operator " +
+    "exchanges an id token of the user pool (RFC 8693), without client authentication, for a token of 15 minutes.",
   file: "oauth/token",
   auth: "none",
   scope: null,
   rate: "token",
   grants: ["read", "put", "update"],
-  globals: { read: ["client_ids"] },
-  within: ["applications", "families"],
+  globals: { read: ["client_ids", "operator_identities"], count: ["used_tokens"] },
+  within: ["applications", "families", "operators", "brokerages"],
   secrets: ["signing_key", "service_key"],
   pool: true,
   body: TokenRequest,

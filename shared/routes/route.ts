@@ -31,8 +31,11 @@ export type Grant =
 /** Secrets that a row can grant: the key pair that signs tokens, and the key that others are derived from. */
 export type SecretName = "signing_key" | "service_key";
 
-/** Partitions that belong to no tenant: applications by client id, and public keys. */
-export type GlobalPartition = "client_ids" | "public_keys";
+/**
+ * Partitions that belong to no tenant: applications by client id, public keys, operators by identity, and the id tokens
+ * that were exchanged, which are volatile.
+ */
+export type GlobalPartition = "client_ids" | "public_keys" | "operator_identities" | "used_tokens";
 
 /** Methods of the API. Every other method of a known path answers 405. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -64,10 +67,10 @@ export interface Route {
    */
   readonly rate: "standard" | "quotes" | "feed" | "feed_quotes" | "token" | "none";
   readonly grants: readonly Grant[];
-  /** Partitions without a tenant that a grant includes. */
-  readonly globals?: Readonly<Partial<Record<"read" | "query" | "put", readonly GlobalPartition[]>>>;
+  /** Partitions without a tenant that a grant includes, or the right to count requests. */
+  readonly globals?: Readonly<Partial<Record<"read" | "query" | "put" | "count", readonly GlobalPartition[]>>>;
   /** Kinds of tenant partitions that the grants include; all if undefined. */
-  readonly within?: readonly ("applications" | "families")[];
+  readonly within?: readonly ("applications" | "families" | "operators" | "brokerages")[];
   /** The grants include no partition of a tenant, only global ones. */
   readonly tenantless?: true;
   /** Secrets that the function may read. */

@@ -31,6 +31,18 @@ export const env = {
   get tokenAudience(): string {
     return required("TOKEN_AUDIENCE");
   },
+  /** Issuer of the user pool's tokens; undefined where the stack has no pool. */
+  get poolIssuer(): string | undefined {
+    return process.env["POOL_ISSUER"];
+  },
+  /** Client of the user pool that operators sign in with; undefined likewise. */
+  get poolClientId(): string | undefined {
+    return process.env["POOL_CLIENT_ID"];
+  },
+  /** Address of the user pool's key set (RFC 7517); undefined likewise. */
+  get poolKeysUrl(): string | undefined {
+    return process.env["POOL_KEYS_URL"];
+  },
   get signingKeySecretId(): string {
     return required("SIGNING_KEY_SECRET_ID");
   },
@@ -40,16 +52,6 @@ export const env = {
   },
   get usagePlanId(): string {
     return required("USAGE_PLAN_ID");
-  },
-  /** Issuer of the operators' user pool, its client and its key set; only where its tokens are verified. */
-  get poolIssuer(): string {
-    return required("POOL_ISSUER");
-  },
-  get poolClientId(): string {
-    return required("POOL_CLIENT_ID");
-  },
-  get poolKeysUrl(): string {
-    return required("POOL_KEYS_URL");
   },
   /** The pool itself; only the function that keeps its users has it. */
   get userPoolId(): string {

@@ -6,14 +6,33 @@ import { described } from "./described.ts";
  * ignored (RFC 6749 3.2). The endpoint validates them itself, because its errors have a different shape (5.2).
  */
 export const TokenRequest = z.object({
-  grant_type: described(z.enum(["client_credentials", "refresh_token"]), "OAuth grant type (RFC 6749)."),
+  grant_type: described(
+    z.enum(["client_credentials", "refresh_token", "urn:ietf:params:oauth:grant-type:token-exchange"]),
+    "OAuth grant type (RFC 6749, RFC 8693).",
+  ),
   refresh_token: described(
     z.optional(z.string()),
     "Refresh token to exchange; required with `grant_type=refresh_token`.",
   ),
   scope: described(
     z.optional(z.string()),
-    "Requested scopes, separated by spaces; all scopes of the application if omitted.",
+    "Requested scopes, separated by spaces; all scopes of the application or role if omitted.",
+  ),
+  subject_token: described(
+    z.optional(z.string()),
+    "Id token of the user pool, issued within the last five minutes; required for a token exchange, and accepted once.",
+  ),
+  subject_token_type: described(
+    z.optional(z.string()),
+    "`urn:ietf:params:oauth:token-type:id_token`; required for a token exchange.",
+  ),
+  requested_token_type: described(
+    z.optional(z.string()),
+    "`urn:ietf:params:oauth:token-type:access_token`, or omitted.",
+  ),
+  brokerage_id: described(
+    z.optional(z.string()),
+    "Brokerage to act for; required for a token exchange by an operator of several brokerages.",
   ),
   client_id: described(z.optional(z.string()), "Client id, unless sent by HTTP Basic."),
   client_secret: described(z.optional(z.string()), "Client secret, unless sent by HTTP Basic."),
@@ -27,8 +46,18 @@ export const TokenReply = z.object({
   ),
   token_type: described(z.literal("Bearer"), "Token type (RFC 6750)."),
   expires_in: described(z.int(), "Remaining lifetime of the access token in seconds."),
-  refresh_token: described(z.string(), "Token for obtaining the next access token; each use replaces it."),
-  refresh_token_expires_in: described(z.int(), "Remaining lifetime of the refresh token in seconds."),
+  refresh_token: described(
+    z.optional(z.string()),
+    "Token for obtaining the next access token; each use replaces it. Absent after a token exchange.",
+  ),
+  refresh_token_expires_in: described(
+    z.optional(z.int()),
+    "Remaining lifetime of the refresh token in seconds. Absent after a token exchange.",
+  ),
+  issued_token_type: described(
+    z.optional(z.string()),
+    "Type of the issued token (RFC 8693 2.2.1); only after a token exchange.",
+  ),
   scope: described(z.string(), "Granted scopes, separated by spaces."),
 });
 
@@ -79,4 +108,8 @@ export const TokenError = z.object({
     "Error code (RFC 6749 5.2).",
   ),
   error_description: described(z.string(), "Explanation for developers."),
+  brokerage_ids: described(
+    z.optional(z.array(z.string())),
+    "Brokerages to choose from, when an operator of several brokerages names none.",
+  ),
 });

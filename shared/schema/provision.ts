@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { Email } from "./client.ts";
 import { id, text } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
@@ -11,6 +12,8 @@ export const ProvisionRequest = z.discriminatedUnion("action", [
     name: text(100),
     /** Null grants every scope. */
     scopes: z.nullable(z.array(z.enum(scopes)).check(z.minLength(1))),
+    /** Email address of the first owner of a new tenant; without it the tenant has no operator yet. */
+    owner: z.optional(Email),
   }),
   z.strictObject({ action: z.literal("reconcile") }),
 ]);

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
+import { roles } from "../roles.ts";
 import { described } from "./described.ts";
-import { Links, Timestamp } from "./fields.ts";
+import { EmailText, Links, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
 /** `GET /health`: the API responds. It calls no other service, so it cannot be used to put load on the table. */
@@ -10,21 +11,34 @@ export const Health = z.object({
   time: described(Timestamp, "Current time of the service."),
 });
 
-/** `GET /me`: the application of the token, with its scopes and limits. */
+/** `GET /me`: the application or operator of the token, with its scopes and limits. */
 export const Me = z.object({
   object: described(z.literal("caller"), "Resource type; always this value."),
   application: described(
-    z.object({
-      id: described(z.string(), "Application identifier."),
-      name: described(z.string(), "Display name."),
-      client_id: described(z.string(), "Client id of the application."),
-      status: described(z.enum(["active", "revoked"]), "Application status."),
-    }),
-    "The application that the token was issued to.",
+    z.nullable(
+      z.object({
+        id: described(z.string(), "Application identifier."),
+        name: described(z.string(), "Display name."),
+        client_id: described(z.string(), "Client id of the application."),
+        status: described(z.enum(["active", "revoked"]), "Application status."),
+      }),
+    ),
+    "The application that the token was issued to; null for an operator.",
+  ),
+  operator: described(
+    z.nullable(
+      z.object({
+        id: described(z.string(), "Operator identifier."),
+        name: described(z.string(), "Display name."),
+        email: described(EmailText, "Email address that the operator signs in with."),
+        role: described(z.enum(roles), "Role of the operator."),
+      }),
+    ),
+    "The operator that the token was issued to; null for an application.",
   ),
   tenant_id: described(z.string(), "Brokerage identifier."),
   environment: described(z.enum(["sandbox", "production"]), "Environment: `sandbox` or `production`."),
-  scopes: described(z.array(z.enum(scopes)), "Scopes of the application."),
+  scopes: described(z.array(z.enum(scopes)), "Scopes of the token."),
   limits: described(
     z.object({
       per_minute: described(z.int(), "Requests per minute."),

@@ -21,6 +21,7 @@ const windows = {
   standard: { slot: "s", per_second: limits.rate.burst_per_second, policy: "burst" },
   quotes: { slot: "q", per_second: limits.rate.quotes_per_second, policy: "quotes" },
   feed: { slot: "f", per_second: limits.rate.feed_per_second, policy: "feed" },
+  operator: { slot: "o", per_second: limits.rate.operator_per_second, policy: "burst" },
   feed_quotes: { slot: "t", per_second: limits.rate.feed_per_second, policy: "feed_quotes" },
 } as const satisfies Readonly<Record<string, RateWindow>>;
 
@@ -52,8 +53,8 @@ const briefly = { requestTimeout: 1000 };
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Counts one request of an application exactly, in one conditional write: refused requests do not count (ADR 0007).
- * When the counter cannot be asked the request passes and an alarm metric is written.
+ * Counts one request of an application or an operator exactly, in one conditional write: refused requests do not count
+ * (ADR 0007). When the counter cannot be asked the request passes and an alarm metric is written.
  */
 export async function countRequest(
   caller: { readonly tenant_id: string; readonly application_id: string },

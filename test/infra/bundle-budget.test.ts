@@ -14,8 +14,8 @@ const others: Readonly<Record<string, number>> = {
   "documents/health": 40,
   // The description itself, compressed.
   "documents/openapi": 112,
-  // Problem codes and limits are in every bundle.
-  "oauth/token": 126,
+  // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
+  "oauth/token": 136,
   // It links an account to the source of a platform.
   "accounts/create": 128,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights

@@ -23,14 +23,21 @@ const actions: Record<Grant, string> = {
 const ledgerDenial = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
 
 function expectedLines(route: Route): string[] {
-  const partitions = { client_ids: "GLOBAL|CLIENTID", public_keys: "GLOBAL|KEYS" };
+  const partitions = {
+    ...{ client_ids: "GLOBAL|CLIENTID", public_keys: "GLOBAL|KEYS" },
+    ...{ operator_identities: "GLOBAL|OPERATOR|*", used_tokens: "GLOBAL|USED|*" },
+  };
   const keysOf = (grant: string) => {
     const globals = Object.entries(route.globals ?? {}).flatMap(([name, more]) => (name === grant ? more : []));
-    const kinds = { applications: "brk_*#app_*", families: "brk_*#fam_*" };
+    const kinds = {
+      ...{ applications: "brk_*#app_*", families: "brk_*#fam_*", operators: "brk_*#opr_*" },
+      brokerages: `brk_${"?".repeat(26)}`,
+    };
     const tenants = route.within?.map((kind) => kinds[kind]) ?? ["brk_*"];
     return [...(route.tenantless ? [] : tenants), ...globals.map((name) => partitions[name])].join(" ");
   };
-  const counted = route.rate === "token" ? "brk_* GLOBAL|FAIL|*" : "brk_*";
+  const alone = (route.globals?.count ?? []).map((name) => ` ${partitions[name]}`).join("");
+  const counted = (route.rate === "token" ? "brk_* GLOBAL|FAIL|*" : "brk_*") + alone;
   const changes = route.grants.includes("update") || route.grants.includes("delete");
   return [
     ...route.grants.map((grant) => {
@@ -62,9 +69,9 @@ describe("rights of the functions", () => {
     expect(rightsOf(stage, id).sort()).toEqual(expectedLines(route).sort());
   });
 
-  test("the authorizer reads applications, families of tokens and public keys, nothing else", () => {
+  test("the authorizer reads applications, families of tokens, operators and public keys, nothing else", () => {
     expect(rightsOf("production", "authorize")).toEqual([
-      "Allow dynamodb:BatchGetItem main brk_*#app_* brk_*#fam_* GLOBAL|KEYS",
+      "Allow dynamodb:BatchGetItem main brk_*#app_* brk_*#fam_* brk_*#opr_* GLOBAL|KEYS",
     ]);
   });
 
@@ -156,7 +163,7 @@ describe("rights of the functions", () => {
     expect(rights.filter((line) => !line.includes("apigateway")).sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|APP|*",
-        ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
+        ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_* GLOBAL|OPERATOR|*`),
         "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID GLOBAL|OPERATOR|*",
         ...ledgerDenial,
         ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((a) => `Allow dynamodb:${a} stream`),

@@ -1,6 +1,8 @@
 import { limits } from "../../limits.ts";
 import { type Role, roleScopes } from "../../roles.ts";
 import type { CreateOperator, OperatorBody, UpdateOperator } from "../../schema/people/operator.ts";
+import type { Scope } from "../../schema/scope.ts";
+import type { MeBody } from "../../schema/service.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
@@ -73,6 +75,24 @@ export function operatorBody(operator: Operator): OperatorBody {
   };
 }
 
+/** `GET /me` for an operator, with the scopes that this very token holds. */
+export function operatorCallerBody(
+  { id, name, email, role, tenant_id }: Operator,
+  { scopes, environment }: { readonly scopes: readonly Scope[]; readonly environment: MeBody["environment"] },
+): MeBody {
+  const { operator_per_second: burst } = limits.rate;
+  return {
+    object: "caller",
+    application: null,
+    operator: { id, name, email, role },
+    tenant_id,
+    environment,
+    scopes: [...scopes],
+    limits: { per_minute: burst * 60, burst, quotes_per_second: burst },
+    _links: { self: { href: "/v2/me" } },
+  };
+}
+
 /** A new operator, whose user of the pool is still to be made. */
 export function draftOperator(
   { email, name, role }: CreateOperator,
@@ -124,6 +144,25 @@ export function inviteOperator(
     ],
     events: [],
   };
+}
+
+/** What a new brokerage begins with: its first owner, named by the email address, and the API key of its operators. */
+export function firstOwner(
+  email: string,
+  {
+    operator_id,
+    key_id,
+    tenant_id,
+    api_key_seed,
+  }: Readonly<Record<"operator_id" | "key_id" | "tenant_id" | "api_key_seed", string>>,
+  now: string,
+): readonly Change[] {
+  const operator = draftOperator({ email, name: email, role: "owner" }, { id: operator_id, tenant_id, now });
+  return [
+    { op: "create", entity: "operator", item: operator },
+    { op: "create", entity: "operator_key", item: draftOperatorKey({ id: key_id, tenant_id, api_key_seed }, now) },
+    claimOperatorEmail(operator),
+  ];
 }
 
 /** The claim of an email address: at most one operator of a brokerage has it. */
@@ -194,25 +233,22 @@ function written(before: Operator, changed: Operator, counts: Counts, context: C
   return { ok: true, result: after, changes, events: [] };
 }
 
+/** What a sign-in makes of an operator, and how many active owners there are more by it. */
+export interface SignIn {
+  readonly after: Operator;
+  readonly more_owners: 0 | 1;
+}
+
 /**
  * Decides a sign-in with the identity of the operator: an invited one becomes active. Undefined for an operator who may
- * not sign in; a sign-in that only moves `last_seen_at` changes nothing here.
+ * not sign in; the same operator where nothing but `last_seen_at` may change.
  */
-export function signIn(operator: Operator, context: Pick<Context, "now">): Decision<Operator> | undefined {
-  if (operator.status === "active") return unchanged(operator);
+export function signIn(operator: Operator, now: string): SignIn | undefined {
+  if (operator.status === "active") return { after: operator, more_owners: 0 };
   if (operator.status !== "invited") return undefined;
-  const { now } = context;
-  const updated_at = later(operator.updated_at, now);
-  const after: Operator = {
-    ...operator,
-    status: "active",
-    last_seen_at: now,
-    updated_at,
-    version: operator.version + 1,
-  };
-  const owners = after.role === "owner" ? [count(operator.tenant_id, { active_owners: 1 }, [])] : [];
-  const changes: Change[] = [{ op: "update", entity: "operator", before: operator, after }, ...owners];
-  return { ok: true, result: after, changes, events: [] };
+  const moved = { updated_at: later(operator.updated_at, now), version: operator.version + 1 };
+  const after: Operator = { ...operator, status: "active", last_seen_at: now, ...moved };
+  return { after, more_owners: isActiveOwner(after) ? 1 : 0 };
 }
 
 function isActiveOwner({ role, status }: Operator): boolean {

@@ -18,6 +18,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
   },
   Me: {
     object: "caller",
+    operator: null,
     application: { id: actor.id, name: "CRM", client_id: "app_Zk3mX9qLw2RtYv7BnC4dPs8h", status: "active" },
     tenant_id: tenantId,
     environment: "sandbox",
@@ -47,6 +48,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     expires_in: 3600,
     refresh_token: `rt_${"0".repeat(118)}`,
     refresh_token_expires_in: 2_592_000,
+    issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
     scope: "clients:read clients:write",
   },
 };

@@ -67,23 +67,30 @@ export const operatorKeys = {
   indexesOf: (item: OperatorKey): IndexKeys => (item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
 } satisfies Entity<OperatorKey> & Record<string, unknown>;
 
-/** The operator that a user of the pool is in one tenant: a token of the pool knows no tenant. */
+/** Which operators a user of the pool is, one at most in each tenant: a token of the pool knows no tenant. */
 export interface OperatorIdentity {
   /** SHA-256 of issuer and subject, see `identityHash`. */
   readonly identity_sha256: string;
-  readonly operator_id: string;
-  readonly owner_tenant_id: string;
+  readonly places: readonly { readonly place_tenant_id: string; readonly operator_id: string }[];
+  readonly version: number;
 }
 
-/** Operators by identity: partitions that no tenant owns, with one item for each tenant. */
+/** Operators by identity: partitions that no tenant owns. */
 export const operatorIdentities = {
   et: "OPRIDENTITY",
-  partition: (identity: string) => `GLOBAL|OPERATOR|${identity}`,
-  keyOf: ({ identity_sha256, owner_tenant_id }: OperatorIdentity): Key => ({
-    pk: operatorIdentities.partition(identity_sha256),
-    sk: owner_tenant_id,
-  }),
+  key: (identity: string): Key => ({ pk: `GLOBAL|OPERATOR|${identity}`, sk: "IDENTITY" }),
+  keyOf: (item: OperatorIdentity): Key => operatorIdentities.key(item.identity_sha256),
 } satisfies Entity<OperatorIdentity> & Record<string, unknown>;
+
+/** Id tokens of the user pool that were exchanged, in the volatile table: each is accepted once. */
+export const usedTokens = {
+  et: "USEDTOKEN",
+  key: (issuer: string, jti: string): Key => ({
+    pk: `GLOBAL|USED|${sha256(`${issuer}\n${jti}`)}`,
+    sk: "USED",
+    volatile: true,
+  }),
+};
 
 /** Failed client authentications from one address in one clock minute, in the volatile table. The address is hashed. */
 export const failureCounters = {

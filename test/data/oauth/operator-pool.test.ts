@@ -37,7 +37,9 @@ describe("an operator who waits for the user of the pool", () => {
     const item = await stored(operator.id);
     expect(item).toMatchObject({ pool_state: "ready", wake_at: null, version: { number: "1" }, status: "invited" });
     expect(item).not.toHaveProperty("due_pk");
-    expect(await identities()).toMatchObject([{ operator_id: operator.id, sk: tenant_id }]);
+    expect(await identities()).toMatchObject([
+      { places: [{ map: { operator_id: operator.id, place_tenant_id: tenant_id } }] },
+    ]);
   });
 
   it("who is changed meanwhile keeps the change, and one who comes after takes the identity over", async () => {
@@ -50,7 +52,7 @@ describe("an operator who waits for the user of the pool", () => {
     });
     expect(asked).toBe(2);
     expect(await stored(operator.id)).toMatchObject({ pool_state: "ready", name: "Eva", version: { number: "2" } });
-    expect(await identities()).toMatchObject([{ operator_id: operator.id }]);
+    expect(await identities()).toMatchObject([{ places: [{ map: { operator_id: operator.id } }] }]);
   });
 
   it("waits on where the pool fails", async () => {

@@ -1,0 +1,161 @@
+import type { Operator, OperatorKey } from "../domain/people/operator.ts";
+import { signIn } from "../domain/people/operator.ts";
+import { limits } from "../limits.ts";
+import { roleScopes } from "../roles.ts";
+import { addressBlock } from "../runtime/address.ts";
+import { nowIso, nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
+import { log } from "../runtime/log.ts";
+import { countFailure, countRequest } from "../table/counters.ts";
+import {
+  type OperatorIdentity,
+  operatorIdentities,
+  operatorKeys,
+  operators,
+  tenants,
+  usedTokens,
+} from "../table/entities.ts";
+import { isNew, isStill, isStored } from "../table/expression.ts";
+import { changeItem } from "../table/items.ts";
+import { readKeys } from "../table/store.ts";
+import { transactOnce } from "../table/transact.ts";
+import { changeMember, updateItem } from "../table/write.ts";
+import type { OAuthRequest } from "./client-authentication.ts";
+import { grantedScopes, operatorTokenReply } from "./grant.ts";
+import { failure, notReady, type OAuthAnswer, success, tooMany, withRate } from "./oauth-answer.ts";
+import { identityHash } from "./operator-items.ts";
+import { signingKey } from "./signing-key.ts";
+import { type PoolExpectation, readSubjectToken, type SignedIn } from "./subject-token.ts";
+
+/** Grant type of a token exchange (RFC 8693 2.1). */
+export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange";
+
+const idToken = "urn:ietf:params:oauth:token-type:id_token";
+const accessToken = "urn:ietf:params:oauth:token-type:access_token";
+
+const refused = failure("invalid_grant", "The subject token is not valid.");
+
+/**
+ * Answers a token exchange (RFC 8693): an id token of the user pool for an access token. The client is public: the
+ * pool has authenticated the person, and the token is accepted once. What is refused is refused in the same words;
+ * refusals are counted by address, exchanges by operator.
+ */
+export async function exchangeToken(request: OAuthRequest): Promise<OAuthAnswer> {
+  const expect = poolOfStage();
+  if (expect === undefined) return failure("unsupported_grant_type", "This environment has no user pool.");
+  const fault = faultIn(request);
+  if (fault !== undefined) return fault;
+  const { parameters } = request;
+  const signedIn = await readSubjectToken(parameters.get("subject_token") ?? "", expect);
+  const found = signedIn && (await operatorOf(signedIn, parameters.get("brokerage_id")));
+  if (signedIn === undefined || found === undefined) return refuse(request);
+  if ("choices" in found) return severalBrokerages(found.choices);
+  const { operator, key } = found;
+  const signing = await signingKey();
+  if (signing === undefined || key?.api_key_id == null) return notReady();
+  const scopes = grantedScopes(roleScopes[operator.role], parameters.get("scope"));
+  if (scopes === undefined) return failure("invalid_scope", "The role of the operator does not hold this scope.");
+  const counter = { tenant_id: operator.tenant_id, application_id: `${operator.id}|TOKEN` };
+  const counted = await countRequest(counter, "operator", request.time_ms);
+  if (!counted.allowed) return tooMany(counted.retry_after_seconds);
+  if (!(await useOnce(signedIn))) return refuse(request);
+  const seen = await noteSignIn(operator);
+  if (seen === undefined) return refuse(request);
+  const reply = operatorTokenReply(seen, scopes, expect.client_id, signing);
+  return withRate(success({ ...reply, issued_token_type: accessToken }), counted);
+}
+
+function poolOfStage(): PoolExpectation | undefined {
+  const { poolIssuer: issuer, poolClientId: client_id, poolKeysUrl: keys_url } = env;
+  if (issuer === undefined || client_id === undefined || keys_url === undefined) return undefined;
+  return { issuer, client_id, keys_url, nowSeconds: Math.floor(nowMs() / 1000) };
+}
+
+/** What is wrong with the form of the request; nothing of it depends on the token. */
+function faultIn({ authorization, parameters, has_query }: OAuthRequest): OAuthAnswer | undefined {
+  const invalid = (detail: string) => failure("invalid_request", detail);
+  if (has_query) return invalid("Parameters belong in the body, not in the address.");
+  if (authorization !== undefined || parameters.has("client_secret")) {
+    return invalid("This grant takes no client authentication.");
+  }
+  if (!parameters.has("subject_token")) return invalid("The parameter subject_token is missing.");
+  if (parameters.get("subject_token_type") !== idToken) return invalid(`The subject_token_type must be ${idToken}.`);
+  if ((parameters.get("requested_token_type") ?? accessToken) !== accessToken) {
+    return invalid(`The requested_token_type must be ${accessToken}.`);
+  }
+  return parameters.has("actor_token") ? invalid("An actor_token is not supported.") : undefined;
+}
+
+async function refuse({ address, time_ms }: OAuthRequest): Promise<OAuthAnswer> {
+  const wait = await countFailure(addressBlock(address), time_ms);
+  return wait === undefined ? refused : tooMany(wait);
+}
+
+/** Tells a person who is an operator of several brokerages, and has proven it, which ones to choose from. */
+function severalBrokerages(brokerage_ids: readonly string[]): OAuthAnswer {
+  const answer = failure("invalid_request", "The parameter brokerage_id is missing: there are several brokerages.");
+  return { ...answer, body: { ...answer.body, brokerage_ids } };
+}
+
+type Found =
+  | { readonly operator: Operator; readonly key: OperatorKey | undefined }
+  | { readonly choices: readonly string[] };
+
+/** The operator that a person is: brokerage and role come from our own items, never from the token. */
+async function operatorOf(signedIn: SignedIn, brokerage: string | undefined): Promise<Found | undefined> {
+  const [stored] = await readKeys([operatorIdentities.key(identityHash(signedIn))]);
+  const { places = [] } = (stored ?? {}) as Partial<OperatorIdentity>;
+  const wanted = places.filter(({ place_tenant_id }) => brokerage === undefined || place_tenant_id === brokerage);
+  const keys = wanted.map(({ place_tenant_id, operator_id }) => operators.key(place_tenant_id, operator_id));
+  const people = (await readKeys(keys)).flatMap((item) => {
+    const operator = item as Operator | undefined;
+    return operator !== undefined && signIn(operator, nowIso()) !== undefined ? [operator] : [];
+  });
+  const [operator, another] = people;
+  if (operator === undefined) return undefined;
+  if (another !== undefined) return { choices: people.map(({ tenant_id }) => tenant_id) };
+  const [key] = await readKeys([operatorKeys.key(operator.tenant_id)]);
+  return { operator, key: key as OperatorKey | undefined };
+}
+
+/** Notes that a token was used; false when it was before. Its item outlives it by more than clocks differ. */
+function useOnce({ issuer, jti, stale_after }: SignedIn): Promise<boolean> {
+  const expires_at = stale_after + limits.exchange.used_token_kept_seconds;
+  return changeItem(usedTokens.key(issuer, jti), { set: { et: usedTokens.et, expires_at }, when: [isNew] });
+}
+
+/**
+ * Notes a sign-in: the first one makes an invited operator active, and of the others one in five minutes is written.
+ * Returns the operator after it; undefined for one who was suspended or removed meanwhile.
+ */
+async function noteSignIn(read: Operator): Promise<Operator | undefined> {
+  let operator: Operator | undefined = read;
+  for (let attempt = 0; attempt < limits.commit.decision_tries && operator !== undefined; attempt += 1) {
+    const signed = signIn(operator, nowIso());
+    if (signed === undefined) return undefined;
+    if (signed.after === operator) {
+      await noteSeen(operator);
+      return operator;
+    }
+    const { after, more_owners } = signed;
+    const counted = { add: { active_owners: more_owners }, when: [isStored] };
+    const written = await transactOnce([
+      updateItem(operators, operator, after),
+      ...(more_owners === 0 ? [] : [changeMember(tenants.key(operator.tenant_id), counted)]),
+    ]);
+    if (written.ok) return after;
+    const [again]: unknown[] = await readKeys([operators.keyOf(operator)]);
+    operator = again as Operator | undefined;
+  }
+  return undefined;
+}
+
+async function noteSeen(operator: Operator): Promise<void> {
+  const { last_seen_at: seen, id } = operator;
+  const now = nowMs();
+  if (seen !== null && now - Date.parse(seen) < limits.applications.last_used_seconds * 1000) return;
+  const set = { last_seen_at: new Date(now).toISOString() };
+  await changeItem(operators.keyOf(operator), { set, when: [isStored, ...isStill({ last_seen_at: seen })] }).catch(
+    ({ name }: Error) => log.warn("A sign-in was not noted.", { operator_id: id, error: name }),
+  );
+}
