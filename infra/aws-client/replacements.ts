@@ -16,7 +16,8 @@ export interface Replacement {
 export const anyClient = /node_modules\/@aws-sdk\/client-/;
 const documents = /node_modules\/@aws-sdk\/lib-dynamodb\//;
 /** Clients of services that speak JSON, which `json-client.ts` stands in for. */
-export const jsonClients = /node_modules\/@aws-sdk\/(client-(?:api-gateway|dynamodb|secrets-manager|sqs))\//;
+export const jsonClients =
+  /node_modules\/@aws-sdk\/(client-(?:api-gateway|cognito-identity-provider|dynamodb|secrets-manager|sqs))\//;
 
 const smithy = "/@smithy/core/dist-es/submodules";
 const library = "/@aws-sdk/lib-dynamodb/dist-es";
@@ -57,6 +58,15 @@ export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
 /** Each service of `json-client.ts` by the package of its client; the comparison with the published client holds. */
 export const jsonServices: Readonly<Record<string, object>> = {
   "client-api-gateway": { id: "API Gateway", host: "apigateway", query: false, attempts: 3, delay_ms: 50 },
+  "client-cognito-identity-provider": {
+    id: "Cognito Identity Provider",
+    host: "cognito-idp",
+    target: "AWSCognitoIdentityProviderService",
+    json: "1.1",
+    query: false,
+    attempts: 3,
+    delay_ms: 50,
+  },
   "client-dynamodb": {
     id: "DynamoDB",
     host: "dynamodb",
@@ -93,6 +103,7 @@ export const jsonServices: Readonly<Record<string, object>> = {
 export const writtenFor: Readonly<Record<string, string>> = {
   "@smithy/core": "3.41.0",
   "@aws-sdk/client-api-gateway": "3.1142.0",
+  "@aws-sdk/client-cognito-identity-provider": "3.1162.0",
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/core": "3.981.0",
   "@aws-sdk/middleware-sdk-sqs": "3.972.50",

@@ -102,6 +102,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
     },
     timeoutSeconds: 30,
     nestedStack: "provision",
+    poolUsers: true,
     environment: ({ usagePlanId }) => ({ USAGE_PLAN_ID: usagePlanId }),
     statements: ({ stage, table, volatile, usagePlanId }) => {
       const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);

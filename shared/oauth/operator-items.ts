@@ -1,11 +1,20 @@
 import type { Operator } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
-import { nowMs } from "../runtime/clock.ts";
+import { nowIso, nowMs } from "../runtime/clock.ts";
 import { sha256 } from "../runtime/digest.ts";
+import { env } from "../runtime/env.ts";
 import { type Key, type OperatorIdentity, operatorIdentities, operators } from "../table/entities.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readKeys } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
 import { putNew, updateItem } from "../table/write.ts";
+import {
+  deletePoolUser,
+  disablePoolUser,
+  enablePoolUser,
+  ensurePoolUser,
+  findPoolUser,
+  type PoolUser,
+} from "./pool-users.ts";
 
 /** A user of the pool: `iss` and `sub` of its tokens (OpenID Connect Core 2). */
 export interface PoolIdentity {
@@ -13,48 +22,106 @@ export interface PoolIdentity {
   readonly subject: string;
 }
 
+/** What the operators that a user is want of the pool together. */
+type Standing = "in" | "suspended" | "removed";
+
 /** The one name of an identity: an issuer has no line break (OpenID Connect Core 2). */
 export function identityHash({ issuer, subject }: PoolIdentity): string {
   return sha256(`${issuer}\n${subject}`);
 }
 
+function identityOf({ subject }: PoolUser): string {
+  const { poolIssuer: issuer } = env;
+  if (issuer === undefined) throw new Error("The issuer of the user pool is not set.");
+  return identityHash({ issuer, subject });
+}
+
 /**
- * Makes the pool's user of an operator who waits for it, by `ensureUser`, which finds one that is there already, and
- * notes the identity. An operator who was changed meanwhile is read again.
- * @throws Error when the user cannot be made, or the operator changes all the time
+ * Does for the user of the pool what an operator who waits for it needs: makes the user and notes the identity of one
+ * who may sign in; shuts out or removes the user of one who may not, unless another brokerage has them as an operator
+ * too. Each side writes before it looks at what the other wrote, so that of two runs at the same time one sees both.
+ * An operator who was changed meanwhile is read again.
+ * @throws Error when the pool fails, or the operator changes all the time
  */
-export async function settleOperator(
-  key: Key,
-  ensureUser: (operator: Operator) => Promise<PoolIdentity>,
-): Promise<void> {
+export async function settleOperator(key: Key): Promise<void> {
   for (let attempt = 0; attempt < limits.commit.conflict_tries; attempt += 1) {
     const [found] = await readKeys([key]);
     const operator = found as Operator | undefined;
     const dueMs = nowMs() + limits.applications.clock_skew_seconds * 1000;
     if (operator === undefined || operator.wake_at === null || Date.parse(operator.wake_at) > dueMs) return;
-    if (await bindIdentity(operator, await ensureUser(operator))) return;
+    if (await (standingOf([operator]) === "in" ? letIn(operator) : keepOut(operator))) return;
   }
   throw new Error("The operator changes all the time.");
 }
 
+/** Makes or finds the user and notes it; false when that has to be tried again. */
+async function letIn(operator: Operator): Promise<boolean> {
+  const user = await ensurePoolUser(operator.email);
+  if (!user.enabled) await enablePoolUser(user);
+  const identity_sha256 = identityOf(user);
+  if (!(await noteIdentity(operator, identity_sha256))) return false;
+  const kept = await findPoolUser(operator.email);
+  if (kept === undefined || !kept.enabled || kept.subject !== user.subject) return false;
+  const settled: Operator = { ...operator, pool_state: "ready", identity_sha256, wake_at: null };
+  return (await transactOnce([updateItem(operators, operator, settled)])).ok;
+}
+
 /**
- * Notes the user of the pool that an operator is, without raising the version. A former operator of the brokerage may
- * have been the same user: only one who is there has the email address of a user, so the new one takes the place.
- * Returns false when one of them has changed since it was read.
+ * Notes which operator of the brokerage the user is. A former one may have been the same user: only one who is there has
+ * the email address of a user, so the new one takes the place. Returns false when the note has changed since it was read.
  */
-async function bindIdentity(operator: Operator, identity: PoolIdentity): Promise<boolean> {
-  const { id: operator_id, tenant_id: place_tenant_id } = operator;
-  const identity_sha256 = identityHash(identity);
+async function noteIdentity({ id: operator_id, tenant_id }: Operator, identity_sha256: string): Promise<boolean> {
   const [found] = await readKeys([operatorIdentities.key(identity_sha256)]);
   const before = found as OperatorIdentity | undefined;
-  const others = (before?.places ?? []).filter((place) => place.place_tenant_id !== place_tenant_id);
-  const places = [...others, { place_tenant_id, operator_id }];
-  const settled: Operator = { ...operator, pool_state: "ready", identity_sha256, wake_at: null };
-  const written = await transactOnce([
+  const place = { place_tenant_id: tenant_id, operator_id };
+  const others = (before?.places ?? []).filter(({ place_tenant_id }) => place_tenant_id !== tenant_id);
+  const places = [...others, place];
+  const noted = await transactOnce([
     before === undefined
       ? putNew(operatorIdentities, { identity_sha256, places, version: 1 })
       : updateItem(operatorIdentities, before, { ...before, places, version: before.version + 1 }),
-    updateItem(operators, operator, settled),
   ]);
-  return written.ok;
+  return noted.ok;
+}
+
+/** Shuts out or removes the user whom no brokerage lets in any more; false when that has to be tried again. */
+async function keepOut(operator: Operator): Promise<boolean> {
+  const user = await findPoolUser(operator.email);
+  const identity = user === undefined ? operator.identity_sha256 : identityOf(user);
+  if (identity !== null) {
+    const before = standingOf(await operatorsOf(identity));
+    if (user !== undefined) await applyTo(user, before);
+    const after = await operatorsOf(identity);
+    if (user === undefined || before === "removed") await inviteAgain(after);
+    if (standingOf(after) !== before) return false;
+  }
+  return (await transactOnce([updateItem(operators, operator, { ...operator, wake_at: null })])).ok;
+}
+
+async function applyTo(user: PoolUser, standing: Standing): Promise<void> {
+  if (standing === "in") return user.enabled ? undefined : enablePoolUser(user);
+  return standing === "suspended" ? disablePoolUser(user) : deletePoolUser(user);
+}
+
+/** Lets the user be made again for operators who lost it to a removal that did not see them yet. */
+async function inviteAgain(all: readonly Operator[]): Promise<void> {
+  for (const operator of all.filter((one) => standingOf([one]) === "in")) {
+    const waiting: Operator = { ...operator, pool_state: "pending", wake_at: nowIso() };
+    const { ok } = await transactOnce([updateItem(operators, operator, waiting)]);
+    if (!ok) throw new Error("An operator of the same user changes at the same time.");
+  }
+}
+
+/** The operators that a user of the pool is, at most one of each brokerage. */
+async function operatorsOf(identity: string): Promise<readonly Operator[]> {
+  const [found] = await readKeys([operatorIdentities.key(identity)]);
+  const { places = [] } = (found ?? {}) as Partial<OperatorIdentity>;
+  const keys = places.map(({ place_tenant_id, operator_id }) => operators.key(place_tenant_id, operator_id));
+  return findAll(operators, keys);
+}
+
+function standingOf(all: readonly Operator[]): Standing {
+  const statuses = all.map(({ status }) => status);
+  if (statuses.some((status) => status === "invited" || status === "active")) return "in";
+  return statuses.includes("suspended") ? "suspended" : "removed";
 }

@@ -8,10 +8,11 @@ import { log } from "../runtime/log.ts";
 import { overdueKeys } from "../table/due.ts";
 import type { Key } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
-import { applicationType, operatorKeyType } from "../table/table-shape.ts";
+import { applicationType, operatorKeyType, operatorType } from "../table/table-shape.ts";
 import { gatewayKeyOf } from "./application-draws.ts";
 import { writeSettled, writeSettledKey } from "./application-items.ts";
 import { ensureGatewayKey, removeGatewayKeys } from "./gateway-key.ts";
+import { settleOperator } from "./operator-items.ts";
 
 /** Settles everything that waits for it by now. What fails is logged and waits for the next run. */
 export async function reconcile(): Promise<{ readonly settled: number; readonly failed: number }> {
@@ -40,6 +41,7 @@ export async function settleRecords({ Records: records }: DynamoDBStreamEvent): 
 const settlers: Readonly<Record<string, (key: Key) => Promise<void>>> = {
   [applicationType]: settleApplication,
   [operatorKeyType]: settleOperatorKey,
+  [operatorType]: settleOperator,
 };
 
 /** Settles these one after the other, since the gateway makes five keys a second; returns those that fail. */

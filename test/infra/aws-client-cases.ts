@@ -442,6 +442,37 @@ export const cases: Readonly<Record<string, Case>> = {
     run: ({ sdk, settings }) =>
       new sdk.SecretsManagerClient(settings).send(new sdk.GetSecretValueCommand({ SecretId: "s" })),
   },
+  "a user of a pool that is made, and read with its dates": {
+    faults: [
+      planted(200, {
+        User: { Username: "u", Enabled: true, UserCreateDate: 1700000000.5, Attributes: [{ Name: "a" }] },
+      }),
+      planted(200, { Username: "u", UserLastModifiedDate: 1.7e9, UserStatus: "CONFIRMED", Enabled: false }),
+    ],
+    run: async ({ sdk, settings }) => {
+      const pool = new sdk.CognitoIdentityProviderClient(settings);
+      const user = { UserPoolId: "eu-west-1_p", Username: "ä@example.com" };
+      const UserAttributes = [{ Name: "email_verified", Value: "true" }];
+      return [
+        await pool.send(new sdk.AdminCreateUserCommand({ ...user, UserAttributes })),
+        await pool.send(new sdk.AdminGetUserCommand(user)),
+      ];
+    },
+  },
+  "a user of a pool that is there already": {
+    faults: [planted(400, { __type: "UsernameExistsException", message: "User account already exists" })],
+    run: ({ sdk, settings }) =>
+      new sdk.CognitoIdentityProviderClient(settings).send(
+        new sdk.AdminCreateUserCommand({ UserPoolId: "eu-west-1_p", Username: "a@example.com" }),
+      ),
+  },
+  "a pool that is asked too often": {
+    faults: [planted(400, { __type: "TooManyRequestsException", message: "Too many requests" }), planted(200, {})],
+    run: ({ sdk, settings }) =>
+      new sdk.CognitoIdentityProviderClient(settings).send(
+        new sdk.AdminGetUserCommand({ UserPoolId: "eu-west-1_p", Username: "a@example.com" }),
+      ),
+  },
   "a message that the queue took as it was": {
     faults: [planted(200, { MessageId: "m", MD5OfMessageBody: "5d41402abc4b2a76b9719d911017c592" })],
     run: ({ sdk, settings }) =>

@@ -12,6 +12,11 @@ import { selfSigned } from "../support/stack/self-signed.ts";
 import { type Case, cases, credentials, put, type Settings, type Stage, within } from "./aws-client-cases.ts";
 import type * as Clients from "./fixtures/clients.ts";
 
+const clients = [
+  ...(["APIGatewayClient", "CognitoIdentityProviderClient", "DynamoDBClient"] as const),
+  ...(["SecretsManagerClient", "SQSClient"] as const),
+];
+
 describe("the SDK on its diet does what the published one does", () => {
   const certificate = selfSigned();
   let outdir: string;
@@ -127,7 +132,7 @@ describe("the SDK on its diet does what the published one does", () => {
   it.each(["us-east-1", "us-west-2", "eu-west-1", "eu-central-2", "ap-southeast-5", "sa-east-1", "me-central-1"])(
     "calls every service under its own name in %s",
     (region) => {
-      for (const name of ["APIGatewayClient", "DynamoDBClient", "SecretsManagerClient", "SQSClient"] as const) {
+      for (const name of clients) {
         const address = (sdk: typeof Clients) => {
           const { config } = new sdk[name]({ region });
           const parameters = { Region: region, UseFIPS: false, UseDualStack: false };

@@ -165,6 +165,8 @@ describe("rights of the functions", () => {
         "Allow dynamodb:Query main/index/due DUE|APP|*",
         ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_* GLOBAL|OPERATOR|*`),
         "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID GLOBAL|OPERATOR|*",
+        ...["Create", "Delete", "Disable", "Enable", "Get"].map((a) => `Allow cognito-idp:Admin${a}User pool`),
+        "Allow cognito-idp:AdminUserGlobalSignOut pool",
         ...ledgerDenial,
         ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((a) => `Allow dynamodb:${a} stream`),
       ].sort(),

@@ -50,10 +50,11 @@ describe("functions", () => {
       return at(lambda.properties["Environment"], "Variables");
     };
     expect(Object.keys(Object(variables("get-me"))).sort()).toEqual([...common].sort());
-    expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, "USAGE_PLAN_ID"].sort());
+    const pool = ["POOL_ISSUER", "POOL_CLIENT_ID", "POOL_KEYS_URL"];
+    const provisions = ["USAGE_PLAN_ID", "USER_POOL_ID", ...pool];
+    expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, ...provisions].sort());
     const both = ["SERVICE_KEY_SECRET_ID", "SIGNING_KEY_SECRET_ID"];
     expect(Object.keys(Object(variables("rotate-signing-key"))).sort()).toEqual([...common, both[1]].sort());
-    const pool = ["POOL_ISSUER", "POOL_CLIENT_ID", "POOL_KEYS_URL"];
     expect(Object.keys(Object(variables("create-token"))).sort()).toEqual([...common, ...both, ...pool].sort());
     expect(Object.keys(Object(variables("create-application"))).sort()).toEqual([...common, both[0]].sort());
     expect(variables("get-me")).toMatchObject({

@@ -23,7 +23,7 @@ export interface Operator {
   readonly pool_state: "pending" | "ready";
   /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
   readonly identity_sha256: string | null;
-  /** Set while the user of the pool is to be made; provisioning finds it by this. */
+  /** Set while the user of the pool is to be made, shut out or removed; provisioning finds it by this. */
   readonly wake_at: string | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -204,7 +204,7 @@ function statusAfter(operator: Operator, status: UpdateOperator["status"]): Oper
 export function removeOperator(operator: Operator, counts: Counts, context: Context): Decision<Operator> {
   const lacked = lackedScope([operator.role], context);
   if (lacked !== undefined) return lacked;
-  const decision = written(operator, { ...operator, status: "removed", wake_at: null }, counts, context);
+  const decision = written(operator, { ...operator, status: "removed" }, counts, context);
   const { email: value, id: owner } = operator;
   const release: Change = { op: "release", kind: "operator_email", value, owner };
   return decision.ok ? { ...decision, changes: [...decision.changes, release] } : decision;
@@ -222,7 +222,9 @@ function written(before: Operator, changed: Operator, counts: Counts, context: C
     return refuse("last_owner", "The operator is the last active owner of the brokerage.");
   }
   const updated_at = later(before.updated_at, context.now);
-  const after: Operator = { ...changed, updated_at, version: before.version + 1 };
+  // The pool lets the user in or shuts them out; provisioning sees to it.
+  const wake_at = changed.status === before.status ? changed.wake_at : context.now;
+  const after: Operator = { ...changed, wake_at, updated_at, version: before.version + 1 };
   const another: Requirement = { attribute: "active_owners", is: "at_least", value: 2 };
   const add = {
     ...(more === 0 ? {} : { active_owners: more }),

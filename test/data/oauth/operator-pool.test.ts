@@ -1,64 +1,172 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { draftOperator, type Operator } from "../../../shared/domain/people/operator.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
+import { startUserPool } from "../../support/emulator/user-pool.ts";
 
 const api = await startApi();
-afterAll(async () => api.stop());
+const pool = await startUserPool();
+Object.assign(process.env, pool.environment);
+afterAll(async () => {
+  await api.stop();
+  await pool.stop();
+});
 
 const { settleOperator } = await import("../../../shared/oauth/operator-items.ts");
 const { changeItem, putItem } = await import("../../../shared/table/items.ts");
 const { operators } = await import("../../../shared/table/entities.ts");
+const { readKeys } = await import("../../../shared/table/store.ts");
 
-const tenant_id = newId("brk");
+const [first, second] = [newId("brk"), newId("brk")];
+let email = "";
+let count = 0;
+beforeEach(() => {
+  count += 1;
+  email = `ana.${count}@example.com`;
+  pool.meanwhile = undefined;
+  pool.asked.length = 0;
+});
 
-async function invited(): Promise<Operator> {
-  const request = { email: "ana@example.com", name: "Ana", role: "owner" } as const;
+/** An operator of a brokerage with the e-mail of this test, who waits for the pool. */
+async function invited(tenant_id = first): Promise<Operator> {
+  const request = { email, name: "Ana", role: "owner" } as const;
   const operator = draftOperator(request, { id: newId("opr"), tenant_id, now: new Date().toISOString() });
   await putItem(operators, operator);
   return operator;
 }
 
-const stored = async (id: string) => (await scanTable(api.emulator)).find((item) => item["id"] === id);
-const identities = async () => (await scanTable(api.emulator)).filter(({ et }) => et === "OPRIDENTITY");
+const settle = (operator: Operator) => settleOperator(operators.keyOf(operator));
+
+/** What a request does to an operator, and then provisioning. */
+async function becomes(operator: Operator, status: Operator["status"]): Promise<void> {
+  const set = { status, wake_at: new Date().toISOString() };
+  await changeItem(operators.keyOf(operator), { set, add: { version: 1 } });
+  await settle(operator);
+}
+
+async function stored({ id }: Operator): Promise<Record<string, unknown> | undefined> {
+  return (await scanTable(api.emulator)).find((item) => item["id"] === id);
+}
+
+/** The notes of identities that name an operator. */
+async function identitiesOf({ id }: Operator): Promise<Record<string, unknown>[]> {
+  const items = await scanTable(api.emulator);
+  return items.filter((item) => item["et"] === "OPRIDENTITY" && JSON.stringify(item["places"]).includes(id));
+}
+
+/** Does something once, in the middle of an operation of the pool. */
+function once(phase: "before" | "after", operation: string, work: () => Promise<void>): void {
+  pool.meanwhile = async (at, name) => {
+    if (at !== phase || name !== operation) return;
+    pool.meanwhile = undefined;
+    await work();
+  };
+}
 
 describe("an operator who waits for the user of the pool", () => {
-  it("is bound to it once, leaves the due index, and keeps the version", async () => {
+  it("gets it with an invitation, is bound to it once, leaves the due index, and keeps the version", async () => {
     const operator = await invited();
-    let asked = 0;
-    const ensureUser = async ({ email }: Operator) => {
-      asked += 1;
-      return { issuer: "https://pool.example", subject: email };
-    };
-    await settleOperator(operators.keyOf(operator), ensureUser);
-    await settleOperator(operators.keyOf(operator), ensureUser);
-    expect(asked).toBe(1);
-    const item = await stored(operator.id);
+    await settle(operator);
+    const asked = [...pool.asked];
+    await settle(operator);
+    expect(pool.asked).toEqual(asked);
+    expect(pool.users.find(email)).toMatchObject({ status: "FORCE_CHANGE_PASSWORD", email_verified: true });
+    expect(pool.mailed.filter((one) => one === email)).toHaveLength(1);
+    const item = await stored(operator);
     expect(item).toMatchObject({ pool_state: "ready", wake_at: null, version: { number: "1" }, status: "invited" });
     expect(item).not.toHaveProperty("due_pk");
-    expect(await identities()).toMatchObject([
-      { places: [{ map: { operator_id: operator.id, place_tenant_id: tenant_id } }] },
+    expect(await identitiesOf(operator)).toMatchObject([
+      { places: [{ map: { operator_id: operator.id, place_tenant_id: first } }] },
     ]);
   });
 
   it("who is changed meanwhile keeps the change, and one who comes after takes the identity over", async () => {
+    const former = await invited();
+    await settle(former);
     const operator = await invited();
-    let asked = 0;
-    await settleOperator(operators.keyOf(operator), async ({ email }) => {
-      asked += 1;
-      if (asked === 1) await changeItem(operators.keyOf(operator), { set: { name: "Eva", version: 2 } });
-      return { issuer: "https://pool.example", subject: email };
+    once("after", "AdminCreateUser", async () => {
+      await changeItem(operators.keyOf(operator), { set: { name: "Eva", version: 2 } });
     });
-    expect(asked).toBe(2);
-    expect(await stored(operator.id)).toMatchObject({ pool_state: "ready", name: "Eva", version: { number: "2" } });
-    expect(await identities()).toMatchObject([{ places: [{ map: { operator_id: operator.id } }] }]);
+    await settle(operator);
+    expect(await stored(operator)).toMatchObject({ pool_state: "ready", name: "Eva", version: { number: "2" } });
+    expect(await identitiesOf(former)).toEqual([]);
+    expect(await identitiesOf(operator)).toHaveLength(1);
   });
 
   it("waits on where the pool fails", async () => {
     const operator = await invited();
-    const failing = settleOperator(operators.keyOf(operator), () => Promise.reject(new Error("pool")));
-    await expect(failing).rejects.toThrow("pool");
-    expect(await stored(operator.id)).toMatchObject({ pool_state: "pending", wake_at: operator.wake_at });
+    pool.failing = true;
+    await expect(settle(operator)).rejects.toThrow();
+    pool.failing = false;
+    expect(await stored(operator)).toMatchObject({ pool_state: "pending", wake_at: operator.wake_at });
+    await settle(operator);
+    expect(pool.users.find(email)).toBeDefined();
+  });
+});
+
+describe("the user of the pool", () => {
+  it("is shut out with the operator, let in again, and removed", async () => {
+    const operator = await invited();
+    await settle(operator);
+    const { sub = "" } = pool.users.find(email) ?? {};
+    await becomes(operator, "suspended");
+    expect(pool.users.find(email)).toMatchObject({ sub, enabled: false });
+    expect(pool.signedOut).toContain(sub);
+    await becomes(operator, "active");
+    expect(pool.users.find(email)).toMatchObject({ sub, enabled: true });
+    await becomes(operator, "removed");
+    expect(pool.users.find(email)).toBeUndefined();
+    expect(await stored(operator)).toMatchObject({ status: "removed", wake_at: null });
+  });
+
+  it("who works for two brokerages keeps access until both have ended it", async () => {
+    const [one, other] = [await invited(first), await invited(second)];
+    await settle(one);
+    await settle(other);
+    expect(pool.mailed.filter((address) => address === email)).toHaveLength(1);
+    await becomes(one, "removed");
+    expect(pool.users.find(email)).toMatchObject({ enabled: true });
+    await becomes(other, "suspended");
+    expect(pool.users.find(email)).toMatchObject({ enabled: false });
+    await becomes(other, "removed");
+    expect(pool.users.find(email)).toBeUndefined();
+  });
+
+  it("is made again for an operator who was bound to it in the moment of its removal", async () => {
+    const one = await invited(first);
+    await settle(one);
+    const other = await invited(second);
+    once("before", "AdminDeleteUser", () => settle(other));
+    await becomes(one, "removed");
+    expect(pool.users.find(email)).toBeUndefined();
+    expect(await stored(other)).toMatchObject({ pool_state: "pending", wake_at: expect.any(String) });
+    await settle(other);
+    expect(pool.users.find(email)).toMatchObject({ enabled: true });
+    const [operator] = (await readKeys([operators.keyOf(other)])) as Operator[];
+    expect(operator).toMatchObject({ pool_state: "ready", wake_at: null });
+  });
+
+  it("is made again by the operator who found it in the moment before its removal", async () => {
+    const one = await invited(first);
+    await settle(one);
+    const former = pool.users.find(email)?.sub;
+    const other = await invited(second);
+    once("after", "AdminGetUser", () => becomes(one, "removed"));
+    await settle(other);
+    const made = pool.users.find(email);
+    expect(made).toMatchObject({ enabled: true });
+    expect(made?.sub).not.toBe(former);
+    expect(await stored(other)).toMatchObject({ pool_state: "ready", wake_at: null });
+    expect((await identitiesOf(one)).length).toBe(1);
+  });
+
+  it("stays let in where a suspension elsewhere did not see the new operator", async () => {
+    const one = await invited(first);
+    await settle(one);
+    const other = await invited(second);
+    once("before", "AdminDisableUser", () => settle(other));
+    await becomes(one, "suspended");
+    expect(pool.users.find(email)).toMatchObject({ enabled: true });
   });
 });

@@ -3,16 +3,19 @@ import { type Role, roleScopes } from "../../../shared/roles.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
+import { startUserPool as startPoolUsers } from "../../support/emulator/user-pool.ts";
 import { startTokenService } from "../../support/stack/token-service.ts";
 import { type Claims, newPoolKey, type PoolKey, signedToken, startUserPool } from "../../support/stack/user-pool.ts";
 
 const [api, pool, otherPool] = [await startApi(), await startUserPool(), await startUserPool()];
+const poolUsers = await startPoolUsers();
 const service = await startTokenService(api);
+Object.assign(process.env, poolUsers.environment);
 process.env["POOL_ISSUER"] = pool.issuer;
 process.env["POOL_CLIENT_ID"] = pool.client_id;
 process.env["POOL_KEYS_URL"] = pool.keys_url;
 afterAll(async () => {
-  await Promise.all([api.stop(), pool.stop(), otherPool.stop()]);
+  await Promise.all([api.stop(), pool.stop(), otherPool.stop(), poolUsers.stop()]);
 });
 afterEach(() => {
   pool.answer = undefined;
@@ -40,6 +43,7 @@ function exchange(subject_token: string, more: object = {}) {
 
 interface Person {
   readonly id: string;
+  readonly email: string;
   readonly subject: string;
   readonly admin: TestCaller;
   /** A fresh id token. */
@@ -51,13 +55,14 @@ let people = 0;
 /** An operator who is invited and whose user of the pool is made. */
 async function person(role: Role = "finance", admin = newCaller(), known?: string): Promise<Person> {
   people += 1;
-  const subject = known ?? `user-${people}`;
-  const body = { email: `${subject}@example.com`, name: "Ana", role };
+  const email = known ?? `user-${people}@example.com`;
+  const body = { email, name: "Ana", role };
   const { id } = (await api.call(admin, "POST", "/operators", { body })).body;
-  await settleOperator(operators.key(admin.tenant_id, id), async () => ({ issuer: pool.issuer, subject }));
+  await settleOperator(operators.key(admin.tenant_id, id));
+  const subject = String(poolUsers.users.find(email)?.sub);
   await changeItem(operatorKeys.key(admin.tenant_id), { set: { api_key_id: "key" } });
   const token: Person["token"] = (more, key = pool.key, header) => signedToken(pool.claims(subject, more), key, header);
-  return { id, subject, admin, token };
+  return { id, email, subject, admin, token };
 }
 
 const authorize = (token: string) => authorizeBearer([`Bearer ${token}`]);
@@ -94,7 +99,7 @@ describe("an exchange of an id token", () => {
 
   it("names the brokerage where the person is an operator of several", async () => {
     const one = await person("viewer");
-    const two = await person("owner", newCaller(), one.subject);
+    const two = await person("owner", newCaller(), one.email);
     const unnamed = await exchange(one.token());
     expect([unnamed.status, unnamed.body.error]).toEqual([400, "invalid_request"]);
     const brokerages = [one.admin.tenant_id, two.admin.tenant_id];

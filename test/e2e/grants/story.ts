@@ -14,6 +14,7 @@ import { eventually } from "../../support/wait.ts";
 import { tellOfDrift } from "./drift.ts";
 import { tellOfLiquidation } from "./liquidation.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
+import { tellOfOperators } from "./operators.ts";
 import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./stack.ts";
 
 /** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
@@ -44,20 +45,6 @@ async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
   await call("PATCH", path, { name: "Renamed" });
   await call("POST", `${path}/rotate_secret`, { grace_seconds: 0 });
   await call("DELETE", path);
-}
-
-/** An operator from the invitation to the removal, and one who stays; returns the latter. */
-async function tellOfOperators({ api }: Stack): Promise<string> {
-  const call = (method: string, address: string, body?: object) =>
-    api.call<{ id: string }>(method, address, {
-      ...(body === undefined ? {} : { body }),
-      headers: { "Idempotency-Key": `${method}${address}${JSON.stringify(body)}` },
-    });
-  const invite = (email: string) => call("POST", "/operators", { email, name: "Story", role: "viewer" });
-  const { body: removed } = await invite("removed@example.com");
-  await call("PATCH", `/operators/${removed.id}`, { name: "Renamed" });
-  await call("DELETE", `/operators/${removed.id}`);
-  return (await invite("stays@example.com")).body.id;
 }
 
 /**

@@ -1,0 +1,74 @@
+import {
+  AdminCreateUserCommand,
+  AdminDeleteUserCommand,
+  AdminDisableUserCommand,
+  AdminEnableUserCommand,
+  AdminGetUserCommand,
+  AdminUserGlobalSignOutCommand,
+  CognitoIdentityProviderClient,
+} from "@aws-sdk/client-cognito-identity-provider";
+import { limits } from "../limits.ts";
+import { bounded } from "../runtime/budget.ts";
+import { env } from "../runtime/env.ts";
+
+/** A user of the operators' pool. */
+export interface PoolUser {
+  /** The user's name in the pool and `sub` of its tokens: pools whose users sign in by e-mail make it. */
+  readonly subject: string;
+  readonly enabled: boolean;
+}
+
+const pool = bounded(
+  new CognitoIdentityProviderClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.slow_handler }),
+);
+
+/** The user with an e-mail address; undefined when there is none. */
+export async function findPoolUser(email: string): Promise<PoolUser | undefined> {
+  const found = await unless("UserNotFoundException", () => pool.send(new AdminGetUserCommand(named(email))));
+  return found && { subject: String(found.Username), enabled: found.Enabled === true };
+}
+
+/** Makes the user with an e-mail address, to whom Cognito sends a temporary password, or finds the one who is there. */
+export async function ensurePoolUser(email: string): Promise<PoolUser> {
+  const attributes = [
+    { Name: "email", Value: email },
+    // The invitation reaches the person by it, so that they have it is proven by their first sign-in.
+    { Name: "email_verified", Value: "true" },
+  ];
+  const request = { ...named(email), UserAttributes: attributes };
+  const made = await unless("UsernameExistsException", () => pool.send(new AdminCreateUserCommand(request)));
+  const found = made === undefined ? await findPoolUser(email) : undefined;
+  const subject = made?.User?.Username ?? found?.subject;
+  if (subject === undefined) throw new Error("The user of the pool is neither new nor there.");
+  return { subject, enabled: found?.enabled ?? true };
+}
+
+/** Lets a user sign in again who was shut out. */
+export async function enablePoolUser({ subject }: PoolUser): Promise<void> {
+  await unless("UserNotFoundException", () => pool.send(new AdminEnableUserCommand(named(subject))));
+}
+
+/** Ends every session of a user, and lets them begin none. */
+export async function disablePoolUser({ subject }: PoolUser): Promise<void> {
+  await unless("UserNotFoundException", () => pool.send(new AdminDisableUserCommand(named(subject))));
+  await unless("UserNotFoundException", () => pool.send(new AdminUserGlobalSignOutCommand(named(subject))));
+}
+
+/** Removes a user with their password and second factor. */
+export async function deletePoolUser({ subject }: PoolUser): Promise<void> {
+  await unless("UserNotFoundException", () => pool.send(new AdminDeleteUserCommand(named(subject))));
+}
+
+function named(name: string) {
+  return { UserPoolId: env.userPoolId, Username: name };
+}
+
+/** The answer of a call, or undefined for the error that says that there is nothing to do. */
+async function unless<T>(name: string, call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if ((error as Error).name !== name) throw error;
+    return undefined;
+  }
+}
