@@ -191,6 +191,8 @@ export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
   const latest = new Map<string, string>();
   const byVersion = items.toSorted((a, b) => a.root_version - b.root_version);
   const timed = byVersion.map((item) => {
+    // An entry of the audit alone is of no version.
+    if (item.events.length === 0) return { item, at: item.created_at };
     const before = latest.get(item.root_id) ?? "";
     const at = before > item.created_at ? before : item.created_at;
     latest.set(item.root_id, at);

@@ -10,6 +10,7 @@ import { newContext } from "../table/context.ts";
 import { type Committable, execute, type Load, loadItems } from "../table/store.ts";
 import { clipped } from "../text.ts";
 import { admitCaller, countRate } from "./admission.ts";
+import { shownChange } from "./audited.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { endpoint, type Handler, wholeTimeMs } from "./endpoint.ts";
@@ -83,6 +84,7 @@ export function command<R extends ShippedRoute, T>(
         shown = { result };
         return resourceReplyOf(row, order, show(result));
       },
+      audited: (result, changes) => shownChange(row, targetOf(exchange), show(result), changes),
       showRefusal: (refusal) => refusalAnswer(exchange, refusal),
       remainingMs: () => exchange.ends_ms - nowMs(),
     });
@@ -180,6 +182,11 @@ function contextOf(exchange: Exchange, origin?: Origin): Context {
   const { tenant_id, actor, scopes } = callerIn(exchange);
   const { request_id } = exchange;
   return newContext({ tenant_id, actor, request_id, scopes, ...(origin === undefined ? {} : { origin }) });
+}
+
+/** What the path of a request names; the brokerage where it names nothing. */
+function targetOf(exchange: Exchange): string {
+  return exchange.event.pathParameters?.["id"] ?? callerIn(exchange).tenant_id;
 }
 
 /** What the audit keeps of a request. */

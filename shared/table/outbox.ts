@@ -1,5 +1,5 @@
 import type { ToldEvent, WaitingAudit } from "../domain/audit/entry.ts";
-import type { Context, DomainEvent } from "../domain/decision.ts";
+import type { Context, DomainEvent, Origin } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { type Key, type Outbox, outboxes, outboxParts } from "./entities.ts";
 import { putNew, type TransactItem } from "./write.ts";
@@ -37,6 +37,31 @@ export function putOutbox(
   const { id: outbox_id, tenant_id, root_id } = outbox;
   const parts = more.map((texts, at) => ({ tenant_id, root_id, outbox_id, number: at + 1, events: texts }));
   return [putNew(outboxes, outbox), ...parts.map((part) => putNew(outboxParts, part))];
+}
+
+/** What the audit keeps of a commit without an event, which no event tells. */
+export type UntoldAudit = Required<Pick<WaitingAudit, "resource" | "changes">> & Pick<WaitingAudit, "code" | "count">;
+
+/** The outbox item of a commit that announces nothing: it brings the audit its entry. */
+export function putAudit(
+  untold: UntoldAudit,
+  origin: Origin,
+  context: Pick<Context, "tenant_id" | "actor" | "request_id" | "now" | "newId">,
+  delayMs: (seconds: number) => number,
+): TransactItem {
+  const { tenant_id, actor, request_id, now } = context;
+  const wake = Date.parse(now) + delayMs(limits.events.unpublished_after_seconds);
+  const audit: WaitingAudit = { ...origin, at: now, actor, request_id, ...untold };
+  return putNew(outboxes, {
+    id: context.newId("obx"),
+    tenant_id,
+    root_id: untold.resource.id,
+    root_version: 0,
+    events: [],
+    audit: JSON.stringify(audit),
+    created_at: now,
+    wake_at: new Date(wake).toISOString(),
+  });
 }
 
 /** Texts in their order, as many to an item as it holds. */

@@ -31,7 +31,7 @@ import {
   webhookHealths,
   webhooks,
 } from "./entities.ts";
-import { putOutbox } from "./outbox.ts";
+import { putAudit, putOutbox, type UntoldAudit } from "./outbox.ts";
 import { readItem, readRawItem, table, tableOf } from "./table.ts";
 import { backoffMs, onlyThrottled, reasonsOf, sendTransaction } from "./transact.ts";
 import { putReply, type TransactItem, writeOf } from "./write.ts";
@@ -128,6 +128,8 @@ export interface Command<R> {
   readonly newContext: () => Context;
   readonly decide: (load: Load, context: Context) => Promise<Committable<R>>;
   readonly show: (result: R) => Reply;
+  /** What the audit keeps of a commit without an event; absent where it keeps nothing. */
+  readonly audited?: (result: R, changes: readonly (Change | PreparedChange)[]) => UntoldAudit;
   readonly showRefusal: (refusal: Refusal) => { readonly reply: Reply; readonly stored: boolean };
   /** Milliseconds left until the function is ended. */
   readonly remainingMs: () => number;
@@ -287,6 +289,7 @@ async function commit<R>(
   const items: TransactItem[] = [
     ...decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant))),
     ...outboxOf(decision.events, context),
+    ...auditOf(command, decision, context),
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
   ];
   try {
@@ -295,6 +298,16 @@ async function commit<R>(
   } catch (error) {
     return afterCancellation(error, command, decision.changes, stored === undefined ? -1 : items.length - 1);
   }
+}
+
+/** The entry of the audit of a commit that a caller asked for and that has no event to carry it. */
+function auditOf<R>(
+  { audited }: Command<R>,
+  { result, changes, events }: Extract<Committable<R>, { ok: true }>,
+  context: Context,
+): TransactItem[] {
+  if (audited === undefined || context.origin === undefined || events.length > 0) return [];
+  return [putAudit(audited(result, changes), context.origin, context, delayMs)];
 }
 
 /** The members of a transaction that announce its events, see {@link putOutbox}; none where there is no event. */

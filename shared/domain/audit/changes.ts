@@ -47,7 +47,7 @@ function changeOf(events: readonly ToldChange[]): AuditedChange {
 }
 
 /** A resource as the audit keeps it: without what follows from its identifier, and without members that are null. */
-function shown(object: Members): Members {
+export function shown(object: Members): Members {
   return Object.fromEntries(
     Object.entries(object).filter(([name, value]) => value !== null && !["_links", "object", "id"].includes(name)),
   );

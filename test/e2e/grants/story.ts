@@ -369,4 +369,6 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await api.call("GET", `/transactions?client_id=${client_id}`);
   await api.call("GET", `/events?resource_id=${client_id}`);
   await api.call("GET", `/events?account_id=${account_id}`);
+  await api.call("GET", `/audit_log?actor=${stack.application_id}`);
+  await api.call("GET", `/audit_log?resource=${client_id}`);
 }

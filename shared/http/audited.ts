@@ -1,0 +1,54 @@
+import { type AuditedChange, type AuditedResource, shown, withoutMembers } from "../domain/audit/changes.ts";
+import { sameValue } from "../domain/equality.ts";
+import type { ShippedRoute } from "../routes/route.ts";
+import { secretMembers } from "../schema/audit/confidential.ts";
+import type { Committable } from "../table/store.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What the audit keeps of a command whose commit has no event: the resource that it shows, and what changed of it. */
+export interface ShownChange {
+  readonly resource: AuditedResource;
+  readonly changes: readonly AuditedChange[];
+}
+
+/**
+ * What a command changed, told by the representation that it answers with and by the version of the resource before.
+ * Only members of the representation are kept, and no secrets.
+ */
+export function shownChange(
+  row: Pick<ShippedRoute, "path">,
+  target: string,
+  answer: object,
+  changes: Extract<Committable<unknown>, { ok: true }>["changes"],
+): ShownChange {
+  const members = withoutMembers(answer, secretMembers) as Members;
+  const { id, object } = members;
+  const isResource = typeof id === "string";
+  const resource = isResource ? { type: String(object), id } : { type: typeIn(row.path) ?? String(object), id: target };
+  if (Array.isArray(members["data"])) {
+    const ids = members["data"].map((each: Members) => each["id"]);
+    return { resource, changes: [{ resource, before: null, after: { ids } }] };
+  }
+  const before = changes.flatMap((change) =>
+    change.op === "update" && (change.after as Members)["id"] === resource.id
+      ? [[change.before as Members, change.after as Members] as const]
+      : [],
+  )[0];
+  const names = Object.keys(members).filter((name) => before && !sameValue(before[0][name], before[1][name]));
+  const change =
+    before === undefined || names.length === 0
+      ? { resource, before: null, after: shown(members) }
+      : { resource, before: picked(before[0], names), after: picked(members, names) };
+  return { resource, changes: [change] };
+}
+
+function picked(members: Members, names: readonly string[]): Members {
+  return Object.fromEntries(names.map((name) => [name, members[name] ?? null]));
+}
+
+/** The type of the resource that a path names: `feed_source` of `/feed/sources/{id}/commands/take`. */
+function typeIn(path: string): string | undefined {
+  const collection = /^\/([^{]+)\/\{id\}/.exec(path)?.[1];
+  return collection?.replaceAll("/", "_").replace(/s$/, "");
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { afterAll, describe, expect, it } from "vitest";
+import { routes } from "../../../shared/routes/index.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { putMarket } from "../../support/builders/trading-data.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
+import { newCaller } from "../../support/emulator/request.ts";
+import { auditsIn } from "../../support/oracles/audit-oracle.ts";
+import { findings } from "../../support/oracles/oracle.ts";
+
+const api = await startApi();
+afterAll(api.stop);
+
+const { publishing } = await import("../../support/emulator/publishing.ts");
+const work = publishing(api);
+
+const changing = routes.filter(({ method, auth }) => method !== "GET" && auth === "token");
+
+describe("every row that changes something", () => {
+  const kindOf = (file: string) =>
+    /await (command|secretCommand|ingest)\(/.exec(readFileSync(`functions/${file}.ts`, "utf8"))?.[1];
+
+  it("is a command, whose commit leaves one entry, or reports what a platform or a market did", () => {
+    const kinds = changing.map((row) => [row.id, row.named === true ? "ingest" : "command"]);
+    expect(changing.map(({ id, file }) => [id, kindOf(file)?.replace("secretCommand", "command")])).toEqual(kinds);
+  });
+});
+
+describe("a command without an event", () => {
+  const caller = newCaller();
+  const broker = brokerage(api, caller);
+  const made: [action: string, id: string][] = [];
+  const secrets: string[] = [];
+
+  /** Sends a command and notes which entry it must leave. */
+  async function send(action: string, method: string, path: string, body?: object, id?: string) {
+    const answer = await api.call(caller, method, path, body === undefined ? {} : { body });
+    expect([action, answer.status]).toEqual([action, expect.toSatisfy((status: number) => status < 300)]);
+    for (const name of ["client_secret", "secret"]) if (name in answer.body) secrets.push(answer.body[name]);
+    made.push([action, id ?? answer.body.id]);
+    return answer.body;
+  }
+
+  it("leaves exactly one entry, about its resource, and no secret anywhere in the table", async () => {
+    await putMarket(api, caller.tenant_id);
+    const application = await send("create_application", "POST", "/applications", {
+      name: "A",
+      scopes: ["clients:read"],
+    });
+    await send("update_application", "PATCH", `/applications/${application.id}`, { name: "B" });
+    await send("rotate_application_secret", "POST", `/applications/${application.id}/rotate_secret`, {});
+    await send("revoke_application", "DELETE", `/applications/${application.id}`);
+    await send("update_settings", "PATCH", "/settings", { transaction_expiry_days: 9 }, caller.tenant_id);
+    const endpoint = await send("create_webhook_endpoint", "POST", "/webhook_endpoints", {
+      url: "https://example.com/hook",
+      event_types: ["*"],
+    });
+    await send("update_webhook_endpoint", "PATCH", `/webhook_endpoints/${endpoint.id}`, {
+      event_types: ["client.created"],
+    });
+    await send("rotate_webhook_secret", "POST", `/webhook_endpoints/${endpoint.id}/rotate_secret`, {});
+    await send("delete_webhook_endpoint", "DELETE", `/webhook_endpoints/${endpoint.id}`);
+    const source = await send("create_feed_source", "POST", "/feed/sources", { name: "mt5:live-1", platform: "mt5" });
+    await send("update_feed_source", "PATCH", `/feed/sources/${source.id}`, { paused: true });
+    await send("delete_feed_source", "DELETE", `/feed/sources/${source.id}`);
+    const waiting = (await readStream(api.emulator)).filter(
+      ({ eventName, dynamodb: { NewImage: image } }) => eventName === "INSERT" && image?.["et"]?.S === "OUTBOX",
+    );
+    expect(waiting).toHaveLength(made.length);
+    await work.publish(waiting);
+    const items = await scanTable(api.emulator);
+    const entries = auditsIn(items);
+    const told = entries.map(({ members }) => [members["action"], (members["resource"] as { id: string }).id]);
+    expect(told).toEqual(made);
+    expect(secrets).toHaveLength(4);
+    for (const secret of secrets) {
+      expect(JSON.stringify(entries)).not.toContain(secret);
+      expect(JSON.stringify(await readStream(api.emulator))).not.toContain(secret);
+    }
+    expect(entries[1]?.members["changes"]).toMatchObject([{ before: { name: "A" }, after: { name: "B" } }]);
+    expect(entries[4]?.members["changes"]).toMatchObject([
+      { before: { transaction_expiry_days: 7 }, after: { transaction_expiry_days: 9 } },
+    ]);
+    expect(await findings(api.emulator)).toEqual([]);
+    const found = await api.call(caller, "GET", `/audit_log?resource=${application.id}&sort=sequence`);
+    expect(found.body.data.map(({ action }: { action: string }) => action)).toEqual(
+      made.slice(0, 4).map(([action]) => action),
+    );
+  });
+
+  it("that changes nothing, is refused, or is answered again leaves none", async () => {
+    const before = (await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX").length;
+    await api.call(caller, "PATCH", "/settings", { body: { transaction_expiry_days: 9 } });
+    await api.call(caller, "PATCH", "/settings", { body: { transaction_expiry_days: 0 } });
+    await api.call({ ...caller, scopes: [] }, "PATCH", "/settings", { body: { transaction_expiry_days: 8 } });
+    expect((await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX")).toHaveLength(before);
+    const keyed = { body: { transaction_expiry_days: 8 }, headers: { "Idempotency-Key": "audit" } };
+    for (let time = 0; time < 3; time += 1)
+      expect((await api.call(caller, "PATCH", "/settings", keyed)).status).toBe(200);
+    expect((await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX")).toHaveLength(before + 1);
+    await broker.client();
+  });
+});
