@@ -3,14 +3,10 @@ import { announcing } from "../command/announce.ts";
 import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutstanding } from "../command/command.ts";
 import { correctionIssued, givenUp } from "../command/correction.ts";
 import { type Context, later, refuse, refuseField } from "../decision.ts";
-import { operationMarker } from "../feed/operation-marker.ts";
 import { type FeedSource, isEnded, refuseEnded } from "../feed/source.ts";
-import { formatAmount } from "../money.ts";
-import { type Booking, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
-import { metricsAt } from "../trading/margin.ts";
-import { draftTransaction, moved, type Transaction, transactionEvent } from "../transaction.ts";
 import { adoptAccount, refuseAccount } from "./adopt-account.ts";
+import { adoptMoney } from "./adopt-money.ts";
 import { adoptPosition, type Books, refusePosition } from "./adopt-position.ts";
 import { isLeftOut, subjectOf, unnumberedSince } from "./compare.ts";
 import {
@@ -74,7 +70,11 @@ function resolution(state: DriftState, request: ResolveDrift, context: Context):
   }
   if (action === "command_platform") return commanded(state, context);
   if (drift.kind === "account_unknown") return adoptedAccount(state, reason, context);
-  return drift.kind === "balance" ? adopted(state, reason, context) : adoptedPosition(state, reason, context);
+  return isMoney(drift) ? adopted(state, reason, context) : adoptedPosition(state, reason, context);
+}
+
+function isMoney({ kind }: Drift): boolean {
+  return kind === "balance" || kind === "credit";
 }
 
 interface Reason {
@@ -160,6 +160,7 @@ function resolved(
 
 const adoptable: ReadonlySet<Drift["kind"]> = new Set([
   "balance",
+  "credit",
   "position_missing_here",
   "position_missing_there",
   "position_lots",
@@ -211,7 +212,7 @@ function refuseAdoption(
   const { account, balance } = books.state;
   if (drift.kind === "account_unknown")
     return refuseAccount(drift, books.state) ?? refuseOlder(drift, reconciliation, head);
-  const priceless = drift.kind === "balance" ? undefined : refusePosition(drift);
+  const priceless = isMoney(drift) ? undefined : refusePosition(drift);
   if (priceless !== undefined) return priceless;
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
   const causes = explained_by.filter(({ type, id }) => type !== "transaction" && id !== drift.command_id);
@@ -251,69 +252,19 @@ function proposed(
   return { ok: true, result: after, changes: [{ op: "update", entity: "drift", before, after }], events: [] };
 }
 
-/**
- * Books the difference of a balance as an adjustment that is completed at once, as money that the platform has moved
- * already: its entry has the number of the snapshot, and no operation that is reported later is the same money.
- */
+/** Books the difference of a balance, or of credit, as money that the platform has moved already. */
 function adopted(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
-  const { drift, tenant, books, source } = state;
+  const { drift, books } = state;
   if (books === undefined || drift.proposal === null) throw new Error("Nothing to adopt.");
-  const { account, balance } = books.state;
-  const { floating_minor } = metricsAt(books.market, books.state, context.now);
-  const minor = deltaMinor(drift);
-  const amount = formatAmount(minor < 0n ? -minor : minor, account.currency);
-  const named = { method: "internal", provider: source.name, provider_reference: drift.id } as const;
-  const draft = draftTransaction(
-    "adjustment",
-    { account, tenant },
-    { account_id: account.id, amount, ...named },
-    context,
-  );
-  if (!draft.ok) return draft;
-  const { by } = drift.proposal;
-  const cause = { source_id: source.id, feed_seq: drift.as_of_seq };
-  const operation = { ...cause, operation_id: drift.id, leg: "forward", at: drift.taken_at, confirmed: true } as const;
-  const pending: Transaction = {
-    ...draft.result,
-    amount_minor: minor,
-    created_by: by,
-    platform_operations: [operation],
-    status_history: [{ from: null, to: "pending", at: context.now, actor: by, reason }],
-  };
-  const completed = moved(pending, "completed", context, null);
-  const done = { ...completed, approved_by: context.actor, approved_at: completed.updated_at };
-  const booking: Booking = {
-    kind: "adjustment",
-    customer_minor: minor,
-    legs: [["adjustment", -minor]],
-    captured_minor: 0n,
-    final: false,
-    happened: true,
-    owed: source.authoritative === "platform",
-  };
-  const margin = { payable_minor: 0n, floating_minor, stale: false, liquidating: false };
-  const posting = post(done, balance, { ...context, cause }, booking, { margin });
-  if (!posting.ok) return posting;
-  const { balance_before_minor, balance_after_minor, changes } = posting.result;
-  const transaction: Transaction = { ...done, balance_before_minor, balance_after_minor };
+  const booked = adoptMoney({ ...state, books, by: drift.proposal.by }, reason, context);
+  if (!booked.ok) return booked;
   const adoption = { action: "adopt_platform", by: context.actor, reason } as const;
-  const resolution = { ...adoption, transaction_id: transaction.id, trade_id: null };
+  const resolution = { ...adoption, transaction_id: booked.result.id, trade_id: null };
   const decision = resolved(drift, resolution, forgotten(state.reconciliation, drift, {}), context);
-  const previous = { status: "pending" };
-  const whole: Extract<DriftDecision<Drift>, { ok: true }> = {
+  const whole = {
     ...decision,
-    changes: [
-      ...decision.changes,
-      { op: "create", entity: "transaction", item: transaction },
-      claimOf(drift, transaction),
-      ...changes,
-    ],
-    events: [
-      transactionEvent("transaction.created", pending),
-      transactionEvent("transaction.completed", transaction, previous),
-      transactionEvent("transaction.updated", transaction, previous),
-      ...decision.events,
-    ],
+    changes: [...decision.changes, ...booked.changes],
+    events: [...booked.events, ...decision.events],
   };
   return withoutCommand(state, whole, context);
 }
@@ -350,10 +301,4 @@ function adoptedAccount(state: DriftState, reason: Reason, context: Context): Dr
     changes: [...decision.changes, ...booked.changes],
     events: [...booked.events, ...decision.events],
   };
-}
-
-function claimOf({ id, source_id }: Drift, { id: owner }: Transaction): DriftChange {
-  const refusal = { code: "illegal_transition", detail: "The drift is resolved already." } as const;
-  const value = operationMarker({ id: source_id }, id);
-  return { op: "claim", kind: "source_operation", value, owner, refusal };
 }

@@ -150,7 +150,12 @@ function bookMoney(
  * Books credit that a platform granted or took. It is in no lot of this service, since the platform decides when it
  * ends. An account has no credit below zero: what takes more than there is is put aside.
  */
-function bookCredit(moment: Transaction, balance: Balance, minor: bigint, context: Context): Decision<Transaction> {
+export function bookCredit(
+  moment: Transaction,
+  balance: Balance,
+  minor: bigint,
+  context: Context,
+): Decision<Transaction> {
   const { balance_minor, credit_minor } = balance;
   if (credit_minor + minor < 0n) return refuse("insufficient_credit", "The credit of the account is less than that.");
   if (credit_minor + minor > limits.money.max_minor) {

@@ -232,6 +232,26 @@ describe("a drift", () => {
     expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
   });
 
+  it("of credit is adopted as credit without an end, and a smaller one takes it from the lots", async () => {
+    const { snapshot, theirs, drifts, account } = await linked();
+    for (const [credit, kind, amount] of [
+      ["50.00", "credit_in", "50.00"],
+      ["20.00", "credit_out", "30.00"],
+    ] as const) {
+      const accounts = [theirs({ credit })];
+      await snapshot({ accounts });
+      const [{ id }] = await drifts("&status=open");
+      await resolve(id, "adopt_platform");
+      const { body } = await resolve(id, "adopt_platform", second);
+      expect(body, JSON.stringify(body)).toMatchObject({ kind: "credit", status: "resolved" });
+      expect(await broker.get(`/transactions/${body.resolution.transaction_id}`)).toMatchObject({
+        ...{ kind, status: "completed", amount, approved_by: { id: second.application_id } },
+      });
+      expect(await broker.get(`/accounts/${account.id}/balance`)).toMatchObject({ balance: "1000.00", credit });
+      expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
+    }
+  });
+
   it("is not adopted while a command is taken, however many operations have not been reported", async () => {
     const { source, account, snapshot, theirs, drifts, balance } = await linked();
     for (let place = 0; place < 11; place += 1) {
