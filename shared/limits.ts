@@ -599,6 +599,8 @@ export const limits = {
     baseline_positions: 12,
     /** Passes over the rejected items of an account that has been adopted. */
     baseline_passes: 3,
+    /** When the sweep retries them, unless the request that adopted the account has. */
+    baseline_retried_after_seconds: 60,
     /** Partitions that the logins of a source with a difference are spread over. */
     login_shards: 16,
     /** How long a snapshot is kept. */

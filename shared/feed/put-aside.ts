@@ -1,8 +1,13 @@
 import type { Drift } from "../domain/drift/drift.ts";
 import type { FeedReject } from "../domain/feed/records.ts";
 import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
-import { feedRejects } from "../table/entities.ts";
+import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
+import { drifts, feedRejects } from "../table/entities.ts";
+import { isStored } from "../table/expression.ts";
+import { changeItem } from "../table/items.ts";
 import { pagesOf } from "../table/partition.ts";
 import { loadItems } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
@@ -13,12 +18,31 @@ import { readFeedItem } from "./read-items.ts";
 /**
  * Retries what was put aside of an account that has just been adopted, in its order: items that its snapshot includes
  * are resolved as `in_baseline`, and later ones are applied. One that waits for another one is tried again. What there
- * is no time for stays put aside, and can be retried by hand with the same result.
+ * is no time for, or what a process left that has died, is retried by the sweep.
  */
 export async function retryPutAside(drift: Drift, remainingMs: () => number): Promise<void> {
+  if (drift.retry_at === undefined || !(await retryAll(drift, remainingMs))) return;
+  await changeItem(drifts.keyOf(drift), rescheduled(drifts, drift, { remove: ["retry_at"], when: [isStored] }));
+}
+
+/** Retries what was put aside of accounts that were adopted, where their request has not done it. */
+export function retryBaselines(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
+  return sweepItems<Drift>("DRIFT", hasTime, {
+    entity: drifts,
+    isDue: ({ retry_at }) => retry_at !== undefined && retry_at <= nowIso(),
+    run: async (drift) => {
+      await retryPutAside(drift, remainingMs);
+      return 1;
+    },
+    report: ({ id }, { name }) => log.error("Items of a drift could not be retried.", { drift_id: id, error: name }),
+  });
+}
+
+/** Whether everything was tried that can be applied. */
+async function retryAll(drift: Drift, remainingMs: () => number): Promise<boolean> {
   const { tenant_id, source_id } = drift;
   const { source } = await loadItems(tenant_id, { source: tradingRef.feedSource(source_id) });
-  if (source === undefined) return;
+  if (source === undefined) return true;
   const left = () => remainingMs() - limits.feed.reserve_ms;
   const newContext = () => systemContext(tenant_id, "baseline");
   const run = { tenant_id, source, retried: true, newContext, remainingMs: left };
@@ -26,12 +50,14 @@ export async function retryPutAside(drift: Drift, remainingMs: () => number): Pr
     const aside = await asideOf(drift);
     let settled = 0;
     for (const { item } of aside) {
-      if (left() <= limits.commit.reserve_ms) return;
+      if (left() <= limits.commit.reserve_ms) return false;
       const { status } = await applyAlone(run, readFeedItem(JSON.parse(item)));
+      if (status === "deferred") return false;
       if (status === "applied" || status === "duplicate") settled += 1;
     }
-    if (settled === 0 || settled === aside.length) return;
+    if (settled === 0 || settled === aside.length) return true;
   }
+  return false;
 }
 
 /** Open rejects that name the login of an account or one of the positions that it was adopted with, oldest first. */

@@ -62,7 +62,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/test": 147,
   "sandbox/trigger-event": 147,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 188,
+  "events/sweep-events": 289,
 };
 
 const budgets = new Map<string, number>(

@@ -10,6 +10,11 @@ export interface Drift extends Omit<DriftBody, "object" | "platform_account" | "
   /** Numbers of the account when it was compared: whether it has changed since. */
   readonly balance_seq: number | null;
   readonly pos_version: number | null;
+  /**
+   * When what was put aside of an account that was adopted is retried, RFC 3339, unless the request has done it; absent
+   * where nothing is left to retry.
+   */
+  readonly retry_at?: string;
 }
 
 /**
@@ -80,7 +85,8 @@ export function driftEvent(type: "drift.detected" | "drift.resolved", drift: Dri
 
 /** The drift as the API shows it. */
 export function driftBody(drift: Drift): DriftBody {
-  const { tenant_id: _tenant, client_id: _client, balance_seq: _seq, pos_version: _positions, ...fields } = drift;
+  const { tenant_id: _tenant, client_id: _client, retry_at: _retry, ...shown } = drift;
+  const { balance_seq: _seq, pos_version: _positions, ...fields } = shown;
   const { account_id: account, source_id, command_id: command, resolution } = drift;
   const { transaction_id: transaction = null, trade_id: trade = null } = resolution ?? {};
   return {

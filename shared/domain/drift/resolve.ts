@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { ResolveDrift } from "../../schema/feed/drift.ts";
 import { announcing } from "../command/announce.ts";
 import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutstanding } from "../command/command.ts";
@@ -140,12 +141,12 @@ function resolved(
   resolution: NonNullable<Drift["resolution"]>,
   changes: readonly DriftChange[],
   { now }: Context,
-  owner: Partial<Pick<Drift, "account_id" | "client_id">> = {},
+  adopted_as: Partial<Pick<Drift, "account_id" | "client_id" | "retry_at">> = {},
 ): Extract<DriftDecision<Drift>, { ok: true }> {
   const updated_at = later(before.updated_at, now);
   const after: Drift = {
     ...before,
-    ...owner,
+    ...adopted_as,
     ...{ status: "resolved", resolution, proposal: null, resolved_at: updated_at },
     updated_at,
     version: before.version + 1,
@@ -295,7 +296,8 @@ function adoptedAccount(state: DriftState, reason: Reason, context: Context): Dr
   const adoption = { action: "adopt_platform", by: context.actor, reason } as const;
   const resolution = { ...adoption, transaction_id: booked.result, trade_id: null };
   const changes = forgotten(state.reconciliation, drift, {});
-  const decision = resolved(drift, resolution, changes, context, { account_id, client_id });
+  const retry_at = context.in(limits.snapshots.baseline_retried_after_seconds);
+  const decision = resolved(drift, resolution, changes, context, { account_id, client_id, retry_at });
   return {
     ...decision,
     changes: [...decision.changes, ...booked.changes],

@@ -3,7 +3,7 @@ import type { Snapshot, SnapshotEnd, SnapshotHead, SnapshotPart } from "../../do
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { feedSources } from "./feed.ts";
-import { type Entity, type IndexKeys, type Key, spread, ulidOf } from "./keys.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, spread, ulidOf } from "./keys.ts";
 
 type Named = Pick<Snapshot, "tenant_id" | "source_id" | "snapshot_id">;
 
@@ -67,7 +67,7 @@ export const reconciliations = {
   keyOf: (item: Reconciliation): Key => reconciliations.key(item.tenant_id, item.source_id, item.platform_login),
 } satisfies Entity<Reconciliation> & Record<string, unknown>;
 
-/** Differences between two books. List: all of a tenant (`list`). */
+/** Differences between two books. Lists: all of a tenant (`list`); those with items to retry (`due`). */
 export const drifts = {
   et: "DRIFT",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "DRIFT" }),
@@ -77,5 +77,6 @@ export const drifts = {
     list_pk: drifts.all(item.tenant_id),
     list_sk: ulidOf(item.id),
     facets: { source_id: item.source_id },
+    ...(item.retry_at === undefined ? {} : dueKeys("DRIFT", item.id, item.retry_at)),
   }),
 } satisfies Entity<Drift> & Record<string, unknown>;

@@ -61,6 +61,7 @@ export type DueKind =
   | "BREACH"
   | "COMMAND"
   | "DLV"
+  | "DRIFT"
   | "EVENT"
   | "HEALTH"
   | "ORDER"

@@ -1,18 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { limits } from "../../../shared/limits.ts";
 import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { counts, position, reason, snapshots } from "../../support/builders/snapshots.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { newCaller } from "../../support/emulator/request.ts";
+import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
 const api = await startApi();
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
 const caller = newCaller();
 beforeAll(() => putMarket(api, caller.tenant_id));
 afterAll(api.stop);
 afterEach(async () => {
+  vi.useRealTimers();
   expect(await findings(api.emulator)).toEqual([]);
 });
 
@@ -70,6 +72,28 @@ describe("an account that only the platform knows", () => {
     await source.send(closing("D-3", "P-0", { platform_login: login, profit: "-10.00", price: "150.100" }));
     const accounts = [{ ...theirs, balance: "740.00", positions: small }];
     expect(await snapshot({ accounts })).toMatchObject(counts(1, 0, 0));
+  });
+
+  it("has what was put aside retried by the sweep where the request that adopted it has died", async () => {
+    const { source, account, adopt, find } = await unknown();
+    const { id } = await find();
+    await adopt(id, account.id);
+    let failures = 0;
+    api.watched.interfere = ({ operation, input }) => {
+      if (operation !== "Query" || !JSON.stringify(input).includes("|REJ")) return undefined;
+      failures += 1;
+      // The first one looks for causes of the drift.
+      return failures < 2 ? undefined : { status: 400, body: { __type: "AccessDeniedException" } };
+    };
+    expect((await adopt(id, account.id, second)).body).toMatchObject({ status: "resolved" });
+    api.watched.interfere = () => undefined;
+    expect([failures, (await source.rejects("?status=open")).length]).toEqual([2, 2]);
+    await sweepEvents({}, lambdaContext());
+    expect(await source.rejects("?status=open")).toHaveLength(2);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + limits.snapshots.baseline_retried_after_seconds * 1000 });
+    expect(await sweepEvents({}, lambdaContext())).toMatchObject({ retried: 1, failed: 0 });
+    expect(await source.rejects("?status=open")).toEqual([]);
+    expect(await sweepEvents({}, lambdaContext())).toMatchObject({ retried: 0 });
   });
 
   it("is adopted with an account that has nothing and that both applications name", async () => {

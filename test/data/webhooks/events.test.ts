@@ -341,6 +341,7 @@ describe("what the stream did not bring", () => {
         unpublished: 0,
         transferred: 0,
         announced: 0,
+        retried: 0,
         fanned_out: 0,
         woken: 0,
         replayed: 0,
