@@ -12,7 +12,10 @@ interface Answer {
   readonly data: readonly { readonly id: string; readonly kind: string }[];
 }
 
-/** A platform whose books differ: in a balance, which two applications adopt, and in an account that is missing. */
+/**
+ * A platform whose books differ: in a balance, which the platform is asked for until it is another one that two
+ * applications adopt, and in an account that only the platform has, which becomes one here.
+ */
 export async function tellOfDrift({ stack, saboteur }: StoryOptions): Promise<void> {
   const { api, tenant_id } = stack;
   let calls = 0;
@@ -35,22 +38,31 @@ export async function tellOfDrift({ stack, saboteur }: StoryOptions): Promise<vo
   await quoteSymbol(stack);
   const floor = await floorOf(stack);
   expect((await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" })).kind).toBe("done");
-  const snapshot = (snapshot_id: string, balance: string) => {
-    const accounts = [{ platform_login: "7003", balance, credit: "0", positions: [] }];
+  const snapshot = (snapshot_id: string, balance: string, others: readonly object[] = []) => {
+    const accounts = [{ platform_login: "7003", balance, credit: "0", positions: [] }, ...others];
     const whole = { snapshot_id, taken_at: new Date().toISOString(), as_of_seq: "1", part: 1, parts: 1 };
     return call("POST", `${source}/snapshots`, { ...whole, complete: true, accounts });
   };
+  const find = (wanted: string) =>
+    eventually(async () => (await call("GET", "/drift?status=open")).data.find(({ kind }) => kind === wanted));
+  const resolve = (id: string, action: string, by: ApiClient = api, more: object = {}) =>
+    call("POST", `/drift/${id}/resolve`, { action, reason: { code: "story" }, ...more }, by);
   await snapshot("S-1", "1010.00");
-  await snapshot("S-2", "1012.50");
-  const drift = await eventually(async () => {
-    const { data } = await call("GET", "/drift");
-    return data.find(({ kind }) => kind === "balance");
-  });
-  const resolve = (by: ApiClient) =>
-    call("POST", `/drift/${drift.id}/resolve`, { action: "adopt_platform", reason: { code: "story" } }, by);
-  await resolve(api);
+  const drift = await find("balance");
+  await resolve(drift.id, "command_platform");
+  const position = { position_id: "P-9", symbol: "EURUSD", side: "buy", lots: "0.01", open_price: "1.10010" };
+  await snapshot("S-2", "1012.50", [
+    { platform_login: "7004", balance: "5.00", credit: "1.00", positions: [position] },
+  ]);
+  await resolve(drift.id, "adopt_platform");
   const other = await stack.newApplication({ tenant_id });
-  await withPlacing({ stack, saboteur, account_id }, "resolve-drift", () => resolve(other.api));
+  await withPlacing({ stack, saboteur, account_id }, "resolve-drift", () =>
+    resolve(drift.id, "adopt_platform", other.api),
+  );
+  const own = { client_id: client.id, type: "demo", leverage: 100 };
+  const { id: adopted } = await call("POST", "/accounts", own);
+  const unknown = await find("account_unknown");
+  for (const by of [api, other.api]) await resolve(unknown.id, "adopt_platform", by, { account_id: adopted });
   await eventually(async () => (await call("GET", `${source}/snapshots`)).data.length === 2 || undefined);
   for (const path of [`${source}/snapshots/S-2`, `/drift/${drift.id}`]) await call("GET", path);
 }
