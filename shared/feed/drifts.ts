@@ -55,10 +55,14 @@ async function commandsOf(load: Load, open: readonly Drift[]): Promise<readonly 
 export async function remember(attempted: Attempted, compared: Compared, snapshot: SnapshotRef): Promise<Reconciled> {
   const outcome = await commitDecision(attempted, async (load, context) => {
     const { platform_login: login } = compared;
-    const { reconciliation } = await load({ reconciliation: driftRef.reconciliation(snapshot.source_id, login) });
+    const { reconciliation, head } = await load({
+      reconciliation: driftRef.reconciliation(snapshot.source_id, login),
+      // Nothing is remembered of an account that a newer snapshot has found equal meanwhile.
+      ...(compared.comparison.differences.length === 0 ? {} : { head: driftRef.head(snapshot.source_id) }),
+    });
     const open = await driftsOf(context.tenant_id, reconciliation);
     const commands = await commandsOf(load, open);
-    const remembered = { reconciliation, drifts: open, commands };
+    const remembered = { reconciliation, head, drifts: open, commands };
     const { booked, items } = divided(reconcile(remembered, compared, snapshot, context));
     return withItems(items, prepared(booked, context));
   });

@@ -38,6 +38,8 @@ export interface Compared {
 /** What is remembered of a login, with its open drifts. */
 export interface Remembered {
   readonly reconciliation: Reconciliation | undefined;
+  /** The newest snapshot of the source; absent where the comparison found no difference. */
+  readonly head?: Order | undefined;
   readonly drifts: readonly Drift[];
   /** The commands of these drifts. */
   readonly commands: readonly Command[];
@@ -65,15 +67,14 @@ export function isOlder(one: Order, other: Order): boolean {
  * than the newest one changes nothing.
  */
 export function reconcile(
-  { reconciliation: before, drifts, commands }: Remembered,
+  { reconciliation: before, head, drifts, commands }: Remembered,
   compared: Compared,
   snapshot: SnapshotRef,
   context: Context,
 ): Decided {
   const { comparison } = compared;
-  if (before !== undefined && isOlder(snapshot, before)) {
-    return decided({ status: "superseded", moved_on_since: before.moved_on_since }, []);
-  }
+  const newer = [before, head].some((each) => each !== undefined && isOlder(snapshot, each));
+  if (newer) return decided({ status: "superseded", moved_on_since: before?.moved_on_since }, []);
   const known = before?.accepted ?? {};
   const reported = comparison.differences.filter((each) => known[subjectOf(each)] !== acceptedOf(each));
   const bySubject = new Map(reported.map((each) => [subjectOf(each), each]));

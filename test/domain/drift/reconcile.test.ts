@@ -48,6 +48,7 @@ class Login {
   reconciliation: Reconciliation | undefined;
   readonly drifts = new Map<string, Drift>();
   commands: readonly Command[] = [];
+  head: ReturnType<typeof snapshot> | undefined;
 
   compare(differences: readonly Difference[], at = snapshot("1"), left_out: readonly string[] = [], books = true) {
     const status = differences.length > 0 ? "drifting" : left_out.length > 0 ? "moved_on" : "equal";
@@ -59,7 +60,7 @@ class Login {
     const account = { platform_login: "7", account_id: "acc_1", client_id: "cli_1", balance_seq: 1, pos_version: 1 };
     const compared: Compared = { ...account, comparison, books, explained_by: [] };
     const { reconciliation } = this;
-    const remembered = { reconciliation, drifts: [...this.drifts.values()], commands: this.commands };
+    const remembered = { reconciliation, head: this.head, drifts: [...this.drifts.values()], commands: this.commands };
     const decision = reconcile(remembered, compared, at, context);
     if (!decision.ok) throw new Error("It was refused.");
     for (const change of decision.changes) {
@@ -103,6 +104,14 @@ describe("the drifts of a login", () => {
     login.compare([balance("90.00")], snapshot("2"));
     expect(login.compare([], older)).toMatchObject({ status: "superseded", written: 0 });
     expect(login.compare([balance("70.00")], older)).toMatchObject({ status: "superseded", written: 0 });
+  });
+
+  it("are not found by a snapshot that was compared while a newer one came, which found nothing to remember", () => {
+    const login = new Login();
+    login.head = snapshot("2");
+    expect(login.compare([], snapshot("2"))).toMatchObject({ status: "equal", written: 0 });
+    expect(login.compare([balance("90.00")], snapshot("1"))).toMatchObject({ status: "superseded", written: 0 });
+    expect(login.compare([balance("90.00")], snapshot("2"))).toMatchObject({ status: "drifting" });
   });
 
   it("stay open for what was not compared, and since when that is so is remembered", () => {
