@@ -67,8 +67,9 @@ async function letIn(operator: Operator): Promise<boolean> {
 }
 
 /**
- * Notes which operator of the brokerage the user is. A former one may have been the same user: only one who is there has
- * the email address of a user, so the new one takes the place. Returns false when the note has changed since it was read.
+ * Notes which operator of the brokerage the user is. A former one may have been the same user: only one who is there
+ * has the email address of a user, so the new one takes the place. Returns false when the note has changed since it was
+ * read.
  */
 async function noteIdentity({ id: operator_id, tenant_id }: Operator, identity_sha256: string): Promise<boolean> {
   const [found] = await readKeys([operatorIdentities.key(identity_sha256)]);
