@@ -1,6 +1,7 @@
 import { amendAccount } from "../../shared/domain/amend-account.ts";
 import { notFound } from "../../shared/domain/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
+import { openCorrectionsOf } from "../../shared/feed/unjoined-legs.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
@@ -16,15 +17,17 @@ export const handler = await command(
     const { account, balance, risk } = await load(own);
     if (!account || !balance) return notFound();
     expectVersion(account.version);
-    const [{ client, source }, held] = await Promise.all([
+    const relinks = body.source_id !== undefined || body.platform_login !== undefined;
+    const [{ client, source }, held, corrections] = await Promise.all([
       load({
         client: ref.client(account.client_id),
         ...(body.source_id ? { source: tradingRef.feedSource(body.source_id) } : {}),
       }),
       readHeld(load, context, { account, balance, risk }),
+      relinks ? openCorrectionsOf(context.tenant_id, id) : [],
     ]);
     if (!client) return notFound();
-    return decideAmendment(held, context, { account, balance, client, source }, body, amendAccount);
+    return decideAmendment(held, context, { account, balance, client, source, corrections }, body, amendAccount);
   },
   liveBody,
 );

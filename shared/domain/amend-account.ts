@@ -23,6 +23,8 @@ export interface OwnedAccount extends AccountWithBalance {
   readonly client: Client;
   /** The source that the patch names, where it names one that is there. */
   readonly source?: FeedSource | undefined;
+  /** Commands that correct its balance on the platform and have not ended; looked for where the link may change. */
+  readonly corrections?: readonly string[];
 }
 
 type Status = Account["status"];
@@ -35,11 +37,11 @@ const statusMoves: Readonly<Record<Status, readonly Status[]>> = {
 
 /** Decides `PATCH /accounts/{id}`. A patch that says what is already so changes nothing. */
 export function amendAccount(
-  { client, source, ...owned }: OwnedAccount,
+  { client, source, corrections = [], ...owned }: OwnedAccount,
   patch: UpdateAccount,
   context: Context,
 ): Decision<AccountWithBalance> {
-  return amend({ ...owned, source }, patch, isRetailLive(owned.account.type, client), context);
+  return amend({ ...owned, source, corrections }, patch, isRetailLive(owned.account.type, client), context);
 }
 
 /** Decides a change that has happened on a platform, whatever this service allows a client of its own. */
@@ -60,7 +62,7 @@ export function disableAccount(owned: AccountWithBalance, context: Context): Dec
 }
 
 function amend(
-  { account, balance, source }: AccountWithBalance & Pick<OwnedAccount, "source">,
+  { account, balance, source, corrections = [] }: AccountWithBalance & Pick<OwnedAccount, "source" | "corrections">,
   patch: UpdateAccount,
   retail: boolean,
   context: Context,
@@ -83,6 +85,10 @@ function amend(
   if (isRelinked(account, merged) && balance.pending > 0) {
     const detail = "Source and login cannot change while transactions are pending: their money could be booked twice.";
     return refuse("account_not_empty", detail, { extra: { left: ["pending transactions"] } });
+  }
+  if (isRelinked(account, merged) && corrections.length > 0) {
+    const detail = "Source and login cannot change while commands to the platform are open.";
+    return refuse("account_not_empty", detail, { extra: { left: corrections } });
   }
   if (isLinked(merged) && !isLinked(account) && balance.credit_minor !== 0n) {
     const detail = "The account has credit, which the trading platform does not know.";

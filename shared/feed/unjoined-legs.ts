@@ -1,6 +1,8 @@
+import { type Command, isOpen } from "../domain/command/command.ts";
 import { limits } from "../limits.ts";
-import { unjoinedLegs } from "../table/entities.ts";
+import { commands, unjoinedLegs } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
+import { findAll } from "../table/store.ts";
 
 /**
  * Transactions of an account with an unjoined leg of this amount, and commands that correct its balance by that, the
@@ -11,4 +13,16 @@ export async function candidatesOf(tenant: string, accountId: string, amountMino
   const query = { prefix: unjoinedLegs.prefixOf(amountMinor), max_items: limits.feed.max_candidates };
   const legs = await readPartition(unjoinedLegs.partition(tenant, accountId), query);
   return [...new Set(legs.map((item) => String(item["transaction_id"] ?? item["command_id"])))];
+}
+
+/** Commands that correct the balance of an account on its platform and have not ended. */
+export async function openCorrectionsOf(tenant: string, accountId: string): Promise<readonly string[]> {
+  const legs = await readPartition(unjoinedLegs.partition(tenant, accountId));
+  const ids = legs.flatMap((leg) => (leg["command_id"] as string | undefined) ?? []);
+  if (ids.length === 0) return [];
+  const found = await findAll<Command>(
+    commands,
+    ids.map((id) => commands.key(tenant, id)),
+  );
+  return found.filter(isOpen).map(({ id }) => id);
 }

@@ -29,7 +29,7 @@ const others: Readonly<Record<string, number>> = {
   // The steps of a transfer over a platform are 10 KiB.
   "transactions/transfer": 204,
   "transactions/update": 207,
-  "accounts/update": 180,
+  "accounts/update": 183,
   "sandbox/open-trade": 177,
   "sandbox/close-trade": 164,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.

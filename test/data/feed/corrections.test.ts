@@ -59,6 +59,15 @@ describe("a drift whose difference the platform is asked for", () => {
     expect(await drifts()).toMatchObject([{ status: "resolved", resolution: { action: "agreed" } }]);
   });
 
+  it("keeps its account from another login until the command has ended", async () => {
+    const { account, drift, take, ack } = await commanded();
+    const relink = () => call("PATCH", `/accounts/${account.id}`, { platform_login: "elsewhere" });
+    expect((await relink()).body).toMatchObject({ code: "account_not_empty", left: [drift.command_id] });
+    await take();
+    await ack({ status: "failed", error: { code: "refused" } });
+    expect((await relink()).body).toMatchObject({ platform_login: "elsewhere" });
+  });
+
   it("is joined by a person where its operation names nothing, and a late acknowledgement is a duplicate", async () => {
     const { drift, source, take, ack, carriedOut, balance, snapshot } = await commanded();
     await take();
