@@ -2,6 +2,7 @@ import type { ShippedRoute } from "../routes/route.ts";
 import { log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { prime } from "../table/counters.ts";
+import { userAgentOf } from "./audited.ts";
 import { headerOf } from "./body.ts";
 import type { Handler } from "./endpoint.ts";
 import { type OAuthParameters, readOAuthParameters } from "./oauth-parameters.ts";
@@ -14,6 +15,7 @@ export interface RawOAuthRequest {
   readonly fault: OAuthParameters["fault"];
   readonly has_query: boolean;
   readonly address: string;
+  readonly user_agent: string | null;
   readonly time_ms: number;
   readonly request_id: string;
 }
@@ -41,6 +43,7 @@ export async function oauthEndpoint(
       ...readOAuthParameters(event),
       has_query: Object.keys(event.queryStringParameters ?? {}).length > 0,
       address: event.requestContext.identity.sourceIp,
+      user_agent: userAgentOf(event),
       time_ms: event.requestContext.requestTimeEpoch,
       request_id,
     };

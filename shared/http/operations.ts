@@ -8,9 +8,8 @@ import { log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
 import { newContext } from "../table/context.ts";
 import { type Committable, execute, type Load, loadItems } from "../table/store.ts";
-import { clipped } from "../text.ts";
 import { admitCaller, countRate } from "./admission.ts";
-import { shownChange } from "./audited.ts";
+import { shownChange, userAgentOf } from "./audited.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { endpoint, type Handler, wholeTimeMs } from "./endpoint.ts";
@@ -191,12 +190,7 @@ function targetOf(exchange: Exchange): string {
 
 /** What the audit keeps of a request. */
 function originOf({ row, event }: Exchange): Origin {
-  const agent = headerOf(event, "User-Agent");
-  return {
-    action: row.id,
-    ip: event.requestContext.identity.sourceIp,
-    user_agent: agent === undefined ? null : clipped(agent, limits.audit.user_agent_max_characters),
-  };
+  return { action: row.id, ip: event.requestContext.identity.sourceIp, user_agent: userAgentOf(event) };
 }
 
 function expectVersion(exchange: Exchange, version: number): void {

@@ -13,6 +13,7 @@ import { failure, type OAuthAnswer, tooMany, unknownClient, withRate } from "./o
 /** A request to an OAuth endpoint, with where and when it came from. */
 export interface OAuthRequest extends RawTokenRequest {
   readonly address: string;
+  readonly user_agent: string | null;
   /** When API Gateway took it in, epoch milliseconds. */
   readonly time_ms: number;
   readonly request_id: string;

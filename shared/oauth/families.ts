@@ -1,13 +1,16 @@
 import type { Family, RevocationReason } from "../domain/family.ts";
-import { nowIso } from "../runtime/clock.ts";
+import { nowIso, pause } from "../runtime/clock.ts";
+import { isThrottle } from "../runtime/unavailable.ts";
 import { families } from "../table/entities.ts";
 import { type Condition, isStill, isStored } from "../table/expression.ts";
-import { changeAndRead, changeItem, putItem } from "../table/items.ts";
 import { readKeys } from "../table/store.ts";
+import { backoffMs, reasonsOf, transact, transactOnce } from "../table/transact.ts";
+import { changeMember, putMember } from "../table/write.ts";
+import { type TokenAction, tokenAudit } from "./token-audit.ts";
 
-/** Stores a new family. Its id was just drawn, so there is nothing to compare, and a repeat by the SDK does no harm. */
-export async function putFamily(family: Family): Promise<void> {
-  await putItem(families, family);
+/** Stores a new family with its entry of the audit. Its id was just drawn, so there is nothing to compare. */
+export async function putFamily(family: Family, action: TokenAction): Promise<void> {
+  await transact([putMember(families, family), tokenAudit(family.id, action)]);
 }
 
 /** A family, strongly consistent; undefined when there is none. */
@@ -17,22 +20,48 @@ export async function readFamily(tenant: string, id: string): Promise<Family | u
 }
 
 /**
- * Moves a family on to its next refresh token, in one conditional write: of any number of requests at once one does it.
- * Returns the family as it is stored then: `after`, or what another request made of it; undefined when it is gone.
+ * Moves a family on to its next refresh token, in one conditional transaction with the entry of the audit: of any number of
+ * requests at once one does it. Returns the family as it is stored then: `after`, or what another request makes of it;
+ * undefined when it is gone.
  */
-export async function rotateFamily(before: Family, after: Family): Promise<Family | undefined> {
+export async function rotateFamily(before: Family, after: Family, action: TokenAction): Promise<Family | undefined> {
   const { generation, rotated_at, refresh_until, expires_at, secret_number } = after;
-  const done = await changeAndRead<Family>(families.keyOf(before), {
-    set: { generation, rotated_at, refresh_until, expires_at, secret_number },
-    when: [...isStill({ generation: before.generation }), isUnrevoked],
-  });
-  return done.ok ? after : done.item;
+  const done = await transactOnce([
+    changeMember(families.keyOf(before), {
+      set: { generation, rotated_at, refresh_until, expires_at, secret_number },
+      when: [...isStill({ generation: before.generation }), isUnrevoked],
+    }),
+    tokenAudit(before.id, action),
+  ]);
+  if (done.ok) return after;
+  if (!done.codes.every((code) => isPassing(code))) throw done.error;
+  await pause(backoffMs(1));
+  return readFamily(before.tenant_id, before.id);
 }
 
-/** Ends a family for good, with all its tokens. Returns whether it lived until now. */
-export function revokeFamily(tenant: string, id: string, reason: RevocationReason): Promise<boolean> {
+/** Whether a member of a transaction was fine, or stands for another request that was faster. */
+function isPassing(code: string): boolean {
+  return ["None", "ConditionalCheckFailed", "TransactionConflict"].includes(code) || isThrottle(code);
+}
+
+/** Ends a family for good, with all its tokens. Returns whether it lived until now; only then the audit has an entry. */
+export async function revokeFamily(
+  tenant: string,
+  id: string,
+  reason: RevocationReason,
+  action: Omit<TokenAction, "action" | "after">,
+): Promise<boolean> {
   const set = { revoked_at: nowIso(), revoked_for: reason };
-  return changeItem(families.key(tenant, id), { set, when: [isStored, isUnrevoked] });
+  try {
+    await transact([
+      changeMember(families.key(tenant, id), { set, when: [isStored, isUnrevoked] }),
+      tokenAudit(id, { ...action, action: "revoke_token", after: { revoked_for: reason } }),
+    ]);
+    return true;
+  } catch (error) {
+    if (reasonsOf(error)[0]?.Code === "ConditionalCheckFailed") return false;
+    throw error;
+  }
 }
 
 const isUnrevoked = { attribute: "revoked_at", is: "absent" } as const satisfies Condition;

@@ -21,7 +21,7 @@ export function answerRevocationRequest(request: OAuthRequest): Promise<OAuthAns
       const token = parameters.get("token") ?? "";
       const family =
         (await familyOfRefreshToken(token, application)) ?? (await familyOfAccessToken(token, application));
-      if (family !== undefined) await revokeFamily(application.tenant_id, family, "request");
+      if (family !== undefined) await revokeFamily(application.tenant_id, family, "request", { application, request });
       return success(undefined);
     },
   );

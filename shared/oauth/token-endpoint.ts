@@ -24,7 +24,7 @@ export function answerTokenRequest(request: OAuthRequest): Promise<OAuthAnswer> 
     if (key === undefined || client.application.api_key_id === null) return notReady();
     const scope = parameters.get("scope");
     return grant === "client_credentials"
-      ? issue(client, scope, key)
+      ? issue(client, scope, key, request)
       : refresh(client, { token: parameters.get("refresh_token") ?? "", scope, request }, key);
   });
 }
@@ -38,13 +38,19 @@ function missingParameter(parameters: ReadonlyMap<string, string>): OAuthAnswer 
 
 const scopeLacked = "The application does not hold this scope.";
 
-async function issue(client: AuthenticatedClient, requested: string | undefined, key: SigningKey) {
+async function issue(
+  client: AuthenticatedClient,
+  requested: string | undefined,
+  key: SigningKey,
+  request: OAuthRequest,
+) {
   const { application } = client;
   const scopes = grantedScopes(application.scopes, requested);
   if (scopes === undefined) return failure("invalid_scope", scopeLacked);
   const moment = nowMs();
   const family = openFamily({ ...client, scopes }, { id: newId("fam", moment), nowMs: moment });
-  await Promise.all([putFamily(family), noteUse(application)]);
+  const after = { grant_type: "client_credentials", scope: scopes.join(" ") };
+  await Promise.all([putFamily(family, { action: "create_token", application, request, after }), noteUse(application)]);
   return success(await tokenReply(application, family, scopes, key));
 }
 
@@ -70,7 +76,9 @@ async function refresh(client: AuthenticatedClient, { token, scope, request }: R
     const held = family.scopes.filter((each) => application.scopes.includes(each));
     const scopes = grantedScopes(held, scope);
     if (scopes === undefined) return failure("invalid_scope", scopeLacked);
-    const rotation = decision.kind === "repeat" ? family : rotateFamily(family, decision.after);
+    const after = { grant_type: "refresh_token", scope: scopes.join(" ") };
+    const action = { action: "create_token", application, request, after } as const;
+    const rotation = decision.kind === "repeat" ? family : rotateFamily(family, decision.after, action);
     // The token is good, so its use may be noted while another request may still be faster and decide again.
     const [stored] = await Promise.all([rotation, noteUse(application)]);
     if (stored !== undefined && (decision.kind === "repeat" || stored === decision.after)) {
@@ -86,16 +94,16 @@ async function endFamily(
   place: RefreshTokenPlace,
   reason: RevocationReason,
   { application }: AuthenticatedClient,
-  { request_id }: OAuthRequest,
+  request: OAuthRequest,
 ): Promise<void> {
-  const ended = await revokeFamily(place.tenant_id, place.family_id, reason);
+  const ended = await revokeFamily(place.tenant_id, place.family_id, reason, { application, request });
   log.warn("security: a refresh token was misused", {
     reason,
     family_id: place.family_id,
     tenant_id: place.tenant_id,
     generation: place.generation,
     application_id: application.id,
-    request_id,
+    request_id: request.request_id,
     family_ended: ended,
   });
 }

@@ -42,7 +42,7 @@ export const revokeToken = route({
   auth: "none",
   scope: null,
   rate: "token",
-  grants: ["read", "update"],
+  grants: ["read", "put", "update"],
   globals: { read: ["client_ids", "public_keys"] },
   within: ["applications", "families"],
   secrets: ["service_key"],

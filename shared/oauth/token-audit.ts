@@ -1,0 +1,25 @@
+import type { Application } from "../domain/application.ts";
+import { delayMs } from "../runtime/clock.ts";
+import { newContext } from "../table/context.ts";
+import { putAudit } from "../table/outbox.ts";
+import type { TransactItem } from "../table/write.ts";
+import type { OAuthRequest } from "./client-authentication.ts";
+
+/** What a client asked an OAuth endpoint for, and what became of the family of its tokens. */
+export interface TokenAction {
+  readonly action: "create_token" | "revoke_token";
+  readonly application: Application;
+  readonly request: Pick<OAuthRequest, "address" | "user_agent" | "request_id">;
+  /** What the audit says of the family: no token is in it. */
+  readonly after: Readonly<Record<string, string>>;
+}
+
+/** The outbox item that brings the audit its entry of a token; it belongs into the transaction that changes its family. */
+export function tokenAudit(familyId: string, { action, application, request, after }: TokenAction): TransactItem {
+  const { tenant_id, id, name } = application;
+  const actor = { type: "application", id, name } as const;
+  const context = newContext({ tenant_id, actor, request_id: request.request_id, scopes: [] });
+  const resource = { type: "token_family", id: familyId };
+  const origin = { action, ip: request.address, user_agent: request.user_agent };
+  return putAudit({ resource, changes: [{ resource, before: null, after }] }, origin, context, delayMs);
+}
