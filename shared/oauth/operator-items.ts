@@ -1,12 +1,12 @@
 import type { Operator } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
-import { sha256 } from "../runtime/digest.ts";
 import { env } from "../runtime/env.ts";
 import { type Key, type OperatorIdentity, operatorIdentities, operators } from "../table/entities.ts";
 import { findAll, readKeys } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
 import { putNew, updateItem } from "../table/write.ts";
+import { identityHash } from "./pool-identity.ts";
 import {
   deletePoolUser,
   disablePoolUser,
@@ -16,19 +16,8 @@ import {
   type PoolUser,
 } from "./pool-users.ts";
 
-/** A user of the pool: `iss` and `sub` of its tokens (OpenID Connect Core 2). */
-export interface PoolIdentity {
-  readonly issuer: string;
-  readonly subject: string;
-}
-
 /** What the operators that a user is want of the pool together. */
 type Standing = "in" | "suspended" | "removed";
-
-/** The one name of an identity: an issuer has no line break (OpenID Connect Core 2). */
-export function identityHash({ issuer, subject }: PoolIdentity): string {
-  return sha256(`${issuer}\n${subject}`);
-}
 
 function identityOf({ subject }: PoolUser): string {
   const { poolIssuer: issuer } = env;

@@ -23,7 +23,7 @@ import { changeMember, updateItem } from "../table/write.ts";
 import type { OAuthRequest } from "./client-authentication.ts";
 import { grantedScopes, operatorTokenReply } from "./grant.ts";
 import { failure, notReady, type OAuthAnswer, success, tooMany, withRate } from "./oauth-answer.ts";
-import { identityHash } from "./operator-items.ts";
+import { identityHash } from "./pool-identity.ts";
 import { signingKey } from "./signing-key.ts";
 import { type PoolExpectation, readSubjectToken, type SignedIn } from "./subject-token.ts";
 

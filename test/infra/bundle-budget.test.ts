@@ -110,6 +110,12 @@ describe("the bundle of each function", () => {
     expect(faults(shipped(metafile, file), budget)).toEqual([]);
   });
 
+  it("ships the client of the user pool without a route only", () => {
+    const holds = (file: string) => shipped(metafile, file).inputs.some((path) => /client-cognito/.test(path));
+    expect(routes.map(({ file }) => file).filter(holds)).toEqual([]);
+    expect(eventSourceFunctions.filter(holds)).toEqual(["applications/provision"]);
+  });
+
   it("ships only the row of its endpoint, without what only the description says of it", () => {
     const code = readFileSync(join(bundles, "clients/get/index.mjs"), "utf8");
     expect(code).toContain('"get_client"');
