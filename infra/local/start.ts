@@ -40,6 +40,8 @@ interface Demo {
   readonly client_secret: string;
   /** Users of the pool, who can sign in at once; absent in files of older versions. */
   readonly operators?: readonly DemoOperator[];
+  /** Whether they are operators of the brokerage. */
+  readonly invited?: true;
 }
 
 interface DemoOperator extends ReadyUser {
@@ -137,7 +139,11 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
     cloud = running;
     lock.list(running.servers);
     const demo = await step("made the demo application and operators", () => demoOf(running, stage, data));
-    await step("got an access token", () => firstToken(running.baseUrl, demo));
+    const token = await step("got an access token", () => firstToken(running.baseUrl, demo));
+    if (demo.invited === undefined) {
+      await step("invited the demo operators", () => invite(running.baseUrl, token, demo));
+      writePrivately(demoFile(stage, data), `${JSON.stringify({ ...demo, invited: true })}\n`);
+    }
     reference = await serveReference(stage, running.baseUrl, port === 0 ? 0 : port + 1);
     announce(running, demo, reference);
     return { cloud: running, stop };
@@ -147,9 +153,29 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
   }
 }
 
+function demoFile(stage: string, data: string): string {
+  return join(data, `demo.${stage}.json`);
+}
+
+/** Makes the users of the pool operators of the brokerage, as the demo application may; the keys make it repeatable. */
+async function invite(baseUrl: string, token: string, { operators = [] }: Demo): Promise<void> {
+  for (const { email, role } of operators) {
+    const response = await fetch(`${baseUrl}/operators`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${token}`,
+        "Content-Type": "application/json",
+        "Idempotency-Key": `demo-operator-${role}`,
+      },
+      body: JSON.stringify({ email, name: `Demo ${role}`, role }),
+    });
+    if (!response.ok) throw new Error(`${email} is not invited: ${response.status} ${await response.text()}`);
+  }
+}
+
 /** The application and the operators of the first run of a stage on this data. */
 async function demoOf(cloud: Cloud, stage: string, data: string): Promise<Demo> {
-  const file = join(data, `demo.${stage}.json`);
+  const file = demoFile(stage, data);
   const kept: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
   if (kept?.operators !== undefined) return kept;
   const demo = { ...(kept ?? (await demoApplication(cloud, stage))), operators: demoOperators(cloud) };
@@ -177,13 +203,13 @@ async function demoApplication(cloud: Cloud, stage: string): Promise<Demo> {
 }
 
 /** Waits until the signing key and the API key exist, which are made beside the start. */
-async function firstToken(baseUrl: string, { client_id, client_secret }: Demo): Promise<void> {
+async function firstToken(baseUrl: string, { client_id, client_secret }: Demo): Promise<string> {
   const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
   const last = Date.now() + tokenLimitMs;
   for (;;) {
     const response = await fetch(`${baseUrl}/oauth/token`, { method: "POST", body });
     const text = await response.text();
-    if (response.status === 200) return;
+    if (response.status === 200) return String(JSON.parse(text).access_token);
     if (response.status < 500 || Date.now() > last) {
       throw new Error(`No token for the demo application: ${response.status} ${text}`);
     }

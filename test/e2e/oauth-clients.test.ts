@@ -1,10 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
 import { ClientCredentials } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { operatorKeys, operators } from "../../shared/table/entities.ts";
 import { type ApiClient, apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
+import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import { Browser, type SignInUser, signIn } from "../support/stack/sign-in.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -196,5 +201,84 @@ describe("an application", () => {
     const third = { client_id: made.client_id, client_secret: (await rotate({ grace_seconds: 0 })).body.client_secret };
     await expect(getToken(stack.baseUrl, second)).rejects.toThrow("401");
     await getToken(stack.baseUrl, third);
+  });
+});
+
+const [redirect_uri, logout_uri] = ["http://127.0.0.1:3000/signed-in", "http://127.0.0.1:3000/"];
+
+function poolOf({ cloud }: Stack) {
+  const { pool } = cloud;
+  if (pool === undefined) throw new Error("The stack has no user pool.");
+  return pool;
+}
+
+/** An operator whose user the pool has already, bound to it by provisioning. */
+async function operatorOf(role: string): Promise<SignInUser & { readonly id: string }> {
+  const user = poolOf(stack).makeReady(`${role}.${stack.tenant_id.toLowerCase()}@example.com`);
+  if (user === undefined) throw new Error("The user is there already.");
+  const body = { email: user.email, name: "Ana", role };
+  const { id } = (await stack.api.call<{ id: string }>("POST", "/operators", { body })).body;
+  const client = tableClient(stack.cloud);
+  const settled = async ({ pk, sk }: { pk: string; sk: string }) => {
+    const request = { TableName: tableNameOf(stack.cloud, "main"), Key: marshall({ pk, sk }) };
+    const { Item: item = {} } = await client.send(new GetItemCommand(request));
+    return unmarshall(item)["wake_at"] === null || undefined;
+  };
+  for (const key of [operators.key(stack.tenant_id, id), operatorKeys.key(stack.tenant_id)]) {
+    await eventually(() => settled(key));
+  }
+  client.destroy();
+  return { ...user, id };
+}
+
+function exchange(subject_token: string | undefined): Promise<Response> {
+  const body = new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    subject_token: subject_token ?? "",
+    subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
+  });
+  return fetch(`${stack.baseUrl}/oauth/token`, { method: "POST", body });
+}
+
+describe("an operator", () => {
+  it("signs in at the pool with openid-client, unchanged, exchanges the id token, calls the API, refreshes, and signs out", async () => {
+    const operator = await operatorOf("viewer");
+    const { issuer, client_id } = poolOf(stack).addresses;
+    const execute = [openid.allowInsecureRequests];
+    const config = await openid.discovery(new URL(issuer), client_id, undefined, openid.None(), { execute });
+    const [pkceCodeVerifier, expectedNonce] = [openid.randomPKCECodeVerifier(), openid.randomNonce()];
+    const address = openid.buildAuthorizationUrl(config, {
+      ...{ redirect_uri, scope: "openid email", nonce: expectedNonce, code_challenge_method: "S256" },
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+    });
+    const browser = new Browser();
+    const back = new URL(await signIn(browser, address.href, operator));
+    const tokens = await openid.authorizationCodeGrant(config, back, { pkceCodeVerifier, expectedNonce });
+
+    const first = await exchange(tokens.id_token);
+    const granted = (await first.json()) as { access_token: string };
+    expect([first.status, granted]).toEqual([200, expect.objectContaining({ token_type: "Bearer", expires_in: 900 })]);
+    const api = apiClient(stack.baseUrl, granted.access_token);
+    expect((await api.call("GET", "/me")).body).toMatchObject({ operator: { id: operator.id, role: "viewer" } });
+    expect((await api.call("GET", "/clients")).status).toBe(200);
+    expect((await api.call("POST", "/clients", { body: {} })).status).toBe(403);
+    expect((await apiClient(stack.baseUrl, tokens.id_token ?? "").call("GET", "/me")).status).toBe(401);
+
+    const next = await openid.refreshTokenGrant(config, tokens.refresh_token ?? "");
+    expect([(await exchange(next.id_token)).status, (await exchange(next.id_token)).status]).toEqual([200, 400]);
+    expect((await exchange(next.access_token)).status).toBe(400);
+    const out = openid.buildEndSessionUrl(config, { client_id, logout_uri });
+    expect((await browser.open(out.href)).url).toBe(logout_uri);
+
+    const suspended = await stack.api.call("PATCH", `/operators/${operator.id}`, { body: { status: "suspended" } });
+    expect(suspended.status).toBe(200);
+    const refresh = () => openid.refreshTokenGrant(config, next.refresh_token ?? "");
+    await eventually(async () => {
+      const user = poolOf(stack).admin.call("AdminGetUser", {
+        ...{ UserPoolId: poolOf(stack).settings.id, Username: operator.email },
+      });
+      return user["Enabled"] === false || undefined;
+    });
+    await expect(refresh()).rejects.toMatchObject({ error: "invalid_grant" });
   });
 });
