@@ -87,6 +87,11 @@ export const limits = {
     /** Operators of a brokerage. */
     max_operators: 500,
   },
+  approvals: {
+    /** Rules of a brokerage, and approvals that one of them may ask for. */
+    max_rules: 20,
+    max_approvers: 5,
+  },
   exchange: {
     /** An id token of the user pool is exchanged within this time after it was issued. */
     max_token_age_seconds: 300,

@@ -16,7 +16,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
   const authorized = await withinBudget(limits.request.read_budget_ms * env.budgetFactor, () => authorizeBearer(given));
   // API Gateway answers 401 for exactly this text.
   if (authorized === undefined) throw new Error("Unauthorized");
-  const { tenant_id, actor, client_id, scopes, allowed_ips, gateway_key } = authorized;
+  const { tenant_id, actor, role, client_id, scopes, allowed_ips, gateway_key } = authorized;
   const stage = event.methodArn.split("/").slice(0, 2).join("/");
   return {
     principalId: actor.id,
@@ -27,6 +27,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
     usageIdentifierKey: gateway_key,
     context: {
       ...{ tenant_id, client_id, actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
+      ...(role === undefined ? {} : { role }),
       ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
     },
   };

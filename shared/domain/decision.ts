@@ -1,3 +1,4 @@
+import type { Role } from "../roles.ts";
 import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
@@ -37,6 +38,8 @@ export interface Context {
   /** Absent where no caller asked for the decision by a command: then the audit has no entry of it. */
   readonly origin?: Origin;
   readonly scopes: readonly Scope[];
+  /** The role of the operator who decides; absent for applications and the system. */
+  readonly role?: Role | undefined;
   /** The moment of the decision, RFC 3339 UTC with milliseconds. */
   readonly now: string;
   /** The moment so many business seconds from now. */

@@ -8,6 +8,7 @@ import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment
 import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
 import { isCredit } from "./internal-money/credit-booking.ts";
 import { isTransfer } from "./internal-money/transfer-state.ts";
+import { underRules } from "./people/approval.ts";
 import { type AccountContext, moved, type Transaction } from "./transaction.ts";
 import { book, complete, end, intoTransit, reverseTransaction, settled } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
@@ -104,7 +105,9 @@ function decideMove(
   if (needsReason.has(to) && reason === null) {
     return refuseField("validation_failed", "reason", `is required for the status ${to}`, "required");
   }
-  const after = moved(transaction, to, context, reason);
+  const approved = underRules(transaction, to, accountContext.tenant, context);
+  if ("decision" in approved) return approved.decision;
+  const after = moved(approved.transaction, to, context, reason);
   if (isTransfer(transaction) && from === "processing" && !isCommanded(accountContext.account)) {
     return refuse("illegal_transition", "The transfer is under way: its other account decides.");
   }

@@ -3,6 +3,7 @@ import type { Client } from "./client.ts";
 import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
+import { approvalRuleOf, refuseUnapproved } from "./people/approval.ts";
 import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
 import { creditPolicyOf } from "./tenant.ts";
 import {
@@ -105,6 +106,8 @@ function createCompleted(
   if (accountContext.tenant.four_eyes) {
     return refuse("four_eyes_required", "Another application must approve this transaction before it is completed.");
   }
+  const rule = approvalRuleOf(pending, accountContext.tenant);
+  if (rule !== undefined) return refuseUnapproved(rule.approvers, rule);
   if (isCommanded(accountContext.account)) return createCommanded(pending, accountContext, context);
   const { balance } = accountContext;
   const moment = moved(pending, "completed", context, null);

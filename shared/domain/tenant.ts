@@ -1,11 +1,12 @@
 import { defaultCurrencies } from "../currencies.ts";
 import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
-import { type Context, type Decision, later, unchanged } from "./decision.ts";
+import { type Context, type Decision, later, refuseScope, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import type { CreditPolicy } from "./internal-money/credit-lots.ts";
+import { amendRules } from "./people/approval.ts";
 
 /** Policies that are absent until they are set. */
-type Later = "transfer_mark_up_percent" | "credit_on_withdrawal";
+type Later = "transfer_mark_up_percent" | "credit_on_withdrawal" | "approval_rules" | "proposed_approval_rules";
 
 /** A brokerage with the policies that its decisions follow. */
 export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Later | "_links"> {
@@ -18,6 +19,10 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
   readonly active_owners?: number;
   /** Absent until it is set; see {@link markUpOf}. */
   readonly transfer_mark_up_percent?: string;
+  /** Absent until there are some. */
+  readonly approval_rules?: SettingsBody["approval_rules"];
+  /** Rules that one owner proposed and another one has to accept; null where there are none any more. */
+  readonly proposed_approval_rules?: SettingsBody["proposed_approval_rules"];
   /** Absent until it is set: `keep`. */
   readonly credit_on_withdrawal?: SettingsBody["credit_on_withdrawal"];
 }
@@ -55,6 +60,8 @@ export function settingsBody(tenant: Tenant): SettingsBody {
     ...policies,
     transfer_mark_up_percent: markUpOf(tenant),
     credit_on_withdrawal: tenant.credit_on_withdrawal ?? "keep",
+    approval_rules: tenant.approval_rules ?? [],
+    proposed_approval_rules: tenant.proposed_approval_rules ?? null,
     _links: { self: { href: "/v2/settings" } },
   };
 }
@@ -65,15 +72,33 @@ function markUpIn(tenant: Tenant, given: string | undefined) {
   return percent === markUpOf(tenant) ? {} : { transfer_mark_up_percent: percent };
 }
 
+/** The rules after a patch; nothing where a brokerage without rules stays without. */
+function rulesIn(tenant: Tenant, rules: Pick<Tenant, "approval_rules" | "proposed_approval_rules"> | undefined) {
+  const { approval_rules, proposed_approval_rules } = rules ?? {};
+  const none = approval_rules?.length === 0 && proposed_approval_rules == null;
+  return rules === undefined || (none && tenant.approval_rules === undefined) ? {} : rules;
+}
+
 /** Decides `PATCH /settings`. A patch that says what is already so changes nothing. */
 export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Context): Decision<Tenant> {
-  const { transfer_mark_up_percent: markUp, credit_on_withdrawal: credit, ...others } = patch;
+  const { transfer_mark_up_percent: markUp, credit_on_withdrawal: credit, approval_rules: rules, ...others } = patch;
+  // A developer administers applications, and decides no policy.
+  if (context.actor.type === "operator" && context.role !== "owner") return refuseScope("transactions:approve");
+  const ruled = rules === undefined ? undefined : amendRules(tenant, rules, context, sameValue);
+  if (ruled?.ok === false) return ruled;
   const policy =
     credit === undefined || (credit === "keep" && tenant.credit_on_withdrawal === undefined)
       ? {}
       : { credit_on_withdrawal: credit };
   const currencies = patch.currencies === undefined ? tenant.currencies : [...new Set(patch.currencies)];
-  const merged = { ...tenant, ...others, ...markUpIn(tenant, markUp), ...policy, currencies } as Tenant;
+  const merged = {
+    ...tenant,
+    ...others,
+    ...markUpIn(tenant, markUp),
+    ...policy,
+    ...rulesIn(tenant, ruled?.rules),
+    currencies,
+  } as Tenant;
   if (sameValue(merged, tenant)) return unchanged(tenant);
   const after = { ...merged, updated_at: later(tenant.updated_at, context.now), version: tenant.version + 1 };
   return { ok: true, result: after, changes: [{ op: "update", entity: "tenant", before: tenant, after }], events: [] };

@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Actor } from "../domain/decision.ts";
+import type { Role } from "../roles.ts";
 import type { Scope } from "../schema/scope.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -7,6 +8,8 @@ import { HttpProblem } from "./problem.ts";
 export interface Caller {
   readonly tenant_id: string;
   readonly actor: Actor;
+  /** Role of an operator. */
+  readonly role?: Role;
   readonly client_id: string;
   readonly scopes: readonly Scope[];
   /** Address ranges (CIDR) that the application may call from; empty if any address is allowed. */
@@ -33,6 +36,7 @@ export function callerOf(event: APIGatewayProxyEvent): Caller {
   return {
     tenant_id: text("tenant_id"),
     actor: { type, id, name: text("actor_name") },
+    ...(text("role") === "" ? {} : { role: text("role") as Role }),
     client_id: text("client_id"),
     scopes: words("scopes") as Scope[],
     allowed_ips: words("allowed_ips"),

@@ -178,9 +178,9 @@ function callerIn(exchange: Exchange): Caller {
 }
 
 function contextOf(exchange: Exchange, origin?: Origin): Context {
-  const { tenant_id, actor, scopes } = callerIn(exchange);
+  const { tenant_id, actor, scopes, role } = callerIn(exchange);
   const { request_id } = exchange;
-  return newContext({ tenant_id, actor, request_id, scopes, ...(origin === undefined ? {} : { origin }) });
+  return newContext({ tenant_id, actor, request_id, scopes, role, ...(origin === undefined ? {} : { origin }) });
 }
 
 /** What the path of a request names; the brokerage where it names nothing. */

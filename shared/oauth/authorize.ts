@@ -2,7 +2,7 @@ import type { Application } from "../domain/application.ts";
 import type { Actor } from "../domain/decision.ts";
 import { type Family, familyLives } from "../domain/family.ts";
 import type { Operator, OperatorKey } from "../domain/people/operator.ts";
-import { roleScopes } from "../roles.ts";
+import { type Role, roleScopes } from "../roles.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import {
@@ -23,6 +23,8 @@ import { type AccessClaims, type PeekedToken, peekToken, verifyAccessToken } fro
 export interface Authorized {
   readonly tenant_id: string;
   readonly actor: Actor;
+  /** Role of an operator. */
+  readonly role?: Role;
   readonly client_id: string;
   /** The scopes of the token that its holder still has: taking one away works within the authorizer's cache time. */
   readonly scopes: readonly string[];
@@ -98,6 +100,7 @@ function authorizedOperator(
   return {
     tenant_id,
     actor: { type: "operator", id, name },
+    role,
     client_id: claims.client_id,
     scopes: heldScopes(claims, roleScopes[role]),
     allowed_ips: [],

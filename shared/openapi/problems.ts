@@ -46,6 +46,8 @@ const furtherMembers: JsonObject = {
   },
   symbol: { ...text, description: "With `no_conversion_path`: the symbol whose profit cannot be converted." },
   allowed: { type: "array", items: text, description: "With `illegal_transition`: the allowed target states." },
+  approvals_missing: { ...integer, description: "With `approval_required`: the approvals that are missing." },
+  roles: { type: "array", items: text, description: "With `approval_required`: the roles that may approve." },
   previous_secret_expires_at: {
     type: "string",
     format: "date-time",
@@ -119,6 +121,7 @@ const problemExtras: Readonly<Partial<Record<ProblemCode, JsonObject>>> = {
     errors: [{ parameter: "limit", code: "invalid_format", detail: "must be a whole number from 1 to 100" }],
   },
   illegal_transition: { from: "completed", to: "pending", allowed: ["returned"] },
+  approval_required: { approvals_missing: 1, roles: ["finance", "owner"] },
   secret_rotation_in_progress: { previous_secret_expires_at: "2026-11-22T06:30:00.123Z" },
   command_outstanding: { command_id: "cmd_01JD000000000000000000000F", command_status: "taken" },
   sequence_gap: { expected_seq: "918" },

@@ -45,6 +45,8 @@ export const tagTexts: Readonly<Record<string, string>> = {
 
 /** Descriptions of components; members are described in `shared/schema/`. */
 const componentTexts: Readonly<Record<string, string>> = {
+  ApprovalRule: "Which transactions need approval, and by whom.",
+  ProposedApprovalRules: "Approval rules that a second owner must accept.",
   AccountBalance: "Balance and margin figures of an account.",
   AccountBalanceDetails: "Balance and margin figures of an account, with the parts of its credit.",
   Actor: "The application, operator or system that caused a change.",

@@ -38,7 +38,10 @@ export const updateSettings = route({
   path: "/settings",
   tag: "Service",
   summary: "Update the settings of the brokerage",
-  description: "A merge patch (RFC 7396). Changes apply to future decisions, not to decisions already made.",
+  description:
+    "A merge patch (RFC 7396). Changes apply to future decisions, not to decisions already made. " +
+    "An operator must be an owner. While the brokerage has two active owners, a change of `approval_rules` is a " +
+    "proposal until another owner sends the same rules.",
   file: "applications/update-settings",
   scope: "admin",
   grants: ["read", "put", "update"],
@@ -46,6 +49,7 @@ export const updateSettings = route({
   media: "merge_patch",
   reply: Settings,
   example: { four_eyes: true },
+  refusals: ["insufficient_scope", "four_eyes_required"],
 });
 
 /** `GET /openapi.json` */

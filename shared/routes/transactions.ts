@@ -28,6 +28,7 @@ const entryRefusals = [
   "duplicate_provider_reference",
   "insufficient_scope",
   "four_eyes_required",
+  "approval_required",
   "source_ended",
 ] as const;
 
@@ -305,7 +306,9 @@ export const updateTransaction = route({
     "for `completed`, its payout. `failed` of such a payout, and `returned`, first issue the opposite command. While " +
     "a command waits, `failed` cancels it. To settle by hand what was done on the platform, add its `operation_id`, " +
     "also when the `outcome` is `unknown`; then `not_found` says that the platform has no such operation.\n\n" +
-    "A transfer is approved, rejected or cancelled by its debit, and goes on by itself.",
+    "A transfer is approved, rejected or cancelled by its debit, and goes on by itself.\n\n" +
+    "Where an approval rule of the settings applies, each `approved` is recorded in `approvals`, and the transaction " +
+    "stays `pending` until there are enough; nothing is paid before.",
   file: "transactions/update",
   scope: "transactions:write",
   further_scopes: ["transactions:approve", "transactions:settle", "admin"],
@@ -318,6 +321,7 @@ export const updateTransaction = route({
     "illegal_transition",
     "insufficient_scope",
     "four_eyes_required",
+    "approval_required",
     "insufficient_free_margin",
     "insufficient_credit",
     "too_many_credit_lots",

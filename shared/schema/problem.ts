@@ -17,7 +17,7 @@ const titles = {
   403: {
     insufficient_scope: "The token lacks a scope.",
     address_not_allowed: "The application may not call from this address.",
-    four_eyes_required: "Another application must approve this.",
+    four_eyes_required: "Another application or operator must approve this.",
   },
   404: {
     symbol_not_found: "The symbol does not exist.",
@@ -28,6 +28,7 @@ const titles = {
   },
   409: {
     illegal_transition: "The state does not allow this change.",
+    approval_required: "The transaction needs more approvals.",
     account_disabled: "The account is disabled.",
     account_closed: "The account is closed.",
     account_close_only: "The account only allows closing positions.",

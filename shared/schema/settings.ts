@@ -1,7 +1,10 @@
 import * as z from "zod/mini";
+import { type CurrencyCode, minorDigits } from "../currencies.ts";
 import { limits } from "../limits.ts";
+import { roles } from "../roles.ts";
 import { described } from "./described.ts";
-import { Currency, Links, Timestamp } from "./fields.ts";
+import { Actor } from "./event.ts";
+import { Currency, Links, Money, Timestamp } from "./fields.ts";
 
 const policies = {
   require_verified_client: described(
@@ -37,6 +40,43 @@ const policies = {
   ),
 };
 
+const CurrencyName = z.string().check(z.regex(/^[A-Z]{3,6}$/, "must be the code of a currency such as USD"));
+
+/** Which transactions need approval, and by whom. */
+export const ApprovalRule = z.strictObject({
+  kind: described(z.enum(["deposit", "withdrawal"]), "Type of transaction."),
+  over: described(
+    z.record(CurrencyName, Money).check(
+      z.refine((amounts) => Object.entries(amounts).every(([code, amount]) => isAmount(code, amount)), {
+        error: "must be amounts by currency such as 5000.00",
+        params: { code: "invalid_format" },
+      }),
+    ),
+    "Amounts by currency above which the rule applies; a currency without one needs approval at any amount.",
+  ),
+  approvers: described(
+    z.int().check(z.minimum(1), z.maximum(limits.approvals.max_approvers)),
+    "Approvals that a transaction needs, all by different operators or applications and none by its creator.",
+  ),
+  roles: described(
+    z.optional(z.array(z.enum(roles)).check(z.minLength(1), z.maxLength(roles.length))),
+    "Roles of the operators who may approve; any operator or application with the scope if omitted.",
+  ),
+});
+
+/** Approval rules that wait for a second owner. */
+export const ProposedApprovalRules = z.object({
+  rules: described(z.array(ApprovalRule), "The proposed rules."),
+  by: described(Actor, "Owner who proposed them."),
+  at: described(Timestamp, "Time of the proposal."),
+});
+
+function isAmount(code: string, amount: string): boolean {
+  const digits = minorDigits[code as CurrencyCode] as number | undefined;
+  if (digits === undefined || !/^\d{1,15}(?:\.\d+)?$/.test(amount)) return false;
+  return (amount.split(".")[1] ?? "").length <= digits;
+}
+
 /** `PATCH /settings`, a merge patch. */
 export const UpdateSettingsRequest = z.strictObject({
   require_verified_client: z.optional(policies.require_verified_client),
@@ -46,6 +86,11 @@ export const UpdateSettingsRequest = z.strictObject({
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
   transfer_mark_up_percent: z.optional(policies.transfer_mark_up_percent),
   credit_on_withdrawal: z.optional(policies.credit_on_withdrawal),
+  approval_rules: described(
+    z.optional(z.array(ApprovalRule).check(z.maxLength(limits.approvals.max_rules))),
+    "Approval rules. While the brokerage has two active owners, one proposes them and another one accepts by sending " +
+      "the same rules.",
+  ),
 });
 
 /** The policies of a tenant in responses. */
@@ -53,6 +98,11 @@ export const Settings = z.object({
   object: described(z.literal("settings"), "Resource type; always this value."),
   tenant_id: described(z.string(), "Brokerage identifier."),
   ...policies,
+  approval_rules: described(z.array(ApprovalRule), "Approval rules; of those that apply the strictest counts."),
+  proposed_approval_rules: described(
+    z.nullable(ProposedApprovalRules),
+    "Approval rules that a second owner must accept; null if there are none.",
+  ),
   created_at: described(Timestamp, "Time of creation."),
   updated_at: described(Timestamp, "Time of the last change."),
   version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),

@@ -330,6 +330,14 @@ export const Transaction = z.object({
     z.nullable(Actor),
     "The application or operator that approved the transaction; null while there is none.",
   ),
+  approvals: described(
+    z.optional(
+      z.array(
+        z.object({ actor: described(Actor, "Who approved."), at: described(Timestamp, "Time of the approval.") }),
+      ),
+    ),
+    "Approvals under an approval rule, oldest first; absent where none was given under a rule.",
+  ),
   approved_at: described(z.nullable(Timestamp), "Time of approval; null while there is none."),
   completed_at: described(z.nullable(Timestamp), "Time of the booking; null before."),
   expires_at: described(

@@ -5,7 +5,7 @@ import { env } from "../runtime/env.ts";
 import { newId, newNumber } from "../runtime/ids.ts";
 
 /** For whom a decision is made. */
-export type Principal = Pick<Context, "tenant_id" | "actor" | "request_id" | "scopes" | "origin">;
+export type Principal = Pick<Context, "tenant_id" | "actor" | "request_id" | "scopes" | "role" | "origin">;
 
 /** The context of one decision: one moment for all of it, so that an identifier carries the time `created_at` shows. */
 export function newContext(principal: Principal): Context {

@@ -19,6 +19,8 @@ describe("the policies of a new tenant", () => {
       version: 1,
       transfer_mark_up_percent: "0.00",
       credit_on_withdrawal: "keep",
+      approval_rules: [],
+      proposed_approval_rules: null,
       _links: { self: { href: "/v2/settings" } },
     });
   });

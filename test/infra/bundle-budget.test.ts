@@ -13,56 +13,58 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 112,
+  "documents/openapi": 114,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
-  "oauth/token": 136,
+  "oauth/token": 137,
   // It links an account to the source of a platform.
-  "accounts/create": 128,
+  "accounts/create": 130,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 188,
-  "transactions/withdrawal": 189,
+  "transactions/deposit": 190,
+  "transactions/withdrawal": 191,
   // It asks the platform of a linked account for it.
-  "transactions/adjustment": 128,
-  "transactions/credit": 128,
+  "transactions/adjustment": 130,
+  "transactions/credit": 130,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 204,
-  "transactions/update": 207,
+  "transactions/transfer": 206,
+  "transactions/update": 211,
   "accounts/update": 183,
-  "sandbox/open-trade": 177,
-  "sandbox/close-trade": 164,
+  "sandbox/open-trade": 179,
+  "sandbox/close-trade": 166,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 186,
-  "sandbox/fail-transaction": 183,
-  "sandbox/return-transaction": 186,
+  "sandbox/settle-transaction": 189,
+  "sandbox/fail-transaction": 185,
+  "sandbox/return-transaction": 189,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 149,
+  "sandbox/simulate-provider": 151,
+  // It decides about margin and liquidations, and asks platforms for them.
+  "margin/evaluate": 128,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 136,
+  "sandbox/match": 137,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 206,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 217,
+  "sandbox/drive-account": 218,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 269,
-  "feed/retry-reject": 259,
+  "feed/retry-reject": 260,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 211,
+  "feed/ack-command": 213,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 293,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 145,
+  "feed/send-snapshot": 146,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
-  "webhooks/test": 147,
-  "sandbox/trigger-event": 147,
+  "webhooks/test": 149,
+  "sandbox/trigger-event": 149,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 289,
+  "events/sweep-events": 291,
 };
 
 const budgets = new Map<string, number>(

@@ -34,6 +34,8 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     four_eyes: true,
     transfer_mark_up_percent: "0.00",
     credit_on_withdrawal: "keep",
+    approval_rules: [{ kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] }],
+    proposed_approval_rules: null,
     currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
     default_leverage: 100,
     transaction_expiry_days: 7,

@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { limits } from "../../../shared/limits.ts";
+import { type Role, roleScopes } from "../../../shared/roles.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
@@ -12,6 +13,8 @@ export interface TestCaller {
   readonly client_id: string;
   readonly scopes: readonly string[];
   readonly allowed_ips: readonly string[];
+  /** The operator who calls, in the place of the application. */
+  readonly operator?: { readonly id: string; readonly name: string; readonly role: Role };
 }
 
 /** A caller with every scope in a tenant of its own, by default. */
@@ -29,6 +32,11 @@ export function newCaller(given: Partial<TestCaller> = {}): TestCaller {
 /** The same application with these scopes only. */
 export function withScopes(caller: TestCaller, ...granted: Scope[]): TestCaller {
   return { ...caller, scopes: granted };
+}
+
+/** An operator of the same brokerage, with the scopes of the role. */
+export function asOperator(caller: TestCaller, name: string, role: Role): TestCaller {
+  return { ...caller, scopes: roleScopes[role], operator: { id: newId("opr"), name, role } };
 }
 
 /** What a request carries in addition to method and path. */
@@ -159,9 +167,10 @@ function authorizerContext(caller: TestCaller) {
     principalId: caller.client_id,
     integrationLatency: 1,
     tenant_id: caller.tenant_id,
-    actor_type: "application",
-    actor_id: caller.application_id,
-    actor_name: "Test",
+    actor_type: caller.operator === undefined ? "application" : "operator",
+    actor_id: caller.operator?.id ?? caller.application_id,
+    actor_name: caller.operator?.name ?? "Test",
+    ...(caller.operator === undefined ? {} : { role: caller.operator.role }),
     client_id: caller.client_id,
     scopes: caller.scopes.join(" "),
     allowed_ips: caller.allowed_ips.join(" "),

@@ -9,11 +9,11 @@ import {
   operatorBody,
   removeOperator,
   signIn,
-} from "../../shared/domain/people/operator.ts";
-import { type Role, roleScopes, roles } from "../../shared/roles.ts";
-import type { UpdateOperator } from "../../shared/schema/people/operator.ts";
-import { scopes } from "../../shared/schema/scope.ts";
-import { accepted, decisionContext, decisionTime, refused, tenantId } from "../support/builders/decisions.ts";
+} from "../../../shared/domain/people/operator.ts";
+import { type Role, roleScopes, roles } from "../../../shared/roles.ts";
+import type { UpdateOperator } from "../../../shared/schema/people/operator.ts";
+import { scopes } from "../../../shared/schema/scope.ts";
+import { accepted, decisionContext, decisionTime, refused, tenantId } from "../../support/builders/decisions.ts";
 
 const request = { email: "ana@example.com", name: "Ana Silva", role: "finance" } as const;
 

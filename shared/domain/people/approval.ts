@@ -1,0 +1,109 @@
+import type { CurrencyCode } from "../../currencies.ts";
+import type { TransactionState } from "../../schema/transaction.ts";
+import { type Context, type Decision, later, type Refusal, refuse, unchanged } from "../decision.ts";
+import { parseAmount } from "../money.ts";
+import type { Tenant } from "../tenant.ts";
+import { moved, type Transaction } from "../transaction.ts";
+import { settled } from "../transaction-booking.ts";
+
+/** A rule of the settings: who must approve what. */
+export type ApprovalRule = NonNullable<Tenant["approval_rules"]>[number];
+
+/**
+ * The rule that a pending transaction is approved by: of those that cover its kind and amount the one with most
+ * approvers, the first of them. A currency that a rule does not name is covered from the first unit on.
+ */
+export function approvalRuleOf(
+  { kind, currency, amount_minor }: Pick<Transaction, "kind" | "currency" | "amount_minor">,
+  { approval_rules: rules = [] }: Pick<Tenant, "approval_rules">,
+): ApprovalRule | undefined {
+  const covering = rules.filter((rule) => rule.kind === kind && amount_minor > thresholdOf(rule, currency));
+  return covering.reduce<ApprovalRule | undefined>(
+    (most, rule) => (most === undefined || rule.approvers > most.approvers ? rule : most),
+    undefined,
+  );
+}
+
+function thresholdOf({ over }: ApprovalRule, currency: CurrencyCode): bigint {
+  const text = over[currency];
+  const minor = text === undefined ? 0n : parseAmount(text, currency);
+  // The settings hold amounts of their currencies only.
+  return typeof minor === "bigint" ? minor : 0n;
+}
+
+/** Approvals that a transaction still needs under a rule. */
+function missingApprovals({ approvals = [] }: Transaction, { approvers }: ApprovalRule): number {
+  return Math.max(0, approvers - approvals.length);
+}
+
+/** A refusal because the rule asks for more approvals. */
+export function refuseUnapproved(missing: number, { roles }: ApprovalRule): { ok: false; refusal: Refusal } {
+  const who = roles === undefined ? "" : ` of operators with the role ${roles.join(" or ")}`;
+  return refuse("approval_required", `The rules of the brokerage require ${missing} more approval(s)${who}.`, {
+    extra: { approvals_missing: missing, ...(roles === undefined ? {} : { roles }) },
+  });
+}
+
+/** What the rules make of a move: refused or recorded, or the transaction as it goes on, with its last approval. */
+export type Approved = { readonly decision: Decision<Transaction> } | { readonly transaction: Transaction };
+
+/**
+ * Applies the rules to a move of a pending transaction. The maker is never an approver, and a person or application
+ * counts once, however often they approve. An approval that is not the last one is recorded, and the transaction stays
+ * pending.
+ */
+export function underRules(
+  transaction: Transaction,
+  to: TransactionState,
+  tenant: Pick<Tenant, "approval_rules">,
+  context: Context,
+): Approved {
+  const rule = transaction.status === "pending" ? approvalRuleOf(transaction, tenant) : undefined;
+  if (rule === undefined) return { transaction };
+  if (to === "processing" || to === "completed") {
+    return { decision: refuseUnapproved(missingApprovals(transaction, rule), rule) };
+  }
+  if (to !== "approved") return { transaction };
+  const { actor, now, role } = context;
+  if (transaction.created_by.id === actor.id) {
+    return { decision: refuse("four_eyes_required", "The creator of a transaction cannot approve it.") };
+  }
+  if (rule.roles !== undefined && (role === undefined || !rule.roles.includes(role))) {
+    return { decision: refuseUnapproved(missingApprovals(transaction, rule), rule) };
+  }
+  const { approvals = [] } = transaction;
+  const known = approvals.some((approval) => approval.actor.id === actor.id);
+  const all = known ? approvals : [...approvals, { actor, at: later(transaction.updated_at, now) }];
+  const next: Transaction = { ...transaction, approvals: all };
+  if (missingApprovals(next, rule) === 0) return { transaction: next };
+  if (known) return { decision: unchanged(transaction) };
+  // The history names everyone who took part, also where the state stays.
+  const after: Transaction = { ...moved(next, "pending", context, null), expires_at: transaction.expires_at };
+  return { decision: settled(transaction, after, [], []) };
+}
+
+/** What a patch makes of the rules: those that hold, and those that wait for a second owner. */
+type Rules = Pick<Tenant, "approval_rules" | "proposed_approval_rules">;
+
+/**
+ * Decides a change of the rules. While a brokerage has two active owners, one proposes and another one accepts by
+ * sending the same rules; the rules that hold already withdraw the proposal. `same` compares rules.
+ */
+export function amendRules(
+  tenant: Tenant,
+  rules: ApprovalRule[],
+  context: Context,
+  same: (a: unknown, b: unknown) => boolean,
+): { readonly ok: true; readonly rules: Rules } | ReturnType<typeof refuse> {
+  const { approval_rules: current = [], proposed_approval_rules: proposed, active_owners = 0 } = tenant;
+  if (same(rules, current)) return { ok: true, rules: { approval_rules: current, proposed_approval_rules: null } };
+  const applied = { ok: true, rules: { approval_rules: rules, proposed_approval_rules: null } } as const;
+  if (active_owners < 2) return applied;
+  if (context.role !== "owner") {
+    return refuse("four_eyes_required", "Two owners must agree to a change of the approval rules.");
+  }
+  const { actor, now } = context;
+  if (proposed != null && same(proposed.rules, rules) && proposed.by.id !== actor.id) return applied;
+  const by = proposed != null && same(proposed.rules, rules) ? proposed : { rules, by: actor, at: now };
+  return { ok: true, rules: { approval_rules: current, proposed_approval_rules: by } };
+}

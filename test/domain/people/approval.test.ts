@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { Actor } from "../../../shared/domain/decision.ts";
+import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
+import { amendSettings, draftTenant, type Tenant } from "../../../shared/domain/tenant.ts";
+import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
+import { type Role, roleScopes } from "../../../shared/roles.ts";
+import type { UpdateSettings } from "../../../shared/schema/settings.ts";
+import { accepted, decisionContext, decisionTime, refused, tenantId } from "../../support/builders/decisions.ts";
+import { standing } from "../transaction-cases.ts";
+
+type Rules = NonNullable<UpdateSettings["approval_rules"]>;
+
+const rule = (given: Partial<Rules[number]> = {}): Rules[number] => ({
+  ...{ kind: "withdrawal", over: { USD: "5.00" }, approvers: 2, roles: ["finance", "owner"] },
+  ...given,
+});
+
+/** An operator, as the context of their decision. */
+function by(name: string, role: Role = "finance") {
+  const actor: Actor = { type: "operator", id: `opr_${name}`, name };
+  return decisionContext({ actor, role, scopes: roleScopes[role] });
+}
+
+const [ana, eva, tom] = [by("Ana"), by("Eva"), by("Tom", "owner")];
+
+/** A pending withdrawal of USD 100.00 by Ana, with what is known of its account under these rules. */
+function pending(rules: Rules = [rule()], kind: "deposit" | "withdrawal" = "withdrawal") {
+  const { transaction, accountContext } = standing(kind, "pending");
+  const made: Transaction = { ...transaction, created_by: ana.actor };
+  const ruled: AccountContext = { ...accountContext, tenant: { ...accountContext.tenant, approval_rules: rules } };
+  const move = (from: Transaction, status: "approved" | "completed" | "rejected", context = eva) =>
+    moveTransaction(from, ruled, { status, ...(status === "rejected" ? { reason: { code: "fraud" } } : {}) }, context);
+  return { made, move };
+}
+
+describe("a withdrawal above the amount of a rule", () => {
+  const { made, move } = pending();
+
+  it("is approved by two others, and each is named in the history, the approvals and the event", () => {
+    const first = accepted(move(made, "approved", eva));
+    expect(first.result).toMatchObject({ status: "pending", approved_by: null, version: made.version + 1 });
+    expect(first.result.approvals).toMatchObject([{ actor: { name: "Eva" } }]);
+    expect(first.result.expires_at).toBe(made.expires_at);
+    expect(first.events.map(({ type }) => type)).toEqual(["transaction.updated"]);
+    const second = accepted(move(first.result, "approved", tom)).result;
+    expect(second).toMatchObject({ status: "approved", approved_by: tom.actor });
+    expect(second.status_history.slice(-2).map(({ actor, to }) => [actor.name, to])).toEqual([
+      ["Eva", "pending"],
+      ["Tom", "approved"],
+    ]);
+    expect(accepted(move(second, "completed", eva)).result.status).toBe("completed");
+  });
+
+  it("counts the same person once", () => {
+    const first = accepted(move(made, "approved", eva)).result;
+    const again = accepted(move(first, "approved", eva));
+    expect([again.result, again.changes]).toEqual([first, []]);
+  });
+
+  it("is not approved by its maker, in any place of the order", () => {
+    expect(refused(move(made, "approved", ana)).code).toBe("four_eyes_required");
+    const first = accepted(move(made, "approved", eva)).result;
+    expect(refused(move(first, "approved", ana)).code).toBe("four_eyes_required");
+  });
+
+  it("is completed by no one before that", () => {
+    for (const from of [made, accepted(move(made, "approved", eva)).result]) {
+      const { code, extra } = refused(move(from, "completed", tom));
+      expect([code, extra]).toMatchObject(["approval_required", { roles: ["finance", "owner"] }]);
+    }
+  });
+
+  it("is approved by no other role and by no application", () => {
+    const risk = { ...by("Ria", "risk"), scopes: eva.scopes };
+    for (const context of [risk, decisionContext()]) {
+      expect(refused(move(made, "approved", context)).code).toBe("approval_required");
+    }
+  });
+
+  it("is rejected by one person", () => {
+    expect(accepted(move(made, "rejected", eva)).result.status).toBe("rejected");
+  });
+});
+
+describe("a rule", () => {
+  it.each([
+    ["of the exact amount", [rule({ over: { USD: "100.00" } })], false],
+    ["of a smaller amount", [rule({ over: { USD: "99.99" } })], true],
+    ["of another currency", [rule({ over: { EUR: "5000.00" } })], true],
+    ["of another kind", [rule({ kind: "deposit" })], false],
+    ["with one approver", [rule({ approvers: 1 })], false],
+    ["next to a stricter one", [rule({ approvers: 1 }), rule({ approvers: 3 })], true],
+  ] as const)("%s", (_, rules, holds) => {
+    const { made, move } = pending([...rules]);
+    expect(accepted(move(made, "approved", eva)).result.status).toBe(holds ? "pending" : "approved");
+  });
+
+  it("without roles is met by applications and operators together", () => {
+    const { roles: _roles, ...open } = rule();
+    const { made, move } = pending([open]);
+    const first = accepted(move(made, "approved", decisionContext())).result;
+    expect(accepted(move(first, "approved", eva)).result.status).toBe("approved");
+  });
+});
+
+describe("a change of the rules", () => {
+  const owners = (active_owners: number): Tenant => ({ ...draftTenant(tenantId, decisionTime), active_owners });
+  const [max, mia] = [by("Max", "owner"), by("Mia", "owner")];
+  const approval_rules = [rule()];
+
+  it("holds at once while there is one owner", () => {
+    expect(accepted(amendSettings(owners(1), { approval_rules }, max)).result).toMatchObject({ approval_rules });
+  });
+
+  it("waits for a second owner, who sends the same; the first one cannot accept it", () => {
+    const proposed = accepted(amendSettings(owners(2), { approval_rules }, max)).result;
+    expect(proposed).toMatchObject({ approval_rules: [], proposed_approval_rules: { by: max.actor } });
+    const again = accepted(amendSettings(proposed, { approval_rules }, max));
+    expect([again.result.approval_rules, again.changes]).toEqual([[], []]);
+    const other = accepted(amendSettings(proposed, { approval_rules: [rule({ approvers: 1 })] }, mia)).result;
+    expect(other).toMatchObject({ approval_rules: [], proposed_approval_rules: { by: mia.actor } });
+    const held = accepted(amendSettings(proposed, { approval_rules }, mia)).result;
+    expect(held).toMatchObject({ approval_rules, proposed_approval_rules: null });
+    const withdrawn = accepted(amendSettings(proposed, { approval_rules: [] }, mia)).result;
+    expect(withdrawn.proposed_approval_rules).toBeNull();
+  });
+
+  it("is made by no application where there are two owners, and by no operator but an owner ever", () => {
+    expect(refused(amendSettings(owners(2), { approval_rules }, decisionContext())).code).toBe("four_eyes_required");
+    expect(refused(amendSettings(owners(0), { four_eyes: true }, by("Dev", "developer"))).code).toBe(
+      "insufficient_scope",
+    );
+  });
+});
