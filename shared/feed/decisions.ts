@@ -191,7 +191,7 @@ function decideOperation(
       if (tenant === undefined) throw new Error("The tenant has no policies.");
       if (known !== undefined && links.claimant === undefined && links.claiming === undefined) {
         const ended = settledAs(run, reading, found, madeBy(known), context.now);
-        return withoutAside(ended, found.mark, holder, context);
+        return freed(ended, found.mark, holder, context);
       }
       const records = { ...found, baseline: account.account.baseline };
       const decided = once(run, reading, records, context.now, (origin) => {
@@ -208,9 +208,18 @@ function decideOperation(
         if (made !== undefined && wanted !== undefined && made !== wanted) unexpected(run, reading, decision);
         return decision;
       });
-      return withoutAside(decided, found.mark, holder, context);
+      return freed(decided, found.mark, holder, context);
     },
   });
+}
+
+/**
+ * The decision without what its operation does to money as long as it is put aside, where it changes what is noted of
+ * the operation: one that answers again that it was put aside leaves the note, and the money with it.
+ */
+function freed(decision: TradingDecision<Verdict>, ...aside: [Dedup | undefined, Balance | undefined, Context]) {
+  const notes = decision.ok && decision.changes.some(({ op }) => op === "mark");
+  return notes ? withoutAside(decision, ...aside) : decision;
 }
 
 /** The money that an operation changes as long as it is put aside; its login may belong to another account by now. */

@@ -42,6 +42,29 @@ it("an operation that is put aside holds what it takes and counts what it adds, 
   expect(await moneyOf(account)).toMatchObject({ held: "0.00", balance: "756.50" });
 });
 
+it("and holds it once where its batch is sent again, because an item before it was deferred", async () => {
+  const [first, account] = [await trader("1.00"), await trader("100.00")];
+  const source = await newSource();
+  const withdrawal = await broker.withdrawal(account, "40.00", done);
+  const items = [
+    moneyMoved(first.login, "B-1", "deposit", "2.00"),
+    moneyMoved(account.login, "B-2", "withdrawal", "40"),
+  ];
+  const batch = { first_seq: "1", items: items.map((item, at) => ({ seq: String(at + 1), ...item })) };
+  api.watched.interfere = ({ operation, input }) => {
+    const fails = operation === "TransactWriteItems" && JSON.stringify(input).includes(first.id);
+    if (fails) throw new Error("The connection was lost.");
+    return undefined;
+  };
+  for (const status of ["service_unavailable", "applied"]) {
+    expect(said((await source.raw(batch)).body.results)).toEqual([status, "possible_duplicate"]);
+    expect(await moneyOf(account)).toMatchObject({ balance: "60.00", held: "40.00" });
+    api.watched.interfere = () => undefined;
+  }
+  expect((await source.retry("2", { transaction_id: withdrawal.id })).body.status).toBe("applied");
+  expect(await moneyOf(account)).toMatchObject({ balance: "60.00", held: "0.00" });
+});
+
 it("and is neither held nor counted once the acknowledgement of its command has booked it", async () => {
   const source = await newSource();
   const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
