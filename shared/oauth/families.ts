@@ -20,9 +20,9 @@ export async function readFamily(tenant: string, id: string): Promise<Family | u
 }
 
 /**
- * Moves a family on to its next refresh token, in one conditional transaction with the entry of the audit: of any number of
- * requests at once one does it. Returns the family as it is stored then: `after`, or what another request makes of it;
- * undefined when it is gone.
+ * Moves a family on to its next refresh token, in one conditional transaction with the entry of the audit: of any
+ * number of requests at once one does it. Returns the family as it is stored then: `after`, or what another request
+ * makes of it; undefined when it is gone.
  */
 export async function rotateFamily(before: Family, after: Family, action: TokenAction): Promise<Family | undefined> {
   const { generation, rotated_at, refresh_until, expires_at, secret_number } = after;
@@ -44,7 +44,7 @@ function isPassing(code: string): boolean {
   return ["None", "ConditionalCheckFailed", "TransactionConflict"].includes(code) || isThrottle(code);
 }
 
-/** Ends a family for good, with all its tokens. Returns whether it lived until now; only then the audit has an entry. */
+/** Ends a family for good, and its tokens. Returns whether it lived until now: only then the audit has an entry. */
 export async function revokeFamily(
   tenant: string,
   id: string,

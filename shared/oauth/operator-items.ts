@@ -6,7 +6,7 @@ import { type Key, type OperatorIdentity, operatorIdentities, operators } from "
 import { findAll, readKeys } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
 import { putNew, updateItem } from "../table/write.ts";
-import { identityHash } from "./pool-identity.ts";
+import { identityHash } from "./pool/identity.ts";
 import {
   deletePoolUser,
   disablePoolUser,
@@ -14,7 +14,7 @@ import {
   ensurePoolUser,
   findPoolUser,
   type PoolUser,
-} from "./pool-users.ts";
+} from "./pool/users.ts";
 
 /** What the operators that a user is want of the pool together. */
 type Standing = "in" | "suspended" | "removed";

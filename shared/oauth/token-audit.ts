@@ -14,7 +14,7 @@ export interface TokenAction {
   readonly after: Readonly<Record<string, string>>;
 }
 
-/** The outbox item that brings the audit its entry of a token; it belongs into the transaction that changes its family. */
+/** The outbox item with the audit entry of a token; it belongs into the transaction that changes its family. */
 export function tokenAudit(familyId: string, { action, application, request, after }: TokenAction): TransactItem {
   const { tenant_id, id, name } = application;
   const actor = { type: "application", id, name } as const;

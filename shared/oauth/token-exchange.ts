@@ -23,9 +23,9 @@ import { changeMember, updateItem } from "../table/write.ts";
 import type { OAuthRequest } from "./client-authentication.ts";
 import { grantedScopes, operatorTokenReply } from "./grant.ts";
 import { failure, notReady, type OAuthAnswer, success, tooMany, withRate } from "./oauth-answer.ts";
-import { identityHash } from "./pool-identity.ts";
+import { identityHash } from "./pool/identity.ts";
+import { type PoolExpectation, readSubjectToken, type SignedIn } from "./pool/subject-token.ts";
 import { signingKey } from "./signing-key.ts";
-import { type PoolExpectation, readSubjectToken, type SignedIn } from "./subject-token.ts";
 
 /** Grant type of a token exchange (RFC 8693 2.1). */
 export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange";

@@ -241,7 +241,7 @@ function exchange(subject_token: string | undefined): Promise<Response> {
 }
 
 describe("an operator", () => {
-  it("signs in at the pool with openid-client, unchanged, exchanges the id token, calls the API, refreshes, and signs out", async () => {
+  it("signs in with openid-client, unchanged, exchanges its id token, refreshes and signs out", async () => {
     const operator = await operatorOf("viewer");
     const { issuer, client_id } = poolOf(stack).addresses;
     const execute = [openid.allowInsecureRequests];

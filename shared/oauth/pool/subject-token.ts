@@ -1,6 +1,6 @@
 import jwt from "jsonwebtoken";
-import { limits } from "../limits.ts";
-import { poolKey } from "./pool-keys.ts";
+import { limits } from "../../limits.ts";
+import { poolKey } from "./keys.ts";
 
 /** What this service expects of the tokens of its user pool. */
 export interface PoolExpectation {

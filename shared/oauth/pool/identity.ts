@@ -1,4 +1,4 @@
-import { sha256 } from "../runtime/digest.ts";
+import { sha256 } from "../../runtime/digest.ts";
 
 /** A user of the pool: `iss` and `sub` of its tokens (OpenID Connect Core 2). */
 interface PoolIdentity {

@@ -7,9 +7,9 @@ import {
   AdminUserGlobalSignOutCommand,
   CognitoIdentityProviderClient,
 } from "@aws-sdk/client-cognito-identity-provider";
-import { limits } from "../limits.ts";
-import { bounded } from "../runtime/budget.ts";
-import { env } from "../runtime/env.ts";
+import { limits } from "../../limits.ts";
+import { bounded } from "../../runtime/budget.ts";
+import { env } from "../../runtime/env.ts";
 
 /** A user of the operators' pool. */
 export interface PoolUser {

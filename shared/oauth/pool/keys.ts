@@ -1,9 +1,9 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { limits } from "../limits.ts";
-import { nowMs } from "../runtime/clock.ts";
-import { Unavailable } from "../runtime/unavailable.ts";
+import { limits } from "../../limits.ts";
+import { nowMs } from "../../runtime/clock.ts";
+import { Unavailable } from "../../runtime/unavailable.ts";
 
 /** The key set of a user pool as it was read last. */
 interface KnownKeys {
