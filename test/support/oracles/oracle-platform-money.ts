@@ -57,6 +57,8 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
             ? claim("source_operation", item["source_id"], item["operation_id"])
             : []),
         ];
+      case "OPERATOR":
+        return text(item, "status") === "removed" ? [] : claim("operator_email", item["email"]);
       case "SOURCE":
         return claim("source_name", item["name"]);
       case "ORDER":
