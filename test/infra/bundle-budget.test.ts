@@ -15,7 +15,7 @@ const others: Readonly<Record<string, number>> = {
   // The description itself, compressed.
   "documents/openapi": 114,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
-  "oauth/token": 137,
+  "oauth/token": 138,
   // It links an account to the source of a platform.
   "accounts/create": 130,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
