@@ -83,7 +83,7 @@ export const mutations: readonly Mutation[] = [
     file: "shared/events/publish.ts",
     edits: [
       ["import { partKeys,", 'import { changeAndRead } from "../table/items.ts";\nimport { partKeys,'],
-      ["import { eventId,", "import { sequences, eventId,"],
+      ["import {\n  auditPages,", "import {\n  sequences,\n  auditPages,"],
       [
         "    const counter = await reads.counter();\n",
         `    const count = waiting.flatMap(({ events: texts }) => texts).length;
@@ -272,7 +272,7 @@ export const mutations: readonly Mutation[] = [
     name: "an old snapshot resolving a newer drift",
     file: "shared/domain/drift/reconcile.ts",
     edits: [
-      ["before !== undefined && isOlder(snapshot, before)", "before === undefined && isOlder(snapshot, snapshot)"],
+      ["each !== undefined && isOlder(snapshot, each)", "each === undefined && isOlder(snapshot, snapshot)"],
     ],
     test: { file: "test/domain/drift/reconcile.test.ts", name: "stay as they are for a snapshot of an earlier number" },
   },
