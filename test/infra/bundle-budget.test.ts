@@ -28,7 +28,8 @@ const others: Readonly<Record<string, number>> = {
   "transactions/credit": 130,
   // The steps of a transfer over a platform are 10 KiB.
   "transactions/transfer": 206,
-  "transactions/update": 211,
+  // It also frees what an operation held that was put aside.
+  "transactions/update": 213,
   "accounts/update": 183,
   "sandbox/open-trade": 179,
   "sandbox/close-trade": 166,

@@ -90,3 +90,26 @@ it("and is neither held nor counted once the acknowledgement of its command has 
   for (const seq of ["2", "3"]) expect((await source.retry(seq)).body).toMatchObject({ status: "applied" });
   expect(await moneyOf(account)).toMatchObject({ balance: "90.00", held: "0.00" });
 });
+
+it("and once a person has settled with it", async () => {
+  const source = await newSource();
+  const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
+  const account = await broker.account(undefined, { type: "demo", ...link });
+  const login = link.platform_login;
+  await source.send(moneyMoved(login, "B-0", "deposit", "100.00"));
+  const moved = [
+    ["deposit", await broker.deposit(account, "30.00", done), "130.00"],
+    ["withdrawal", await broker.withdrawal(account, "40.00", done), "90.00"],
+  ] as const;
+  for (const [kind, transaction, balance] of moved) {
+    const operation_id = `of a ${kind}`;
+    expect(said(await source.send(moneyMoved(login, operation_id, kind, transaction.amount)))).toEqual([
+      "possible_duplicate",
+    ]);
+    expect((await broker.move(transaction, "completed", { operation_id })).status).toBe(200);
+    expect([await asideOf(account), (await moneyOf(account)).balance]).toEqual([{ number: "0" }, balance]);
+  }
+  expect((await moneyOf(account)).held).toBe("0.00");
+  for (const seq of ["2", "3"]) expect((await source.retry(seq)).body).toMatchObject({ status: "applied" });
+  expect(await moneyOf(account)).toMatchObject({ balance: "90.00", held: "0.00" });
+});
