@@ -271,9 +271,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an old snapshot resolving a newer drift",
     file: "shared/domain/drift/reconcile.ts",
-    edits: [
-      ["each !== undefined && isOlder(snapshot, each)", "each === undefined && isOlder(snapshot, snapshot)"],
-    ],
+    edits: [["each !== undefined && isOlder(snapshot, each)", "each === undefined && isOlder(snapshot, snapshot)"]],
     test: { file: "test/domain/drift/reconcile.test.ts", name: "stay as they are for a snapshot of an earlier number" },
   },
 ];
