@@ -1,5 +1,7 @@
 import type { Application } from "../domain/application.ts";
+import type { Operator } from "../domain/people/operator.ts";
 import { delayMs } from "../runtime/clock.ts";
+import type { Scope } from "../schema/scope.ts";
 import { newContext } from "../table/context.ts";
 import { putAudit } from "../table/outbox.ts";
 import type { TransactItem } from "../table/write.ts";
@@ -21,5 +23,18 @@ export function tokenAudit(familyId: string, { action, application, request, aft
   const context = newContext({ tenant_id, actor, request_id: request.request_id, scopes: [] });
   const resource = { type: "token_family", id: familyId };
   const origin = { action, ip: request.address, user_agent: request.user_agent };
+  return putAudit({ resource, changes: [{ resource, before: null, after }] }, origin, context, delayMs);
+}
+
+/** The outbox item that brings the audit its entry of a sign-in: the role and the scopes of the token. */
+export function signInAudit(
+  { tenant_id, id, name, role }: Operator,
+  scopes: readonly Scope[],
+  { address, user_agent, request_id }: TokenAction["request"],
+): TransactItem {
+  const context = newContext({ tenant_id, actor: { type: "operator", id, name }, request_id, scopes: [] });
+  const resource = { type: "operator", id };
+  const after = { grant_type: "token-exchange", role, scope: scopes.join(" ") };
+  const origin = { action: "create_token", ip: address, user_agent };
   return putAudit({ resource, changes: [{ resource, before: null, after }] }, origin, context, delayMs);
 }

@@ -18,14 +18,15 @@ import {
 import { isNew, isStill, isStored } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
 import { readKeys } from "../table/store.ts";
-import { transactOnce } from "../table/transact.ts";
-import { changeMember, updateItem } from "../table/write.ts";
+import { reasonsOf, transact, transactOnce } from "../table/transact.ts";
+import { changeMember, type TransactItem, updateItem } from "../table/write.ts";
 import type { OAuthRequest } from "./client-authentication.ts";
 import { grantedScopes, operatorTokenReply } from "./grant.ts";
 import { failure, notReady, type OAuthAnswer, success, tooMany, withRate } from "./oauth-answer.ts";
 import { identityHash } from "./pool/identity.ts";
 import { type PoolExpectation, readSubjectToken, type SignedIn } from "./pool/subject-token.ts";
 import { signingKey } from "./signing-key.ts";
+import { signInAudit } from "./token-audit.ts";
 
 /** Grant type of a token exchange (RFC 8693 2.1). */
 export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -58,7 +59,7 @@ export async function exchangeToken(request: OAuthRequest): Promise<OAuthAnswer>
   const counter = { tenant_id: operator.tenant_id, application_id: `${operator.id}|TOKEN` };
   const counted = await countRequest(counter, "operator", request.time_ms);
   if (!counted.allowed) return tooMany(counted.retry_after_seconds);
-  if (!(await useOnce(signedIn))) return refuse(request);
+  if (!(await useOnce(signedIn, signInAudit(operator, scopes, request)))) return refuse(request);
   const seen = await noteSignIn(operator);
   if (seen === undefined) return refuse(request);
   const reply = operatorTokenReply(seen, scopes, expect.client_id, signing);
@@ -118,10 +119,20 @@ async function operatorOf(signedIn: SignedIn, brokerage: string | undefined): Pr
   return { operator, key: key as OperatorKey | undefined };
 }
 
-/** Notes that a token was used; false when it was before. Its item outlives it by more than clocks differ. */
-function useOnce({ issuer, jti, stale_after }: SignedIn): Promise<boolean> {
+/**
+ * Notes in one transaction that a token was used and what the audit says of it; false when it was used before. Its item
+ * outlives it by more than clocks differ.
+ */
+async function useOnce({ issuer, jti, stale_after }: SignedIn, audit: TransactItem): Promise<boolean> {
   const expires_at = stale_after + limits.exchange.used_token_kept_seconds;
-  return changeItem(usedTokens.key(issuer, jti), { set: { et: usedTokens.et, expires_at }, when: [isNew] });
+  const used = changeMember(usedTokens.key(issuer, jti), { set: { et: usedTokens.et, expires_at }, when: [isNew] });
+  try {
+    await transact([used, audit]);
+    return true;
+  } catch (error) {
+    if (reasonsOf(error)[0]?.Code === "ConditionalCheckFailed") return false;
+    throw error;
+  }
 }
 
 /**

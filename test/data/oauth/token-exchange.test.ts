@@ -208,9 +208,17 @@ describe("a subject token is refused in the same words", () => {
 
   it("that was used before, also by ten requests at the same time", async () => {
     const token = one.token();
+    // What the audit has to keep of sign-ins of this person.
+    const kept = async () =>
+      (await scanTable(api.emulator)).filter(
+        ({ et, pk, audit }) =>
+          et === "OUTBOX" && String(pk).endsWith(one.id) && String(audit).includes('"create_token"'),
+      ).length;
+    const before = await kept();
     const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(token)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect((await exchange(token)).body).toEqual(refusal);
+    expect(await kept()).toBe(before + 1);
   });
 
   it("for a brokerage of which the person is no operator", async () => {
