@@ -1,4 +1,5 @@
 import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
+import { type Drift, deltaMinor } from "../drift/drift.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
 import {
   type CommandMove,
@@ -109,14 +110,12 @@ export function correctionReleased(before: CorrectionCommand, { now }: Pick<Cont
 }
 
 /** The drift that a command corrects, as far as its commands depend on it. */
-export interface Corrected {
-  readonly status: "open" | "resolved";
-  readonly command_id: string | null;
-}
+export type Corrected = Pick<Drift, "status" | "command_id" | "ours" | "theirs">;
 
-/** Whether a command is still the one that is to correct its drift. */
-export function isWanted({ id, about_id }: MoneyCommand, drift: Corrected | undefined): boolean {
-  return drift?.status === "open" && drift.command_id === (about_id ?? id);
+/** Whether a command is still the one that is to correct its drift, by what that is now. */
+export function isWanted({ id, about_id, amount_minor }: MoneyCommand, drift: Corrected | undefined): boolean {
+  if (drift?.status !== "open" || drift.command_id !== (about_id ?? id)) return false;
+  return deltaMinor(drift) === -amount_minor;
 }
 
 /**
@@ -145,7 +144,8 @@ export function refuseCorrection(
   fourEyes: boolean,
   { actor }: Context,
 ) {
-  if (!isWanted(command, drift)) return refuse("illegal_transition", "The drift is resolved, or has another command.");
+  if (!isWanted(command, drift))
+    return refuse("illegal_transition", "The drift is resolved, or has another command or amount.");
   return fourEyes && command.issued_by.id === actor.id
     ? refuse("four_eyes_required", "Another application than the one that asked for it must requeue the command.")
     : undefined;

@@ -66,7 +66,15 @@ function acknowledged(state: CommandState, ack: AckCommand, context: Context): D
   if (after === undefined) return unchanged(command);
   if (move === "failed")
     return moneyRefused(state, after, error ?? { code: "platform_refused", message: null }, context);
-  return move === "unknown" ? outcomeUnknown(state, after, context) : withCommand(command, after);
+  if (move === "unknown") return outcomeUnknown(state, after, context);
+  return withCommand(command, notSent(state, context) ?? after);
+}
+
+/** The end of a command that was not sent and whose drift is resolved otherwise, or is another amount by now. */
+function notSent(state: CommandState, context: Context): MoneyCommand | undefined {
+  const { command, about } = state;
+  if (about.purpose !== "drift" || isWanted(command, about.drift)) return undefined;
+  return movedCommand(command, "failed", context, { error: { code: "not_sent", message: null } });
 }
 
 function withCommand(before: MoneyCommand, after: MoneyCommand): Decision<MoneyCommand> {

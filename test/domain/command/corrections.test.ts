@@ -109,6 +109,19 @@ describe("a command that corrects a platform", () => {
     expect([desk.books.snapshot(), desk.state()]).toEqual(["equal", "agreed"]);
   });
 
+  it.each([0n, -500n])(
+    "is not handed out again for another difference: what was not sent has failed at %i",
+    (missing) => {
+      const { books, take } = commanded();
+      take();
+      books.missing = missing;
+      books.snapshot();
+      expect(books.correction.status).toBe("taken");
+      books.acknowledge(books.correction.id, { attempt: 1, status: "not_sent" });
+      expect(books.correction).toMatchObject({ status: "failed", error: { code: "not_sent" } });
+    },
+  );
+
   it("leaves the drift open when it fails, so that the platform is asked again", () => {
     const { books, take, state } = commanded();
     take();
