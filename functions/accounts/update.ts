@@ -1,11 +1,13 @@
+import { pendingCommandsOf } from "../../shared/domain/account.ts";
 import { amendAccount } from "../../shared/domain/amend-account.ts";
+import { namesTerms } from "../../shared/domain/command/terms.ts";
 import { notFound } from "../../shared/domain/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { openCorrectionsOf } from "../../shared/feed/unjoined-legs.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
-import { tradingRef } from "../../shared/trading/items.ts";
+import { loadCommands, tradingRef } from "../../shared/trading/items.ts";
 import { decideAmendment, readHeld } from "../../shared/trading/margin.ts";
 
 /** `PATCH /accounts/{id}` */
@@ -18,16 +20,20 @@ export const handler = await command(
     if (!account || !balance) return notFound();
     expectVersion(account.version);
     const relinks = body.source_id !== undefined || body.platform_login !== undefined;
-    const [{ client, source }, held, corrections] = await Promise.all([
+    const terms = namesTerms(body);
+    const sourceId = body.source_id ?? (terms ? account.source_id : undefined);
+    const [{ client, source }, asked, held, corrections] = await Promise.all([
       load({
         client: ref.client(account.client_id),
-        ...(body.source_id ? { source: tradingRef.feedSource(body.source_id) } : {}),
+        ...(sourceId ? { source: tradingRef.feedSource(sourceId) } : {}),
       }),
+      terms ? loadCommands(load, pendingCommandsOf(account)) : [],
       readHeld(load, context, { account, balance, risk }),
       relinks ? openCorrectionsOf(context.tenant_id, id) : [],
     ]);
     if (!client) return notFound();
-    return decideAmendment(held, context, { account, balance, client, source, corrections }, body, amendAccount);
+    const owned = { account, balance, client, source, corrections, asked };
+    return decideAmendment(held, context, owned, body, amendAccount);
   },
   liveBody,
 );

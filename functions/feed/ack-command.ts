@@ -1,8 +1,9 @@
 import { type Command, commandBody } from "../../shared/domain/command/command.ts";
+import { acknowledgeTerms } from "../../shared/domain/command/terms.ts";
 import { notFound } from "../../shared/domain/decision.ts";
 import { acknowledgeLiquidation } from "../../shared/domain/trading/liquidation/settle.ts";
 import { decideAck, noteRef } from "../../shared/feed/acknowledged-operation.ts";
-import { decideLiquidation } from "../../shared/feed/commands.ts";
+import { decideLiquidation, decideTerms } from "../../shared/feed/commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { ackCommand } from "../../shared/routes/commands.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
@@ -16,6 +17,9 @@ export const handler = await command(
     if (known === undefined || known.source_id !== path.id) return notFound();
     if (known.purpose === "liquidation") {
       return decideLiquidation(load, context, known, (...read) => acknowledgeLiquidation(...read, body, context));
+    }
+    if (known.purpose === "terms") {
+      return decideTerms(load, context, known, (...read) => acknowledgeTerms(...read, body, context));
     }
     return decideAck(load, context, known, body, note);
   },

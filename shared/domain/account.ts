@@ -23,8 +23,11 @@ type MoneyField =
   | "metrics_stale"
   | "balance_version";
 
+/** Terms that a platform was asked for and has not confirmed. */
+export type PendingTerms = NonNullable<AccountBody["pending"]>;
+
 /** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0004). */
-export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "object" | "_links"> {
+export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "pending" | "object" | "_links"> {
   readonly tenant_id: string;
   /** The source whose platform moves its money, by commands; absent in items that were stored before there were any. */
   readonly source_id?: string | null;
@@ -32,6 +35,8 @@ export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "o
   readonly trading_mode_before: Account["trading_mode"] | null;
   /** When the account was disabled last: pending orders of before are void. Absent once they all are cancelled. */
   readonly orders_void_at?: string;
+  /** Terms that its platform was asked for, each with the command that asks; absent while there are none. */
+  readonly pending?: PendingTerms;
   /** A change of leverage that stored positions do not all follow yet; absent once they do. */
   readonly leverage_change?: LeverageChange;
   /** The snapshot that the account was adopted from: items up to its number are in what was adopted. */
@@ -181,6 +186,11 @@ export function refuseLeverage(retailLive: boolean) {
   });
 }
 
+/** The identifiers of the commands that are to change the terms of an account. */
+export function pendingCommandsOf({ pending = {} }: Pick<Account, "pending">): readonly string[] {
+  return Object.values(pending).flatMap((asked) => asked?.command_id ?? []);
+}
+
 /** What can be paid out: floating profit and credit never count. */
 export function withdrawableMinor(balance: Balance, floatingMinor = 0n): bigint {
   const equity = balance.balance_minor + balance.credit_minor + floatingMinor;
@@ -205,6 +215,7 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
     ...fields,
     object: "account",
     source_id: account.source_id ?? null,
+    pending: account.pending ?? null,
     balance: money(balance.balance_minor),
     credit: money(balance.credit_minor),
     held: money(balance.held_minor),

@@ -7,6 +7,7 @@ import {
   isRetailLive,
   marginLevels,
   maxLeverage,
+  pendingCommandsOf,
   refuseLeverage,
 } from "./account.ts";
 import type { Client } from "./client.ts";
@@ -67,6 +68,7 @@ function amend(
   retail: boolean,
   context: Context,
 ): Decision<AccountWithBalance> {
+  const open = [...corrections, ...pendingCommandsOf(account)];
   const status = amendStatus(account, balance, patch, context);
   if (!status.ok) return status;
   const metadata = mergeMetadata(account.metadata, patch.metadata ?? {});
@@ -86,9 +88,10 @@ function amend(
     const detail = "Source and login cannot change while transactions are pending: their money could be booked twice.";
     return refuse("account_not_empty", detail, { extra: { left: ["pending transactions"] } });
   }
-  if (isRelinked(account, merged) && corrections.length > 0) {
-    const detail = "Source and login cannot change while commands to the platform are open.";
-    return refuse("account_not_empty", detail, { extra: { left: corrections } });
+  const closes = merged.status === "closed";
+  if ((closes || isRelinked(account, merged)) && open.length > 0) {
+    const what = closes ? "The account cannot be closed" : "Source and login cannot change";
+    return refuse("account_not_empty", `${what} while commands to the platform are open.`, { extra: { left: open } });
   }
   if (isLinked(merged) && !isLinked(account) && balance.credit_minor !== 0n) {
     const detail = "The account has credit, which the trading platform does not know.";

@@ -1,5 +1,6 @@
 import { type Command, type MoneyCommand, moneyOf } from "../domain/command/command.ts";
 import { type CommandState, overdue } from "../domain/command/settle.ts";
+import { overdueTerms } from "../domain/command/terms.ts";
 import { unchanged } from "../domain/decision.ts";
 import { overdueLiquidation } from "../domain/trading/liquidation/settle.ts";
 import { isComplete } from "../domain/transaction.ts";
@@ -47,6 +48,11 @@ async function settle({ id, tenant_id }: Command, remainingMs: () => number): Pr
       const ended = overdueLiquidation(command, context);
       changes = ended?.ok ?? false;
       return ended ?? unchanged(command);
+    }
+    if (command.purpose === "terms") {
+      const lost = overdueTerms(command, context);
+      changes = lost !== undefined;
+      return lost ?? unchanged(command);
     }
     const state = await stateOf(load, command);
     const decision = state && overdue(state, context);

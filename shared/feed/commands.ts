@@ -1,11 +1,19 @@
-import { isOpen, type LiquidateCommand, type MoneyCommand, moneyOf } from "../domain/command/command.ts";
+import {
+  isOpen,
+  type LiquidateCommand,
+  type MoneyCommand,
+  moneyOf,
+  type TermsCommand,
+} from "../domain/command/command.ts";
 import type { CommandState } from "../domain/command/settle.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { isComplete, type Transaction } from "../domain/transaction.ts";
+import { Unavailable } from "../runtime/unavailable.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
-import { prepared } from "../trading/commit.ts";
+import { type AccountState, decideTrading, prepared } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { decideMoney, linkOf, moneyRefs, readHeld } from "../trading/margin.ts";
 import { driftRef } from "./drift-refs.ts";
@@ -57,6 +65,27 @@ export async function decideLiquidation(
 ): Promise<Committable<LiquidateCommand>> {
   const { risk } = await load({ risk: tradingRef.risk(command.account_id) });
   return prepared(decide(command, risk), context);
+}
+
+/** Makes a decision about a command to change a term of an account, with what the term means for its margin. */
+export async function decideTerms(
+  load: Load,
+  context: Context,
+  command: TermsCommand,
+  decide: (command: TermsCommand, state: AccountState, market: Market) => TradingDecision<TermsCommand>,
+): Promise<Committable<TermsCommand>> {
+  return decideTrading(load, context, {
+    account_id: command.account_id,
+    refs: {},
+    needs: ({ account }) => {
+      const { leverage } = command.payload;
+      if (leverage !== undefined && account.leverage_change !== undefined) {
+        throw new Unavailable(`The leverage of ${account.id} changes.`);
+      }
+      return {};
+    },
+    decide: (state, market) => decide(command, state, market),
+  });
 }
 
 /** The transaction, where the ledger since its debit may matter: what a command brings back takes that debit back. */

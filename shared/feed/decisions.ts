@@ -1,6 +1,7 @@
-import type { Balance } from "../domain/account.ts";
+import { type Balance, pendingCommandsOf } from "../domain/account.ts";
+import type { Command } from "../domain/command/command.ts";
+import { reportTerms } from "../domain/command/terms.ts";
 import type { Context } from "../domain/decision.ts";
-import { updateAccount } from "../domain/feed/account-update.ts";
 import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import { withoutAside } from "../domain/feed/aside-money.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
@@ -20,7 +21,7 @@ import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { type Ref, ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
-import { tradingRef } from "../trading/items.ts";
+import { loadCommands, tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
 import {
   adoptedBefore,
@@ -278,17 +279,19 @@ function decideUpdate(
   { data }: ItemOf<"account_update">,
   { id, reads, context: given }: Account,
 ) {
+  let asked: readonly (Command | undefined)[] = [];
   return decisionAbout<Verdict, ReturnType<typeof recordRefs>>(reads, given, {
     account_id: id,
     refs: recordRefs(run, reading),
-    needs: ({ account }) => {
+    needs: async ({ account }) => {
       const moves = data.leverage !== undefined && data.leverage !== account.leverage;
       if (moves && account.leverage_change !== undefined) throw new Unavailable(`The leverage of ${id} changes.`);
+      asked = await loadCommands(reads.load, pendingCommandsOf(account));
       return {};
     },
     decide: (state, market, found, context) => {
-      const { baseline } = state.account;
-      return once(run, reading, { ...found, baseline }, context.now, () => updateAccount(state, market, data, context));
+      const records = { ...found, baseline: state.account.baseline };
+      return once(run, reading, records, context.now, () => reportTerms(state, market, data, asked, context));
     },
   });
 }

@@ -91,7 +91,11 @@ export const updateAccount = route({
   description:
     "A merge patch (RFC 7396). A disabled account can be reactivated or, when it is empty, closed. A leverage " +
     "that would bring open positions to the margin-call level requires `force`. It applies to all open positions " +
-    "at once, regardless of their number.",
+    "at once, regardless of their number.\n\n" +
+    "On an account with a `source_id`, `leverage`, `group_id` and `trading_mode` (of an active account) are commands " +
+    "to its platform: `pending` shows each requested value until its command ends, and the account changes once the " +
+    "platform has changed it. Another value replaces a command that is `waiting`; while it is `taken` or `unknown`, " +
+    "the answer is 409 `command_outstanding`.",
   file: "accounts/update",
   scope: "accounts:write",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -112,8 +116,10 @@ export const updateAccount = route({
     "no_conversion_path",
     "platform_login_taken",
     "source_not_found",
+    "source_ended",
+    "command_outstanding",
   ],
-  emits: ["account.updated", "margin.call", "margin.recovered"],
+  emits: ["account.updated", "command.issued", "command.settled", "margin.call", "margin.recovered"],
 });
 
 /** `DELETE /accounts/{id}` */

@@ -70,7 +70,10 @@ is handed out again, as another \`attempt\`. Types of commands:
 - \`credit_operation\`: grant \`amount\` as credit; a negative amount takes credit back. Report it as \`credit_in\` or
   \`credit_out\`.
 - \`find_operation\`: look for an operation with this \`comment\`. Acknowledge \`done\` with its \`operation_id\`, or
-  without one if there is none.`,
+  without one if there is none.
+- \`liquidate\`: close \`lots\` of the position, if it has \`lots_before\`.
+- \`set_leverage\`, \`set_group\`, \`set_account_access\`: set this term of the account, and report it as an
+  \`account_update\`. To set it twice is the same as to set it once.`,
   file: "feed/take-commands",
   scope: "feed:write",
   rate: "feed",
@@ -92,8 +95,9 @@ export const ackCommand = route({
   description:
     "Reports the outcome of an attempt. `done` books the money of the transaction, once: the operation that the " +
     "source reports later, with the `comment` as `reference`, is joined with it. `failed` ends the transaction as " +
-    "`failed`. A command with a `drift_id` books nothing. `done` of an earlier attempt counts; `failed` and " +
-    "`not_sent` of an earlier attempt change nothing. Returns the command.",
+    "`failed`. A command with a `drift_id` books nothing. A command that sets a term of an account changes it here " +
+    "with `done`, and `failed` leaves it as it was. `done` of an earlier attempt counts; `failed` and `not_sent` of " +
+    "an earlier attempt change nothing. Returns the command.",
   file: "feed/ack-command",
   scope: "feed:write",
   rate: "feed",
@@ -116,7 +120,8 @@ export const requeueCommand = route({
   description:
     "Hands a command whose outcome is `unknown` out again. Allowed once the bridge has not found its operation " +
     "(`not_found_at`) and 10 minutes after its lease ended; if the brokerage requires four eyes, by another " +
-    "application than the creator of the transaction, or than the one that asked for the correction of a drift.",
+    "application than the creator of the transaction, or than the one that asked for the correction of a drift. A " +
+    "command that sets a term of an account needs none of this, since it may be repeated.",
   file: "feed/requeue-command",
   scope: "transactions:settle",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { described } from "./described.ts";
+import { PendingTerms } from "./feed/pending-terms.ts";
 import {
   Currency,
   createdRange,
@@ -268,6 +269,7 @@ export const TradingAccount = z.object({
   ),
   status: described(AccountStatus, "Account status."),
   trading_mode: described(z.enum(["full", "close_only", "none"]), "Allowed trading: `full`, `close_only` or `none`."),
+  pending: PendingTerms,
   ...money,
   margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
   liquidation: described(

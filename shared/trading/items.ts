@@ -27,7 +27,7 @@ import {
   uniques,
 } from "../table/entities.ts";
 import { isNew, isStill } from "../table/expression.ts";
-import { identityOf, type Ref } from "../table/store.ts";
+import { identityOf, type Load, type Ref } from "../table/store.ts";
 import { deleteMember, putMember, putNew, type TransactItem, updateItem, writeOf } from "../table/write.ts";
 
 /** References to what trading stores; apart from the others, because most functions never ask for it. */
@@ -55,6 +55,13 @@ export const tradingRef = {
     keyIn: (tenant) => uniques.key(tenant, kind, value),
   }),
 };
+
+/** Commands by their identifiers; nothing is read where there are none. */
+export async function loadCommands(load: Load, ids: readonly string[]): Promise<readonly (Command | undefined)[]> {
+  return ids.length === 0
+    ? []
+    : Object.values(await load(Object.fromEntries(ids.map((id) => [id, tradingRef.command(id)]))));
+}
 
 const entities: Readonly<Record<TradingEntity, Entity<never>>> = {
   symbol: symbols,

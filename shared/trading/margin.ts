@@ -1,5 +1,6 @@
 import type { Account, Balance } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
+import { type AskedAccount, amendOnPlatform } from "../domain/command/terms.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
 import type { AccountWithBalance } from "../domain/open-account.ts";
@@ -107,14 +108,20 @@ export async function decideTransaction(
 export async function decideAmendment(
   held: Held | undefined,
   context: Context,
-  owned: OwnedAccount,
+  owned: AskedAccount,
   patch: UpdateAccount,
   decide: (owned: OwnedAccount, patch: UpdateAccount, context: Context) => Decision<AccountWithBalance>,
 ): Promise<Committable<LiveAccount>> {
-  if (held === undefined) return decide(owned, patch, context);
+  if (held === undefined) {
+    return prepared(
+      amendOnPlatform(owned, patch, context, (part) => decide(owned, part, context)),
+      context,
+    );
+  }
   const { state, market } = held;
   const { account, balance } = state;
-  const decision = amendHoldings({ ...owned, account, balance }, state, patch, market, context);
+  const now = { ...owned, account, balance };
+  const decision = amendOnPlatform(now, patch, context, (part) => amendHoldings(now, state, part, market, context));
   return prepared(withMarginUpdate(state, decision, market, context), context);
 }
 

@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import type { AckCommand, CommandBody, LiquidationBody } from "../../schema/feed/command.ts";
+import type { AckCommand, CommandBody, LiquidationBody, TermsBody } from "../../schema/feed/command.ts";
 import type { Account } from "../account.ts";
 import { type Actor, type Change, type Context, type Decision, later, refuse } from "../decision.ts";
 import { isTransfer } from "../internal-money/transfer-state.ts";
@@ -62,15 +62,26 @@ export interface LiquidateCommand extends StoredCommand {
   readonly payload: LiquidationBody;
 }
 
+/** A command to change a term of an account, which changes here once the platform has changed it. */
+export interface TermsCommand extends StoredCommand {
+  readonly purpose: "terms";
+  readonly type: "set_leverage" | "set_group" | "set_account_access";
+  readonly transaction_id: null;
+  readonly leg: null;
+  readonly drift_id: null;
+  /** One member: the term as an `account_update` of the feed names it. */
+  readonly payload: TermsBody;
+}
+
 /** A command about money, whatever it is for. */
 export type MoneyCommand = TransactionCommand | CorrectionCommand;
 
 /** An instruction to a trading platform as it is stored. */
-export type Command = MoneyCommand | LiquidateCommand;
+export type Command = MoneyCommand | LiquidateCommand | TermsCommand;
 
 /** A command, where it is about money. */
 export function moneyOf(command: Command | undefined): MoneyCommand | undefined {
-  return command === undefined || command.purpose === "liquidation" ? undefined : command;
+  return command?.purpose === "transaction" || command?.purpose === "drift" ? command : undefined;
 }
 
 /** Whether a command corrects the balance of a platform. */
@@ -301,7 +312,8 @@ export function draftLiquidation(
   };
 }
 
-function waitingFrom(now: string) {
+/** What a new command has that waits to be taken. */
+export function waitingFrom(now: string) {
   return {
     status: "waiting",
     attempt: 0,
@@ -340,6 +352,10 @@ export function commandBody(command: Command): CommandBody {
 type ShownFields = Omit<CommandBody, "object" | "_links">;
 
 function shownFields(command: Command): ShownFields {
+  if (command.purpose === "terms") {
+    const { tenant_id: _tenant, client_id: _client, purpose: _purpose, ...fields } = command;
+    return fields;
+  }
   if (command.purpose === "liquidation") {
     const { tenant_id: _tenant, client_id: _client, purpose: _purpose, trade_id: _trade, ...fields } = command;
     return fields;

@@ -36,6 +36,7 @@ export const account: JsonObject = {
   negative_balance_protection: true,
   status: "active",
   trading_mode: "full",
+  pending: null,
   ...money,
   margin_status: "normal",
   margin_call_level: "100.00",

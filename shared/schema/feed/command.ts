@@ -7,7 +7,15 @@ import { Decimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
 
 /** Types of a command. */
-export const CommandType = z.enum(["balance_operation", "credit_operation", "find_operation", "liquidate"]);
+export const CommandType = z.enum([
+  "balance_operation",
+  "credit_operation",
+  "find_operation",
+  "liquidate",
+  "set_leverage",
+  "set_group",
+  "set_account_access",
+]);
 
 /** States of a command. */
 export const CommandStatus = z.enum(["waiting", "taken", "done", "failed", "unknown", "cancelled", "expired"]);
@@ -39,7 +47,16 @@ const LiquidationPayload = z.object({
   ),
 });
 
-const CommandPayload = z.union([MoneyPayload, LiquidationPayload]);
+const TermsPayload = z.object({
+  leverage: described(z.optional(z.int()), "Leverage to set; present with `set_leverage`."),
+  group: described(z.optional(z.string()), "Group to move the account to; present with `set_group`."),
+  access: described(
+    z.optional(z.enum(["full", "close_only", "none"])),
+    "Allowed trading to set; present with `set_account_access`.",
+  ),
+});
+
+const CommandPayload = z.union([MoneyPayload, LiquidationPayload, TermsPayload]);
 
 /** An instruction to a trading platform in responses. */
 export const Command = z.object({
@@ -150,6 +167,8 @@ export const ListCommandsQuery = z.strictObject({
 
 /** What to close, on the wire. */
 export type LiquidationBody = z.infer<typeof LiquidationPayload>;
+/** A term to set, on the wire. */
+export type TermsBody = z.infer<typeof TermsPayload>;
 /** A command on the wire. */
 export type CommandBody = z.infer<typeof Command>;
 /** A request for commands on the wire. */
