@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { Book } from "../../infra/tools/bridge/book.ts";
 import { SimulatedVenue } from "../../infra/tools/bridge/simulated-venue.ts";
+import type { VenueEvent } from "../../infra/tools/bridge/venue.ts";
 import { ServiceClient } from "../../infra/tools/service-client.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-venue-"));
@@ -55,6 +57,20 @@ describe("the simulated venue", () => {
     expect(again.reported).toEqual([[2, "B-2"]]);
     expect(again.venue.accounts()).toMatchObject([{ balance: "125.00", positions: [] }]);
     await again.venue.stop();
+  });
+
+  it("sets a term of an account and reports it, which changes no balance", async () => {
+    const { venue } = await openVenue(0, "EUR");
+    const events: unknown[] = [];
+    await venue.start(0, { record: (told) => events.push(...told), quote: () => undefined });
+    const command = { command_id: "cmd_1", platform_login: login, terms: { leverage: 200 } };
+    expect(await venue.setTerms(command)).toEqual({ status: "done", operation_id: "A-1" });
+    expect(events).toMatchObject([{ kind: "terms", change: { platform_login: login, terms: { leverage: 200 } } }]);
+    const [event] = events as [Exclude<VenueEvent, { kind: "adjusted" }>];
+    const data = { platform_login: login, leverage: 200 };
+    expect(new Book().itemsOf(event)).toMatchObject([{ type: "account_update", data }]);
+    expect(venue.accounts()).toEqual([]);
+    await venue.stop();
   });
 
   it("moves amounts of its currency alone, with its decimals", async () => {

@@ -3,9 +3,9 @@ import type { Fill, VenueEvent } from "./venue.ts";
 
 /** An item of the feed without its number (`POST /feed/sources/{id}/batches`). */
 export interface FeedItem {
-  readonly type: "execution" | "balance_operation";
+  readonly type: "execution" | "balance_operation" | "account_update";
   readonly at?: string;
-  readonly data: Readonly<Record<string, string>>;
+  readonly data: Readonly<Record<string, string | number>>;
 }
 
 /** A position on the platform, as a snapshot shows it. */
@@ -67,6 +67,10 @@ export class Book {
   /** The items that an event becomes. */
   itemsOf(event: Exclude<VenueEvent, { kind: "adjusted" }>): FeedItem[] {
     if (event.kind === "fill") return this.deals(event.fill);
+    if (event.kind === "terms") {
+      const { platform_login, at, terms } = event.change;
+      return [{ type: "account_update", ...(at !== undefined && { at }), data: { platform_login, ...terms } }];
+    }
     const { operation_id, platform_login, amount, at, reference } = event.money;
     const data = {
       ...{ operation_id, platform_login, amount: shortest(unsigned(amount)) },
@@ -109,7 +113,9 @@ export class Book {
   }
 
   /** Changes the book by an item. */
-  apply({ type, data }: FeedItem): void {
+  apply({ type, data: reported }: FeedItem): void {
+    if (type === "account_update") return;
+    const data = reported as Readonly<Record<string, string>>;
     const account = this.accountOf(data["platform_login"] ?? "");
     if (type === "balance_operation") {
       const amount = unitsOf(data["amount"] ?? "0");

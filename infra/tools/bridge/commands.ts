@@ -107,7 +107,8 @@ export class Commands {
 
   private interrupted({ type, platform_login, comment }: Attempt): Outcome {
     const error = { code: "bridge_restarted", message: "The bridge stopped while the command was carried out." };
-    if (type === "find_operation") return { status: "not_sent", error };
+    // A read, and a term that is set twice, are the same as once.
+    if (type === "find_operation" || isTerms(type)) return { status: "not_sent", error };
     const known = comment === undefined ? undefined : this.venue.interrupted?.(platform_login, comment);
     return known ?? { status: "unknown", error };
   }
@@ -129,6 +130,10 @@ export class Commands {
   private async execute(command: TakenCommand): Promise<CarriedOut> {
     try {
       if (isMoney(command.type)) return await this.moveMoney(command, command.type);
+      if (isTerms(command.type) && this.venue.setTerms !== undefined) {
+        const { id: command_id, platform_login, payload: terms } = command;
+        return { outcome: await this.venue.setTerms({ command_id, platform_login, terms }) };
+      }
       if (command.type === "close_position" || command.type === "liquidate") return await this.close(command);
     } catch (error) {
       return { outcome: { status: "unknown", error: { code: "bridge_error", message: String(error).slice(0, 500) } } };
@@ -189,6 +194,10 @@ const moneyTypes = ["balance_operation", "credit_operation", "find_operation"] a
 
 function isMoney(type: string): type is MoneyCommand["type"] {
   return moneyTypes.some((each) => each === type);
+}
+
+function isTerms(type: string): boolean {
+  return ["set_leverage", "set_group", "set_account_access"].includes(type);
 }
 
 const tooLate: CarriedOut = {

@@ -279,5 +279,6 @@ function nameOf({ command_id, attempt }: Pick<Attempt, "command_id" | "attempt">
 /** The name under which the venue may report an event again; an adjustment has its place in the venue's order alone. */
 function eventName(event: VenueEvent): string {
   if (event.kind === "fill") return `deal:${event.fill.deal_id}`;
+  if (event.kind === "terms") return `terms:${event.change.change_id}`;
   return event.kind === "money" ? `operation:${event.money.operation_id}` : "adjusted";
 }

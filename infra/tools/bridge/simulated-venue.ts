@@ -6,7 +6,18 @@ import type { ServiceClient } from "../service-client.ts";
 import { Book, grossProfit } from "./book.ts";
 import { DurableLog, type LogRecord } from "./durable-log.ts";
 import { decimalOf, rounded, unitsOf } from "./units.ts";
-import type { CloseCommand, Fill, MoneyCommand, MoneyMoved, Outcome, Venue, VenueEvent, VenueSink } from "./venue.ts";
+import type {
+  AccountTerms,
+  CloseCommand,
+  Fill,
+  MoneyCommand,
+  MoneyMoved,
+  Outcome,
+  TermsCommand,
+  Venue,
+  VenueEvent,
+  VenueSink,
+} from "./venue.ts";
 
 /** Terms of a symbol, as the venue reads them from the service. */
 interface SymbolTerms {
@@ -100,6 +111,17 @@ export class SimulatedVenue implements Venue {
 
   close({ platform_login, position_id, lots, reason }: CloseCommand): Promise<Outcome> {
     return outcomeOf(async () => (await this.closePosition(platform_login, position_id, lots, reason)).deal_id);
+  }
+
+  setTerms({ platform_login, terms }: TermsCommand): Promise<Outcome> {
+    return outcomeOf(() => this.setTermsOf(platform_login, terms));
+  }
+
+  /** Sets terms of an account, by a command or by hand, and reports them; returns the name of the change. */
+  async setTermsOf(platform_login: string, terms: AccountTerms): Promise<string> {
+    const change_id = `A-${this.events.length + 1}`;
+    await this.happen({ kind: "terms", change: { change_id, platform_login, at: now(), terms } });
+    return change_id;
   }
 
   /**

@@ -34,11 +34,27 @@ export interface Adjusted {
   readonly amount: string;
 }
 
+/** Terms of an account that the venue set. */
+export interface TermsSet {
+  readonly change_id: string;
+  readonly platform_login: string;
+  readonly at?: string | undefined;
+  readonly terms: AccountTerms;
+}
+
+/** Terms of an account, those that are set. */
+export interface AccountTerms {
+  readonly leverage?: number;
+  readonly group?: string;
+  readonly access?: "full" | "close_only" | "none";
+}
+
 /** Something that happened at the venue. */
 export type VenueEvent =
   | ({ readonly kind: "adjusted" } & Adjusted)
   | { readonly kind: "fill"; readonly fill: Fill }
-  | { readonly kind: "money"; readonly money: MoneyMoved };
+  | { readonly kind: "money"; readonly money: MoneyMoved }
+  | { readonly kind: "terms"; readonly change: TermsSet };
 
 /** A price of the venue. */
 export interface VenueQuote {
@@ -76,6 +92,13 @@ export interface CloseCommand {
   readonly reason: "client" | "stop_out";
 }
 
+/** A command that sets a term of an account. Setting it twice is the same as setting it once. */
+export interface TermsCommand {
+  readonly command_id: string;
+  readonly platform_login: string;
+  readonly terms: AccountTerms;
+}
+
 /** Where a venue puts what happens. */
 export interface VenueSink {
   /**
@@ -103,5 +126,7 @@ export interface Venue {
   interrupted?(platform_login: string, comment: string): Outcome;
   /** Sends the order that closes a position; its fill is an event of its own. */
   close(command: CloseCommand): Promise<Outcome>;
+  /** Sets a term of an account; the change is an event of its own. Without it such commands fail. */
+  setTerms?(command: TermsCommand): Promise<Outcome>;
   stop(): Promise<void>;
 }

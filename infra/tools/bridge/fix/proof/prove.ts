@@ -110,7 +110,7 @@ function expectedBook(deals: number, seed: number) {
     for (const item of book.itemsOf({ kind: "fill", fill })) {
       book.apply(item);
       // The part of a position that is closed becomes a trade of its own.
-      const isPart = book.position(login, item.data["position_id"] ?? "") !== undefined;
+      const isPart = book.position(login, String(item.data["position_id"])) !== undefined;
       if (item.data["action"] === "open" || isPart) trades.set(login, (trades.get(login) ?? 0) + 1);
     }
   }
