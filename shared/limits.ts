@@ -600,11 +600,11 @@ export const limits = {
     reported_at_once: 20,
     /** Rejected items of a source that are searched for the explanation of a difference. */
     searched_rejects: 1000,
-    /** Positions of an account that one commit can adopt together with its money. */
+    /** Positions of an account that one commit can adopt, together with its money or after it. */
     baseline_positions: 12,
     /** Passes over the rejected items of an account that has been adopted. */
     baseline_passes: 3,
-    /** When the sweep retries them, unless the request that adopted the account has. */
+    /** When the sweep ends an adoption, unless the request has. */
     baseline_retried_after_seconds: 60,
     /** Partitions that the logins of a source with a difference are spread over. */
     login_shards: 16,

@@ -2,7 +2,7 @@ import type { Context } from "aws-lambda";
 import { releaseParked } from "../../shared/events/parking.ts";
 import { wakePublisher } from "../../shared/events/publish-groups.ts";
 import { settleOverdueCommands } from "../../shared/feed/command-sweep.ts";
-import { retryBaselines } from "../../shared/feed/put-aside.ts";
+import { endAdoptions } from "../../shared/feed/end-adoption.ts";
 import { watchSources } from "../../shared/feed/source-sweep.ts";
 import { limits } from "../../shared/limits.ts";
 import { runSweeps } from "../../shared/table/due.ts";
@@ -32,7 +32,7 @@ export async function handler(event: { action?: string }, context: Context): Pro
     expired: expireOverdue(hasTime, remainingMs),
     transferred: continueTransfers(hasTime, remainingMs),
     settled: settleOverdueCommands(hasTime, remainingMs),
-    retried: retryBaselines(hasTime, remainingMs),
+    retried: endAdoptions(hasTime, remainingMs),
     announced: watchSources(hasTime, remainingMs),
   });
 }

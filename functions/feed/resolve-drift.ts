@@ -1,6 +1,6 @@
 import { driftBody } from "../../shared/domain/drift/drift.ts";
 import { decideResolution } from "../../shared/feed/drifts.ts";
-import { retryPutAside } from "../../shared/feed/put-aside.ts";
+import { endAdoption } from "../../shared/feed/end-adoption.ts";
 import { command } from "../../shared/http/operations.ts";
 import { resolveDrift } from "../../shared/routes/drift.ts";
 
@@ -12,6 +12,6 @@ export const handler = await command(
   undefined,
   async (drift, remainingMs) => {
     const adopted = drift.kind === "account_unknown" && drift.resolution?.action === "adopt_platform";
-    if (adopted) await retryPutAside(drift, remainingMs);
+    if (adopted) await endAdoption(drift, remainingMs);
   },
 );

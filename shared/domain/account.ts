@@ -41,6 +41,14 @@ export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "p
   readonly leverage_change?: LeverageChange;
   /** The snapshot that the account was adopted from: items up to its number are in what was adopted. */
   readonly baseline?: { readonly source_id: string; readonly as_of_seq: string };
+  /** Its adoption adds positions in steps, and nothing else is decided about it until all are there; then absent. */
+  readonly opening?: Opening;
+}
+
+/** The drift that an account is adopted by, and how many of its positions were taken from there so far. */
+export interface Opening {
+  readonly drift_id: string;
+  readonly taken: number;
 }
 
 /**
@@ -206,6 +214,7 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
     orders_void_at: _void,
     leverage_change: _change,
     baseline: _baseline,
+    opening: _opening,
     ...fields
   } = account;
   const money = (minor: bigint) => formatAmount(minor, account.currency);

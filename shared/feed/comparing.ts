@@ -14,6 +14,7 @@ import type { Holdings } from "../domain/trading/margin.ts";
 import type { Trade } from "../domain/trading/trade.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
+import { sha256 } from "../runtime/digest.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { SnapshotAccountBody } from "../schema/feed/snapshot.ts";
 import { ledgers, trades, transactions, uniques } from "../table/entities.ts";
@@ -80,16 +81,25 @@ async function ownersOf(
 const nothing = { position_id: null, symbol: null, open_price: null } as const;
 
 function unknownAccount({ platform_login, ...theirs }: SnapshotAccountBody): Compared {
-  const adoptable = theirs.positions.length <= limits.snapshots.baseline_positions;
-  const detail = adoptable ? { platform_account: theirs } : {};
-  const values = { ours: null, theirs: theirs.balance, ...detail };
+  const values = { ours: null, theirs: theirs.balance, ...adoptable(theirs) };
   const difference = { kind: "account_unknown", ...nothing, ...values } as const;
   return {
     ...{ platform_login, account_id: null, client_id: null, balance_seq: null, pos_version: null },
     comparison: { status: "drifting", differences: [difference], left_out: [], uncompared: [] },
     books: false,
     explained_by: [],
+    positions: theirs.positions,
   };
+}
+
+/** What a drift has of an account that can be adopted; all positions where they are more than one commit can adopt. */
+function adoptable({ positions, ...money }: Omit<SnapshotAccountBody, "platform_login">) {
+  const { length: position_count } = positions;
+  if (position_count > limits.trading.max_positions) return {};
+  if (position_count <= limits.snapshots.baseline_positions) return { platform_account: { ...money, positions } };
+  const first = positions.slice(0, limits.snapshots.baseline_positions);
+  const positions_digest = sha256(JSON.stringify(positions));
+  return { platform_account: { ...money, positions: first, position_count }, positions_digest };
 }
 
 /** An account that a complete snapshot does not contain. */
@@ -109,7 +119,9 @@ async function compareHeld(
   theirs: SnapshotAccountBody,
 ): Promise<Compared> {
   const moment = momentOf(comparing);
-  const effects = await effectsOf(comparing, { account, balance, positions }, moment);
+  // Positions of an account that is being adopted are still added.
+  const isOpening = account.opening !== undefined;
+  const effects = isOpening ? undefined : await effectsOf(comparing, { account, balance, positions }, moment);
   const { balance_minor, credit_minor, seq: balance_seq, pos_version } = balance;
   const about = { account_id: account.id, client_id: account.client_id, balance_seq, pos_version, books: true };
   const shared = { platform_login: theirs.platform_login, ...about, explained_by: [] };

@@ -20,7 +20,7 @@ import { Unavailable } from "../runtime/unavailable.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { type Ref, ref } from "../table/store.ts";
-import { type Attempted, decisionAbout, type Reads } from "../trading/commit.ts";
+import { type Attempted, decisionAbout, type Reads, untilOpened } from "../trading/commit.ts";
 import { loadCommands, tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
 import {
@@ -306,6 +306,7 @@ async function decideOrder(
   const refs: ReturnType<typeof orderRefs> = orderRefs(run, reading, item);
   const { mark, reject, known, trade, symbol, account } = await reads.load({ ...refs, account: ref.account(id) });
   if (account === undefined) throw new Error(`The account ${id} is not there.`);
+  untilOpened(account);
   const { order } = await reads.load({ ...(known && { order: tradingRef.order(known.owner_id) }) });
   return once(run, reading, { mark, reject, baseline: account.baseline }, context.now, (origin) => {
     const done =

@@ -12,6 +12,7 @@ import { Unavailable } from "../runtime/unavailable.ts";
 import type { ResolveDrift } from "../schema/feed/drift.ts";
 import {
   commands,
+  driftPositions,
   drifts,
   type Entity,
   feedRejects,
@@ -23,7 +24,7 @@ import {
 import { readPartition } from "../table/partition.ts";
 import { type Committable, findAll, type Load, type PreparedChange, ref } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
-import { putNew, type TransactItem, updateItem } from "../table/write.ts";
+import { putMember, putNew, type TransactItem, updateItem } from "../table/write.ts";
 import { type Attempted, commitDecision, decisionAbout, prepared, readsOf } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { driftRef } from "./drift-refs.ts";
@@ -162,13 +163,21 @@ export async function decideResolution(
     new Explanations(context.tenant_id, source_id).of(platform_login, account_id),
   ]);
   if (source === undefined || tenant === undefined) return notFound();
-  const state = { command: undefined, ...compared, drift, source, tenant, explained_by };
+  const positions = await positionsOf(load, drift, request);
+  const state = { command: undefined, ...compared, drift, source, tenant, explained_by, positions };
   const adopted = account_id ?? request.account_id;
   if (adopted === undefined || request.action === "accept") {
     const { booked, items } = divided(resolveDrift({ ...state, books: undefined }, request, context));
     return withItems(items, prepared(booked, context));
   }
   return decideAdoption(load, context, adopted, state, request);
+}
+
+/** The positions of an account that is to be adopted, where the drift does not have them itself. */
+async function positionsOf(load: Load, drift: Drift, { action }: ResolveDrift) {
+  if (action !== "adopt_platform" || drift.positions_digest === undefined) return undefined;
+  const { kept } = await load({ kept: driftRef.positions(drift.id) });
+  return kept?.positions;
 }
 
 /** Decides a resolution with the positions, the trades and the market of the account. */
@@ -188,8 +197,8 @@ async function decideAdoption(
     account_id,
     refs,
     needs: (held) => {
-      const opened = drift.platform_account?.positions.map((each) => each.symbol) ?? [];
-      const symbols = symbol === null ? opened : [symbol];
+      const opened = state.positions ?? drift.platform_account?.positions ?? [];
+      const symbols = symbol === null ? [...new Set(opened.map((each) => each.symbol))] : [symbol];
       const about = symbols.length === 0 ? {} : { symbols, source: source.name };
       return { ...about, trades: positionsNamed(held, drift).map(({ trade_id }) => trade_id) };
     },
@@ -212,7 +221,8 @@ function divided<R>(decision: DriftDecision<R>): {
   const items: PreparedChange[] = [];
   const others: TradingChange[] = [];
   for (const change of decision.changes) {
-    if (!("entity" in change)) others.push(change);
+    if (change.op === "keep") items.push({ op: "prepared", item: putMember(driftPositions, change.item) });
+    else if (!("entity" in change)) others.push(change);
     else if (change.entity === "drift") items.push({ op: "prepared", item: itemOf(drifts, change) });
     else if (change.entity === "reconciliation") items.push({ op: "prepared", item: itemOf(reconciliations, change) });
     else others.push(change);

@@ -134,9 +134,10 @@ set aside and all of its commands have ended; this is checked again at the appro
 - A position that only the platform has is opened at its \`open_price\` and under its \`position_id\`, so that later
   deals find it. One that only this service has is closed at its own opening price.
 - An \`account_unknown\` is adopted with an account of this service, \`account_id\`, that is not linked and has nothing.
-  It is linked, and the balance, the credit and the positions of the platform are booked in one step. Items of the
-  account that were set aside are then retried in their order; those that the snapshot includes are resolved as
-  \`in_baseline\`.
+  It is linked, and the balance, the credit and the positions of the platform are booked. More than 12 positions are
+  opened in steps, which can go on after the answer: until the last one items of the account are \`deferred\`, and
+  requests that change it are answered with 503. Items of the account that were set aside are then retried in their
+  order; those that the snapshot includes are resolved as \`in_baseline\`.
 - With other lots or another direction the position here is closed and that of the platform is opened.`,
   file: "feed/resolve-drift",
   scope: "transactions:settle",

@@ -18,6 +18,7 @@ import {
   clients,
   commands,
   contras,
+  driftPositions,
   drifts,
   exposures,
   feedRejects,
@@ -208,6 +209,9 @@ async function removeSnapshots(walk: Walk, sourceId: string): Promise<void> {
   for await (const page of walk.pages(drifts.all(tenant), indexes.list)) {
     const keys = page.map(keyIn);
     const own = (await findAll(drifts, keys)).filter(({ source_id }) => source_id === sourceId);
+    const held = own.filter(({ positions_digest }) => positions_digest !== undefined);
+    const positions = held.map(({ id }) => driftPositions.key(tenant, id));
+    await walk.remove("other_items", positions);
     await walk.remove("other_items", own.map(drifts.keyOf));
   }
   await walk.remove("other_items", [snapshotHeads.key(tenant, sourceId)]);

@@ -64,6 +64,8 @@ export interface TradingRequest<R, X extends Refs> {
   readonly account_id: string;
   /** Read together with the account. */
   readonly refs: X;
+  /** It is a step of the adoption of the account: everything else waits for its end. */
+  readonly opening?: true;
   readonly needs: (state: Omit<AccountState, "client" | "trades">, found: Found<X>) => Needs | Promise<Needs>;
   readonly decide: (state: AccountState, market: Market, found: Found<X>, context: Context) => TradingDecision<R>;
 }
@@ -105,6 +107,7 @@ export async function decisionAbout<R, X extends Refs>(
 ): Promise<TradingDecision<R>> {
   const read = await readHolder(reads, context.tenant_id, request.account_id, request.refs);
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
+  if (request.opening !== true) untilOpened(read.state.account);
   const needs = await request.needs(read.state, read.found);
   const { currency, client_id } = read.state.account;
   const { symbols = [], trades: ids = [], source } = needs;
@@ -122,6 +125,14 @@ export async function decisionAbout<R, X extends Refs>(
   const seen = { ...state, trades: tradesWithNights(state.trades, state.positions) };
   const decision = request.decide(seen, market, read.found, context);
   return withMarginUpdate(state, onStoredTrades(decision, state.trades), market, context);
+}
+
+/**
+ * Nothing is decided about an account while its adoption adds positions: its money is that of all of them.
+ * @throws Unavailable when it does
+ */
+export function untilOpened({ id, opening }: Account): void {
+  if (opening !== undefined) throw new Unavailable(`The positions of ${id} are being adopted.`);
 }
 
 /** Outcome of a decision that no connection waits for. */
@@ -172,6 +183,7 @@ async function decideEvaluation(load: Load, context: Context, accountId: string)
     readMarketToJudge(context.tenant_id, read.state.positions),
     readRequests(load, read.state),
   ]);
+  if (read.state.account.opening !== undefined) return unjudged(read.state, judged, context);
   const rollovers = await readRollovers(context, read.state, judged);
   const state = { ...withNights(read.state, judged, rollovers, context.now), ...requests };
   const accrued = accruing(state).slice(0, limits.trading.accruals_per_step);
@@ -183,6 +195,14 @@ async function decideEvaluation(load: Load, context: Context, accountId: string)
   const market = await readMarket(context.tenant_id, state.positions);
   const trades = await tradesOf(load, closedBy(state, market, context));
   return prepared(evaluated(state, market, trades, context), context);
+}
+
+/** Nothing is decided of an account that is being adopted; the last step leaves it due. */
+function unjudged(state: Holder<Refs>["state"], market: Market, context: Context): Committable<Evaluated> {
+  const risk = state.risk ?? draftRisk(state.account, context);
+  const metrics = metricsAt(market, state, context.now);
+  const result = { risk, metrics, closed: [], waiting: false, running: false, again: false };
+  return { ok: true, result, changes: [], events: [] };
 }
 
 /** Stores nights of an account before anything is decided on it. */

@@ -16,7 +16,7 @@ import { countMetric, log } from "../runtime/log.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { UpdateAccount } from "../schema/account.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
-import { prepared, readHolder, readsOf } from "./commit.ts";
+import { prepared, readHolder, readsOf, untilOpened } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
 import { tradingRef } from "./items.ts";
 import { readMarket, readMarketOf } from "./market.ts";
@@ -161,6 +161,7 @@ export async function readHeld(
   own: { readonly account: Account; readonly balance: Balance; readonly risk: StoredRisk | undefined },
 ): Promise<Held | undefined> {
   const { account, balance, risk } = own;
+  untilOpened(account);
   if (balance.positions === 0) return undefined;
   const expected = (risk?.triggers ?? []).map(({ symbol }) => ({ symbol, currency: account.currency }));
   const holder = readHolder(readsOf(load), tenant, account.id, {}, { ...own, found: {} });

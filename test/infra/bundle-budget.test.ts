@@ -27,26 +27,25 @@ const others: Readonly<Record<string, number>> = {
   "transactions/adjustment": 130,
   "transactions/credit": 130,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 206,
+  "transactions/transfer": 207,
   // It also frees what an operation held that was put aside.
   "transactions/update": 214,
-  // It asks the platform of a linked account for its terms, which is 4 KiB.
   "accounts/update": 188,
   "sandbox/open-trade": 179,
   "sandbox/close-trade": 166,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 189,
-  "sandbox/fail-transaction": 185,
-  "sandbox/return-transaction": 189,
+  "sandbox/settle-transaction": 190,
+  "sandbox/fail-transaction": 186,
+  "sandbox/return-transaction": 190,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 151,
+  "sandbox/simulate-provider": 152,
   // It decides about margin and liquidations, and asks platforms for them.
   "margin/evaluate": 128,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 137,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 206,
+  "sandbox/set-prices": 207,
   // It reads the events that it causes, whose payloads need their dictionary.
   "sandbox/drive-account": 218,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
@@ -54,20 +53,19 @@ const others: Readonly<Record<string, number>> = {
   "feed/send-batch": 272,
   "feed/retry-reject": 262,
   // What the end of a command books, with what follows for the margin of open positions.
-  // A term that a platform has changed applies as in a PATCH, which is 15 KiB.
   "feed/ack-command": 229,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 293,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 146,
+  "feed/send-snapshot": 147,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
   "webhooks/test": 149,
   "sandbox/trigger-event": 149,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 293,
+  "events/sweep-events": 294,
 };
 
 const budgets = new Map<string, number>(

@@ -1,21 +1,19 @@
+import { limits } from "../../limits.ts";
 import type { Balance } from "../account.ts";
 import { amendAccount } from "../amend-account.ts";
 import type { Client } from "../client.ts";
 import { withClaim } from "../command/money.ts";
 import { type Context, type DomainEvent, refuse, refuseField } from "../decision.ts";
-import { claimPosition } from "../feed/deals.ts";
 import { mergedChange } from "../feed/merged-change.ts";
 import { bookOperation, operationMinor } from "../feed/platform-money.ts";
 import type { FeedSource } from "../feed/source.ts";
 import { isAdjustment } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
-import { closeBook, openBook } from "../trading/book.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
-import { openStep, type TradingState } from "../trading/open-trade.ts";
-import { refuseExposure } from "../trading/pricing/bounds.ts";
+import type { TradingState } from "../trading/open-trade.ts";
 import type { Market } from "../trading/pricing/quote.ts";
-import { withoutMoney } from "./adopt-position.ts";
-import type { Drift } from "./drift.ts";
+import type { Drift, DriftPositions } from "./drift.ts";
+import { openPositions } from "./open-positions.ts";
 
 /** An account that an unknown account of a platform is adopted with. */
 export interface Adopting {
@@ -23,15 +21,14 @@ export interface Adopting {
   readonly market: Market;
   readonly source: FeedSource;
   readonly tenant: Tenant;
+  /** All positions that the platform has. */
+  readonly positions: DriftPositions["positions"];
 }
 
 /** Why an account cannot become that of a platform; undefined when it can: nothing was ever booked on it. */
 export function refuseAccount({ platform_account }: Drift, { account, balance }: TradingState) {
   if (platform_account === undefined) {
-    return refuse(
-      "illegal_transition",
-      "It has too many positions for one step: link an account, and adopt each drift.",
-    );
+    return refuse("illegal_transition", "It has more positions than an account of this service may have.");
   }
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
   const linked = account.platform_login !== null || (account.source_id ?? null) !== null;
@@ -72,11 +69,12 @@ class Steps {
 /**
  * Links an account and books what its platform has: the balance and the credit as operations of the platform, and its
  * positions at their opening prices, without money. Everything has the number of the snapshot, and so has the account:
- * items up to it are part of what was adopted.
+ * items up to it are part of what was adopted. More positions than one commit can hold are opened by steps that follow,
+ * where all of them can be opened now.
  * @returns the transaction of the opening balance, or null where it is 0
  */
 export function adoptAccount(
-  { state, market, source, tenant }: Adopting,
+  { state, market, source, tenant, positions }: Adopting,
   drift: Drift,
   given: Context,
 ): TradingDecision<string | null> {
@@ -87,10 +85,12 @@ export function adoptAccount(
   const link = { source_id: source.id, platform_login: drift.platform_login };
   const linked = amendAccount({ ...state, source }, link, context);
   if (!linked.ok) return linked;
+  const inSteps = positions.length > limits.snapshots.baseline_positions;
   const baseline = { source_id: source.id, as_of_seq };
+  const marks = inSteps ? { baseline, opening: { drift_id: drift.id, taken: 0 } } : { baseline };
   const changes = linked.changes.map((change) =>
     change.op === "update" && change.entity === "account"
-      ? { ...change, after: { ...change.after, baseline } }
+      ? { ...change, after: { ...change.after, ...marks } }
       : change,
   );
   steps.add({ ...linked, changes });
@@ -119,37 +119,9 @@ export function adoptAccount(
     steps.add(claimed);
     if (kind === "adjustment") opening = booked.result.id;
   }
-  const held = openedPositions(
-    { state: { ...state, account, balance: steps.balance }, market, source },
-    drift,
-    context,
-  );
+  const linkedState = { ...state, account, balance: steps.balance };
+  const held = openPositions({ state: linkedState, market, source }, positions, drift, context);
   if (!held.ok) return held;
-  steps.add(held);
+  if (!inSteps) steps.add(held);
   return { ok: true, result: opening, changes: steps.changes, events: steps.events };
-}
-
-function openedPositions(
-  { state, market, source }: Omit<Adopting, "tenant" | "state"> & { readonly state: TradingState },
-  { platform_account, taken_at }: Drift,
-  context: Context,
-): TradingDecision<undefined> {
-  let book = openBook(state);
-  const claims: TradingChange[] = [];
-  for (const { position_id, open_price: price, ...position } of platform_account?.positions ?? []) {
-    const named = { source: source.name, source_trade_id: position_id, source_position_id: position_id };
-    const step = openStep(
-      book,
-      market,
-      { ...position, ...named, price, at: taken_at, platform: withoutMoney },
-      context,
-    );
-    if (!step.ok) return step;
-    book = step.book;
-    if (step.trade !== undefined) claims.push(claimPosition(source, position_id, step.trade, undefined));
-  }
-  const exposure = refuseExposure(market, state, book.positions, context.now);
-  if (exposure !== undefined) return exposure;
-  const decision = closeBook(state, book, context, { result: undefined });
-  return decision.ok ? { ...decision, changes: [...decision.changes, ...claims] } : decision;
 }

@@ -68,8 +68,16 @@ export interface Difference {
   readonly theirs: string | null;
   /** Price at which the platform opened the position; null where there is none, or several. */
   readonly open_price: string | null;
-  /** The account of the platform, where it is not known here and one commit can adopt it. */
-  readonly platform_account?: TheirSide;
+  /** The account of the platform, where it is not known here and can be adopted. */
+  readonly platform_account?: PlatformAccount;
+  /** Of all of its positions, where it has more than those of {@link platform_account}. */
+  readonly positions_digest?: string;
+}
+
+/** An account of a platform with the positions that one commit can adopt. */
+export interface PlatformAccount extends TheirSide {
+  /** Of all of its positions; absent where these are all. */
+  readonly position_count?: number;
 }
 
 /** What the comparison of an account comes to. */

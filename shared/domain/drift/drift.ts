@@ -1,20 +1,31 @@
 import type { DriftBody } from "../../schema/feed/drift.ts";
+import type { SnapshotPositionBody } from "../../schema/feed/snapshot.ts";
 import type { DomainEvent } from "../decision.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
+import type { PlatformAccount } from "./compare.ts";
 
 /** A difference between the books of an account as it is stored. */
 export interface Drift extends Omit<DriftBody, "object" | "platform_account" | "_links"> {
   readonly tenant_id: string;
   readonly client_id: string | null;
-  readonly platform_account?: NonNullable<DriftBody["platform_account"]>;
+  readonly platform_account?: PlatformAccount;
+  /** Of all positions of the platform's account, where they are an item of their own, {@link DriftPositions}. */
+  readonly positions_digest?: string;
   /** Numbers of the account when it was compared: whether it has changed since. */
   readonly balance_seq: number | null;
   readonly pos_version: number | null;
   /**
-   * When what was put aside of an account that was adopted is retried, RFC 3339, unless the request has done it; absent
-   * where nothing is left to retry.
+   * When the adoption of an account is ended, RFC 3339, unless the request has done it: positions that are left are
+   * opened, and what was put aside is retried. Absent where nothing is left to do.
    */
   readonly retry_at?: string;
+}
+
+/** All positions of a platform's account, where a drift has more than one commit can adopt. Kept next to the drift. */
+export interface DriftPositions {
+  readonly tenant_id: string;
+  readonly drift_id: string;
+  readonly positions: readonly SnapshotPositionBody[];
 }
 
 /**
@@ -42,6 +53,7 @@ export type DriftChange =
   | TradingChange
   | { readonly op: "create"; readonly entity: "drift"; readonly item: Drift }
   | { readonly op: "create"; readonly entity: "reconciliation"; readonly item: Reconciliation }
+  | { readonly op: "keep"; readonly entity: "drift_positions"; readonly item: DriftPositions }
   | { readonly op: "update"; readonly entity: "drift"; readonly before: Drift; readonly after: Drift }
   | {
       readonly op: "update";
@@ -83,16 +95,20 @@ export function driftEvent(type: "drift.detected" | "drift.resolved", drift: Dri
   };
 }
 
+function shownAccount({ balance, credit, positions, position_count = positions.length }: PlatformAccount) {
+  return { balance, credit, positions, position_count };
+}
+
 /** The drift as the API shows it. */
 export function driftBody(drift: Drift): DriftBody {
-  const { tenant_id: _tenant, client_id: _client, retry_at: _retry, ...shown } = drift;
+  const { tenant_id: _tenant, client_id: _client, retry_at: _retry, positions_digest: _all, ...shown } = drift;
   const { balance_seq: _seq, pos_version: _positions, ...fields } = shown;
-  const { account_id: account, source_id, command_id: command, resolution } = drift;
+  const { account_id: account, source_id, command_id: command, resolution, platform_account: theirs } = drift;
   const { transaction_id: transaction = null, trade_id: trade = null } = resolution ?? {};
   return {
     ...fields,
     object: "drift",
-    platform_account: drift.platform_account ?? null,
+    platform_account: theirs === undefined ? null : shownAccount(theirs),
     _links: {
       self: { href: `/v2/drift/${drift.id}` },
       source: { href: `/v2/feed/sources/${source_id}` },

@@ -10,6 +10,7 @@ import {
   type Drift,
   type DriftChange,
   type DriftDecision,
+  type DriftPositions,
   driftEvent,
   type Reconciliation,
 } from "./drift.ts";
@@ -33,6 +34,8 @@ export interface Compared {
   /** Whether the books of the account were compared, or only whether it is there. */
   readonly books: boolean;
   readonly explained_by: Drift["explained_by"];
+  /** All positions of an account that is not known here, where its difference names a digest of them. */
+  readonly positions?: DriftPositions["positions"];
 }
 
 /** What is remembered of a login, with its open drifts. */
@@ -99,13 +102,14 @@ export function reconcile(
     if (!room()) break;
     if (drift === undefined) {
       const item = detected(difference, compared, snapshot, context);
-      changes.push({ op: "create", entity: "drift", item });
+      changes.push({ op: "create", entity: "drift", item }, ...keptPositions(item, undefined, compared));
       events.push(driftEvent("drift.detected", item));
       left.set(subject, item.id);
     } else if (!isSame(drift, difference, compared)) {
       const after = seen(drift, difference, compared, snapshot, context);
       const ended = acceptedOf(drift) === acceptedOf(after) ? [] : endOf(drift, commands, context);
-      changes.push({ op: "update", entity: "drift", before: drift, after }, ...ended);
+      const kept = keptPositions(after, drift.positions_digest, compared);
+      changes.push({ op: "update", entity: "drift", before: drift, after }, ...kept, ...ended);
     }
   }
   const accepted = Object.fromEntries(
@@ -145,13 +149,23 @@ function wasCompared(subjects: readonly string[], { books, comparison }: Compare
 
 function isSame(
   drift: Drift,
-  { kind, ours, theirs, open_price, platform_account }: Difference,
+  { kind, ours, theirs, open_price, platform_account, positions_digest }: Difference,
   { balance_seq, pos_version }: Compared,
 ): boolean {
   const unmoved = drift.balance_seq === balance_seq && drift.pos_version === pos_version;
   const same = drift.kind === kind && drift.ours === ours && drift.theirs === theirs;
   const detailed = drift.open_price === open_price && sameValue(drift.platform_account, platform_account);
-  return same && detailed && unmoved;
+  return same && detailed && drift.positions_digest === positions_digest && unmoved;
+}
+
+/** What is written of all positions of an account, where they are not those that are kept already. */
+function keptPositions(
+  { id: drift_id, tenant_id, positions_digest }: Drift,
+  known: Drift["positions_digest"],
+  { positions }: Compared,
+): readonly DriftChange[] {
+  if (positions === undefined || positions_digest === undefined || positions_digest === known) return [];
+  return [{ op: "keep", entity: "drift_positions", item: { tenant_id, drift_id, positions } }];
 }
 
 function detected(difference: Difference, compared: Compared, snapshot: SnapshotRef, context: Context): Drift {
@@ -184,7 +198,7 @@ function seen(
 ): Drift {
   const numbers = { balance_seq, pos_version, explained_by, proposal: null };
   const updated_at = later(before.updated_at, now);
-  const { platform_account: _before, ...rest } = before;
+  const { platform_account: _account, positions_digest: _positions, ...rest } = before;
   return { ...rest, ...difference, ...snapshot, ...numbers, updated_at, version: before.version + 1 };
 }
 

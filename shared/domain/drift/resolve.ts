@@ -15,6 +15,7 @@ import {
   type Drift,
   type DriftChange,
   type DriftDecision,
+  type DriftPositions,
   deltaMinor,
   driftEvent,
   type Reconciliation,
@@ -35,6 +36,8 @@ export interface DriftState {
   readonly command: Command | undefined;
   /** What may be the cause of the difference, as it is now. */
   readonly explained_by: Drift["explained_by"];
+  /** All positions of an account that is not known here, where the drift does not have them. */
+  readonly positions?: DriftPositions["positions"] | undefined;
 }
 
 /**
@@ -288,9 +291,9 @@ function adoptedPosition(state: DriftState, reason: Reason, context: Context): D
 
 /** Makes an account of this service the account of the platform, with everything that it has. */
 function adoptedAccount(state: DriftState, reason: Reason, context: Context): DriftDecision<Drift> {
-  const { drift, books, source, tenant } = state;
-  if (books === undefined) throw new Error("Nothing to adopt.");
-  const booked = adoptAccount({ ...books, source, tenant }, drift, context);
+  const { drift, books, source, tenant, positions = drift.platform_account?.positions } = state;
+  if (books === undefined || positions === undefined) throw new Error("Nothing to adopt.");
+  const booked = adoptAccount({ ...books, source, tenant, positions }, drift, context);
   if (!booked.ok) return booked;
   const { id: account_id, client_id } = books.state.account;
   const adoption = { action: "adopt_platform", by: context.actor, reason } as const;

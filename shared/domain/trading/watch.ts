@@ -12,7 +12,7 @@ import { nextNightAt } from "./nights/accrue.ts";
 import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { internalSource, liquidatorOf } from "./pricing/source.ts";
-import { metricsBody, type Risk } from "./risk.ts";
+import { draftRisk, metricsBody, type Risk } from "./risk.ts";
 import { type Evaluation, evaluateMargin, type MarginState, type Outcome } from "./stop-out.ts";
 import type { StoredRisk, WatchedState } from "./stored-risk.ts";
 import type { Trade } from "./trade.ts";
@@ -69,22 +69,29 @@ export function withMarginUpdate<R>(
     context,
   );
   if (!evaluation.ok) return evaluation;
-  const { metrics } = evaluation.result;
+  const outcome = after.account.opening === undefined ? evaluation : withoutCall(evaluation, state, context);
+  const { metrics } = outcome.result;
   const money = metricsBody(metrics, after.account.currency, after.balance.updated_at);
   const events = decision.events.map((event) =>
     event.type === "account.updated" ? { ...event, object: { ...event.object, ...money } } : event,
   );
-  const whole = { ...decision, events: [...events, ...evaluation.events] };
+  const whole = { ...decision, events: [...events, ...outcome.events] };
   const { complete: _, ...watching } = withExposureIndex(
     state,
     after,
     whole,
-    { ...evaluation.result, mayLiquidate: true },
+    { ...outcome.result, mayLiquidate: true },
     market,
     context,
     most,
   );
   return watching;
+}
+
+/** Without the call of an account whose adoption still adds positions: that is made, or not, when all are there. */
+function withoutCall({ result }: Accepted<Evaluation>, { account, risk }: WatchedState, context: Context) {
+  const { armed, episode } = risk ?? draftRisk(account, context);
+  return { result: { ...result, risk: { ...result.risk, armed, episode } }, events: [] };
 }
 
 /** What an evaluation came to, and whether the transaction could not hold all of what is to be watched. */

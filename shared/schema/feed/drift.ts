@@ -52,7 +52,11 @@ const Proposal = z.object({
 const PlatformAccount = z.object({
   balance: described(SignedDecimal, "Balance on the platform, without floating profit."),
   credit: described(SignedDecimal, "Credit on the platform."),
-  positions: described(z.array(SnapshotPosition), "Every open position of the account."),
+  positions: described(
+    z.array(SnapshotPosition),
+    `Open positions of the account, the first ${limits.snapshots.baseline_positions} of them.`,
+  ),
+  position_count: described(z.int(), "Number of open positions of the account."),
 });
 
 /** A difference between the books of an account in responses. */
@@ -70,7 +74,7 @@ export const Drift = z.object({
   open_price: described(z.nullable(z.string()), "Price at which the platform opened the position; null if none."),
   platform_account: described(
     z.nullable(PlatformAccount),
-    `With \`account_unknown\`: the account on the platform, with at most ${limits.snapshots.baseline_positions} ` +
+    `With \`account_unknown\`: the account on the platform, if it has at most ${limits.trading.max_positions} ` +
       "positions; null otherwise.",
   ),
   snapshot_id: described(z.string(), "The newest snapshot that found it like this."),

@@ -111,6 +111,8 @@ export const ListSnapshotsQuery = z.strictObject({
 export type SnapshotPartInput = z.infer<typeof SnapshotPartRequest>;
 /** An account of a snapshot on the wire. */
 export type SnapshotAccountBody = z.infer<typeof SnapshotAccount>;
+/** A position of a snapshot on the wire. */
+export type SnapshotPositionBody = z.infer<typeof SnapshotPosition>;
 /** Result of a part on the wire. */
 export type SnapshotPartBody = z.infer<typeof SnapshotPart>;
 /** A snapshot on the wire. */

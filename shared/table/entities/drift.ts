@@ -1,4 +1,4 @@
-import type { Drift, Reconciliation } from "../../domain/drift/drift.ts";
+import type { Drift, DriftPositions, Reconciliation } from "../../domain/drift/drift.ts";
 import type { Snapshot, SnapshotEnd, SnapshotHead, SnapshotPart } from "../../domain/drift/snapshot.ts";
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
@@ -80,3 +80,10 @@ export const drifts = {
     ...(item.retry_at === undefined ? {} : dueKeys("DRIFT", item.id, item.retry_at)),
   }),
 } satisfies Entity<Drift> & Record<string, unknown>;
+
+/** All positions of the account of a drift, next to it, where the drift itself does not have them. */
+export const driftPositions = {
+  et: "DRIFTPOSITIONS",
+  key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "POSITIONS" }),
+  keyOf: (item: DriftPositions): Key => driftPositions.key(item.tenant_id, item.drift_id),
+} satisfies Entity<DriftPositions> & Record<string, unknown>;

@@ -24,13 +24,13 @@ const { call, linked, unusedLogin } = snapshots(api, caller);
 
 describe("an account that only the platform knows", () => {
   /** A bridge that has reported an unknown login, and what its snapshot has of it. */
-  async function unknown() {
+  async function unknown(count: number = limits.snapshots.baseline_positions) {
     const { source, snapshot, drifts } = await linked();
     const login = unusedLogin();
     await source.send(moneyMoved(login, "B-1", "deposit", "500.00"), opening(login, "D-1", "P-1", { commission: "0" }));
     const as_of_seq = String(BigInt((await source.get()).expected_next_seq) - 1n);
     const prices = Object.entries({ EURUSD: "1.10000", GBPUSD: "1.30000", USDJPY: "150.000" });
-    const small = Array.from({ length: limits.snapshots.baseline_positions - 2 }, (_, place) => {
+    const small = Array.from({ length: count - 2 }, (_, place) => {
       const [symbol, open_price] = prices[place % 3] ?? [];
       return position(`P-small-${place}`, { symbol, open_price, lots: "0.01" });
     });
@@ -52,7 +52,7 @@ describe("an account that only the platform knows", () => {
     const { source, snapshot, login, theirs, small, account, adopt, find } = await unknown();
     const drift = await find();
     const { platform_login: _login, ...held } = theirs;
-    expect(drift.platform_account).toEqual(held);
+    expect(drift.platform_account).toEqual({ ...held, position_count: theirs.positions.length });
     await source.send(
       closing("D-2", "P-1", { platform_login: login, profit: "30.00" }),
       moneyMoved(login, "B-2", "deposit", "20.00"),
@@ -96,6 +96,52 @@ describe("an account that only the platform knows", () => {
     expect(await sweepEvents({}, lambdaContext())).toMatchObject({ retried: 0 });
   });
 
+  it("opens what one commit has no room for by steps, whichever process dies after any write", async () => {
+    const { source, snapshot, login, theirs, small, account, adopt, find } = await unknown(40);
+    const { id, platform_account } = await find();
+    expect(platform_account).toMatchObject({ position_count: 40, positions: { length: 12 } });
+    await adopt(id, account.id);
+    let allowed = 1;
+    /** Every process writes once of what is about the account, and dies. */
+    api.watched.interfere = ({ operation, input }) => {
+      const about = operation === "UpdateItem" ? id : operation === "TransactWriteItems" ? account.id : undefined;
+      if (about !== undefined && JSON.stringify(input).includes(about)) allowed -= 1;
+      return allowed < 0 ? { status: 400, body: { __type: "AccessDeniedException" } } : undefined;
+    };
+    const { body } = await adopt(id, account.id, second);
+    expect(body, JSON.stringify(body)).toMatchObject({ status: "resolved", account_id: account.id });
+    const left: number[] = [];
+    const opened = async () => (await broker.get(`/accounts/${account.id}/positions?limit=100`)).data.length;
+    const at = Date.now() + limits.snapshots.baseline_retried_after_seconds * 1000;
+    vi.useFakeTimers({ toFake: ["Date"], now: at });
+    const later = [
+      closing("D-2", "P-1", { platform_login: login, profit: "30.00" }),
+      moneyMoved(login, "B-2", "deposit", "20.00"),
+    ] as const;
+    for (let retried = 1; retried > 0; ) {
+      const { interfere } = api.watched;
+      api.watched.interfere = () => undefined;
+      left.push(40 - (await opened()));
+      if (left.length < 3) {
+        const deferred = { status: "deferred", code: "service_unavailable" };
+        expect(await source.send(...later)).toMatchObject([deferred, deferred]);
+        await expect(broker.deposit(account, "1.00", {})).rejects.toThrow("503");
+        expect(await snapshot({ accounts: [theirs] })).toMatchObject(counts(0, 1, 0));
+      }
+      api.watched.interfere = interfere;
+      allowed = 1;
+      const swept = await sweepEvents({}, lambdaContext()).catch(() => undefined);
+      retried = allowed < 0 ? 1 : (swept?.["retried"] ?? 1);
+    }
+    api.watched.interfere = () => undefined;
+    expect(left).toEqual([40, 28, 16, 4, 0, 0, 0, 0]);
+    expect(await source.rejects("?status=open")).toEqual([]);
+    expect(await snapshot({ accounts: [theirs] })).toMatchObject(counts(1, 0, 0));
+    expect(await source.send(...later)).toMatchObject([{ status: "applied" }, { status: "applied" }]);
+    const after = { ...theirs, balance: "750.00", positions: [theirs.positions[1], ...small] };
+    expect(await snapshot({ accounts: [after] })).toMatchObject(counts(1, 0, 0));
+  });
+
   it("is adopted with an account that has nothing and that both applications name", async () => {
     const { snapshot, drifts, theirs, account, adopt, find } = await unknown();
     const { id } = await find();
@@ -106,7 +152,11 @@ describe("an account that only the platform knows", () => {
     expect((await adopt(id, other.id, second)).body.code).toBe("illegal_transition");
     await broker.deposit(account, "1.00", { status: "completed" });
     expect((await adopt(id, account.id, second)).body.code).toBe("account_not_empty");
-    await snapshot({ accounts: [{ ...theirs, positions: [...theirs.positions, position("P-more")] }] });
+    const positions = Array.from({ length: limits.trading.max_positions + 1 }, (_, place) => position(`P-${place}`));
+    await snapshot({ accounts: [{ ...theirs, positions: positions.slice(1) }] });
+    const [most] = await drifts("&status=open");
+    expect(most).toMatchObject({ id, platform_account: { position_count: 500 }, proposal: null });
+    await snapshot({ accounts: [{ ...theirs, positions }] });
     expect(await drifts("&status=open")).toMatchObject([{ id, platform_account: null, proposal: null }]);
     expect((await adopt(id, other.id)).body.code).toBe("illegal_transition");
   });

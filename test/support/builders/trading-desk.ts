@@ -20,9 +20,10 @@ function meets(item: Fields, { attribute, is, value }: Requirement): boolean {
   return is === "at_least" ? stored >= value : stored < value;
 }
 
-/** Whether an account only loses a change of leverage that every position follows. */
-function isEnd({ leverage_change: change, ...before }: Fields, after: Fields): boolean {
-  return change !== undefined && isDeepStrictEqual(before, after);
+/** Whether an account only loses a change of leverage that every position follows, or takes a step of its adoption. */
+function isEnd({ leverage_change: change, opening, ...before }: Fields, after: Fields): boolean {
+  const { opening: _left, ...rest } = after;
+  return (change !== undefined || opening !== undefined) && isDeepStrictEqual(before, rest);
 }
 
 /**

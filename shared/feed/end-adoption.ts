@@ -13,41 +13,47 @@ import { loadItems } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { tradingRef } from "../trading/items.ts";
 import { applyAlone } from "./batches.ts";
+import { adoptedPositions, openLeft } from "./opening.ts";
 import { readFeedItem } from "./read-items.ts";
 
 /**
- * Retries what was put aside of an account that has just been adopted, in its order: items that its snapshot includes
- * are resolved as `in_baseline`, and later ones are applied. One that waits for another one is tried again. What there
- * is no time for, or what a process left that has died, is retried by the sweep.
+ * Ends the adoption of an account: opens the positions that its commit had no room for, and then retries what was put
+ * aside of it, in its order: items that its snapshot includes are resolved as `in_baseline`, later ones are applied.
+ * One that waits for another one is tried again. What there is no time for, or what a process left that has died, is
+ * done by the sweep.
  */
-export async function retryPutAside(drift: Drift, remainingMs: () => number): Promise<void> {
-  if (drift.retry_at === undefined || !(await retryAll(drift, remainingMs))) return;
+export async function endAdoption(drift: Drift, remainingMs: () => number): Promise<void> {
+  if (drift.retry_at === undefined || !(await openAndRetry(drift, remainingMs))) return;
   await changeItem(drifts.keyOf(drift), rescheduled(drifts, drift, { remove: ["retry_at"], when: [isStored] }));
 }
 
-/** Retries what was put aside of accounts that were adopted, where their request has not done it. */
-export function retryBaselines(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
+/** Ends the adoption of accounts where their request has not done it. */
+export function endAdoptions(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
   return sweepItems<Drift>("DRIFT", hasTime, {
     entity: drifts,
     isDue: ({ retry_at }) => retry_at !== undefined && retry_at <= nowIso(),
     run: async (drift) => {
-      await retryPutAside(drift, remainingMs);
+      await endAdoption(drift, remainingMs);
       return 1;
     },
-    report: ({ id }, { name }) => log.error("Items of a drift could not be retried.", { drift_id: id, error: name }),
+    report: ({ id }, { name }) =>
+      log.error("The adoption of an account could not be ended.", { drift_id: id, error: name }),
   });
 }
 
-/** Whether everything was tried that can be applied. */
-async function retryAll(drift: Drift, remainingMs: () => number): Promise<boolean> {
+/** Whether all positions are there, and everything was tried that can be applied. */
+async function openAndRetry(drift: Drift, remainingMs: () => number): Promise<boolean> {
   const { tenant_id, source_id } = drift;
   const { source } = await loadItems(tenant_id, { source: tradingRef.feedSource(source_id) });
   if (source === undefined) return true;
   const left = () => remainingMs() - limits.feed.reserve_ms;
   const newContext = () => systemContext(tenant_id, "baseline");
   const run = { tenant_id, source, retried: true, newContext, remainingMs: left };
+  const positions = await adoptedPositions(drift);
+  if (!(await openLeft(run, drift, positions))) return false;
+  const names = new Set(positions.map(({ position_id }) => position_id));
   for (let pass = 0; pass < limits.snapshots.baseline_passes; pass += 1) {
-    const aside = await asideOf(drift);
+    const aside = await asideOf(drift, names);
     let settled = 0;
     for (const { item } of aside) {
       if (left() <= limits.commit.reserve_ms) return false;
@@ -61,8 +67,10 @@ async function retryAll(drift: Drift, remainingMs: () => number): Promise<boolea
 }
 
 /** Open rejects that name the login of an account or one of the positions that it was adopted with, oldest first. */
-async function asideOf({ tenant_id, source_id, platform_login, platform_account }: Drift): Promise<FeedReject[]> {
-  const positions = new Set<unknown>(platform_account?.positions.map(({ position_id }) => position_id));
+async function asideOf(
+  { tenant_id, source_id, platform_login }: Drift,
+  positions: ReadonlySet<unknown>,
+): Promise<FeedReject[]> {
   const found: FeedReject[] = [];
   for await (const { items } of pagesOf(feedRejects.partition(tenant_id, source_id), {})) {
     for (const reject of items.map((item) => readItem<FeedReject>(item))) {
