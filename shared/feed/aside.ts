@@ -3,6 +3,7 @@ import { type AsideMoney, withChangeOf } from "../domain/feed/aside-money.ts";
 import type { ItemReading } from "../domain/feed/batch.ts";
 import { operationMinor } from "../domain/feed/platform-money.ts";
 import type { FeedReject } from "../domain/feed/records.ts";
+import { adjustMore, equal, isAdjustment } from "../domain/posting.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { limits } from "../limits.ts";
 import type { Committable, Load } from "../table/store.ts";
@@ -13,6 +14,7 @@ import { markOf, type Records, settled } from "./marks.ts";
 /**
  * Decides that an item is put aside with the reason. An operation that could be money of a transaction changes the
  * money of its account until it is decided: what it takes is held, and what it adds counts against a stop-out.
+ * @param seq number of the last entry of its account when the reason was found; nothing may have been booked since
  */
 export async function decideAside(
   run: FeedRun,
@@ -20,6 +22,7 @@ export async function decideAside(
   refusal: Refusal,
   load: Load,
   context: Context,
+  seq?: number,
 ): Promise<Committable<Verdict>> {
   const refs = recordRefs(run, reading);
   const item = reading.ok ? reading.item : undefined;
@@ -39,9 +42,15 @@ export async function decideAside(
       const decision = noteAside(run, reading, records, refusal, context.now, money);
       if (!decision.ok || !decision.changes.some(({ op }) => op === "mark")) return decision;
       const before = mark?.aside_minor ?? 0n;
-      return { ...decision, changes: withChangeOf(decision.changes, balance, before, amount.result, context) };
+      const changes = withChangeOf(decision.changes, balance, before, amount.result, context);
+      return { ...decision, changes: seq === undefined ? changes : changes.map((each) => onlyAt(seq, each)) };
     },
   });
+}
+
+/** A change of money that is made only while nothing more is booked than this. */
+function onlyAt(seq: number, change: TradingChange): TradingChange {
+  return isAdjustment(change) ? adjustMore(change, {}, [...change.require, equal("seq", seq)]) : change;
 }
 
 function moneyOf({ aside_account_id, aside_minor }: AsideMoney = {}): AsideMoney {

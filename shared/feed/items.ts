@@ -1,5 +1,6 @@
-import type { Refusal } from "../domain/decision.ts";
+import type { Context, Refusal } from "../domain/decision.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
+import { type Committable, type Load, ref } from "../table/store.ts";
 import { commitDecision, prepared, readsOf } from "../trading/commit.ts";
 import { decideAside } from "./aside.ts";
 import { decideItem, type FeedRun, type PlacedItem, type Verdict } from "./decisions.ts";
@@ -37,8 +38,28 @@ export function deferred(seq: string, code: string, detail: string): FeedResultB
 async function putAside(run: FeedRun, placed: PlacedItem, refusal: Refusal): Promise<FeedResultBody> {
   const { seq } = placed.reading.raw;
   const outcome = await commitDecision<Verdict>(run, (load, context) =>
-    decideAside(run, placed, refusal, load, context),
+    refusal.code === "possible_duplicate"
+      ? decideAgain(run, placed, refusal, load, context)
+      : decideAside(run, placed, refusal, load, context),
   );
   if (outcome.kind !== "done") return deferred(seq, "service_unavailable", "Too many change this item at once.");
   return resultOf(seq, outcome.result);
+}
+
+/**
+ * Decides an operation that could be money of a transaction once more, and puts it aside only on the money that this
+ * was decided on: an acknowledgement that comes meanwhile has booked it.
+ */
+async function decideAgain(
+  run: FeedRun,
+  placed: PlacedItem,
+  refusal: Refusal,
+  load: Load,
+  context: Context,
+): Promise<Committable<Verdict>> {
+  const { reading, account_id } = placed;
+  if (!reading.ok || account_id === undefined) return decideAside(run, placed, refusal, load, context);
+  const { balance } = await load({ balance: ref.balance(account_id) });
+  const again = await decideItem(run, reading, account_id, readsOf(load), context);
+  return again.ok ? prepared(again, context) : decideAside(run, placed, again.refusal, load, context, balance?.seq);
 }

@@ -113,3 +113,23 @@ it("and once a person has settled with it", async () => {
   for (const seq of ["2", "3"]) expect((await source.retry(seq)).body).toMatchObject({ status: "applied" });
   expect(await moneyOf(account)).toMatchObject({ balance: "90.00", held: "0.00" });
 });
+
+it("and is confirmed where the acknowledgement comes while it is put aside", async () => {
+  const source = await newSource();
+  const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
+  const account = await broker.account(undefined, { type: "demo", ...link });
+  const { command_id } = await broker.deposit(account, "30.00", done);
+  const commands = `${source.path}/commands`;
+  expect((await api.call(caller, "POST", `${commands}/take`, { body: {} })).body.data).toHaveLength(1);
+  api.watched.interfere = async ({ operation, input }) => {
+    if (operation !== "TransactWriteItems" || !JSON.stringify(input).includes("possible_duplicate")) return undefined;
+    api.watched.interfere = () => undefined;
+    const ack = { attempt: 1, status: "done", operation_id: "B-1" };
+    expect((await api.call(caller, "POST", `${commands}/${command_id}/ack`, { body: ack })).body.status).toBe("done");
+    return undefined;
+  };
+  const [result] = await source.send(moneyMoved(link.platform_login, "B-1", "deposit", "30.00"));
+  expect(result.status).toBe("applied");
+  expect(await moneyOf(account)).toMatchObject({ balance: "30.00", held: "0.00" });
+  expect(await asideOf(account)).toBeUndefined();
+});
