@@ -2,7 +2,7 @@ import { read } from "../../shared/http/operations.ts";
 import { HttpProblem } from "../../shared/http/problem.ts";
 import { limits } from "../../shared/limits.ts";
 import { verifyAudit } from "../../shared/routes/audit.ts";
-import { checkAudit } from "../../shared/table/audit-pages.ts";
+import { checkAudit } from "../../shared/table/audit-check.ts";
 
 /** `GET /audit_log/verification` */
 export const handler = await read(verifyAudit, async ({ caller: { tenant_id }, query: { from, to } }) => {

@@ -1,4 +1,3 @@
-import type { Link } from "../domain/audit/chain.ts";
 import { type AuditEntry, entryOf, type WaitingAudit } from "../domain/audit/entry.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
@@ -7,6 +6,7 @@ import { secretMembers } from "../schema/audit/confidential.ts";
 import { auditPage } from "../table/audit-entry.ts";
 import { type AuditPage, type AuditPointer, type AuditRef, auditId, type Outbox } from "../table/entities.ts";
 import type { WaitingEvent } from "../table/outbox.ts";
+import type { AuditHead } from "../table/sequences.ts";
 
 /** A commit that is published: its outbox item and its events. */
 export interface PublishedCommit {
@@ -21,11 +21,11 @@ export interface ChainedAudits {
   /** Where the entry of each commit is, by the commit. */
   readonly pointers: ReadonlyMap<PublishedCommit, AuditPointer>;
   readonly refs: readonly AuditRef[];
-  readonly head: Link;
+  readonly head: AuditHead;
 }
 
 /** Makes the entries of commits that a caller asked for, linked to the head of the chain and to each other. */
-export function auditsOf(tenant_id: string, commits: readonly PublishedCommit[], head: Link): ChainedAudits {
+export function auditsOf(tenant_id: string, commits: readonly PublishedCommit[], head: AuditHead): ChainedAudits {
   const audited = commits.filter(({ outbox }) => outbox.audit !== undefined);
   if (audited.length === 0) return { pointers: new Map(), refs: [], head };
   const expires_at = Math.floor(nowMs() / 1000) + limits.audit.kept_seconds;
@@ -36,7 +36,9 @@ export function auditsOf(tenant_id: string, commits: readonly PublishedCommit[],
   const refs = [...pointers].flatMap(([{ events }, pointer]) =>
     events.length > 0 ? [] : [{ ...pointer, tenant_id, expires_at }],
   );
-  return { ...auditPage(entries, head, { tenant_id, expires_at }), pointers, refs };
+  const before = head.expires_at === undefined ? {} : { previous_expires_at: head.expires_at };
+  const { page, head: after } = auditPage(entries, head, { tenant_id, expires_at, ...before });
+  return { page, pointers, refs, head: { ...after, expires_at } };
 }
 
 function entryIn(

@@ -31,7 +31,7 @@ const dictionary = Buffer.from(`${payloadDictionary}${entryDictionary}`);
 export function auditPage(
   entries: readonly AuditEntry[],
   before: Link,
-  place: Pick<AuditPage, "tenant_id" | "expires_at">,
+  place: Pick<AuditPage, "tenant_id" | "expires_at" | "previous_expires_at">,
 ): { readonly page: AuditPage; readonly head: Link } {
   let head = before;
   const hashes: string[] = [];
@@ -63,4 +63,13 @@ export function entriesOf({ body, previous_hash, hashes }: AuditPage): readonly 
     previous_hash: hashAt(place - 1),
     hash: hashAt(place),
   }));
+}
+
+/** The entries of a page; of one that cannot be read an entry that no hash fits. */
+export function readable(page: AuditPage): readonly ShownAudit[] {
+  try {
+    return entriesOf(page);
+  } catch {
+    return [{ id: null, sequence: String(page.first), previous_hash: "", hash: "" } as unknown as ShownAudit];
+  }
 }

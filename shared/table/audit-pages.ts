@@ -1,11 +1,8 @@
-import { beginning, ChainCheck, type ChainReport } from "../domain/audit/chain.ts";
 import { limits } from "../limits.ts";
-import { sha256 } from "../runtime/digest.ts";
 import { entriesOf, type ShownAudit } from "./audit-entry.ts";
 import { type AuditPage, auditPages, auditPointers, placeOfAudit } from "./entities.ts";
 import { cut, type Entry, type Page, type PageRequest, pageOfEntries, pageWith } from "./list.ts";
-import { pagesOf, readPage, type StoredAttributes } from "./partition.ts";
-import { eventCounter } from "./sequences.ts";
+import { readPage, type StoredAttributes } from "./partition.ts";
 import { findAll } from "./store.ts";
 import { readItem } from "./table.ts";
 
@@ -39,7 +36,7 @@ export async function pageOfAudit(tenant: string, request: PageRequest, wanted?:
 }
 
 /** The lowest sort key that the page of an entry can have: a transaction holds no more entries than items. */
-function pageBefore(position: string): string {
+export function pageBefore(position: string): string {
   return auditPages.sortOf(Math.max(0, Number(position) - limits.commit.max_items));
 }
 
@@ -70,60 +67,8 @@ export async function auditById(tenant: string, id: string): Promise<ShownAudit 
   return page && entriesOf(page).find((entry) => entry.id === id);
 }
 
-/** What a check of a tenant's chain came to. */
-export interface AuditReport extends ChainReport {
-  /** Numbers of the first and the last entry that were looked at; undefined when there is none. */
-  readonly from?: number;
-  readonly to?: number;
-  readonly more: boolean;
-}
-
-/**
- * Checks a part of a tenant's chain, at most so many entries: from a number on, or from the oldest entry that is left,
- * to a number, or to the head.
- */
-export async function checkAudit(
-  tenant: string,
-  { from = 1, to, most }: { readonly from?: number; readonly to?: number; readonly most: number },
-): Promise<AuditReport> {
-  const { audit: head } = await eventCounter(tenant);
-  const end = Math.min(to ?? head.sequence, head.sequence);
-  const bounds = { from: pageBefore(auditPages.sortOf(from)), to: auditPages.sortOf(end) };
-  let check: ChainCheck | undefined;
-  let [first, last, count] = [0, 0, 0];
-  let isSound = true;
-  for await (const { items } of pagesOf(auditPages.partition(tenant), bounds)) {
-    const entries = items.map(storedPage).flatMap(readable);
-    for (const entry of entries) {
-      const number = Number(entry.sequence);
-      if (!isSound || number > end || (check === undefined && number < from) || count >= most) continue;
-      if (check === undefined) {
-        // What came before the oldest entry is gone, so its own word is taken for it.
-        check = new ChainCheck(number === 1 ? beginning : { sequence: number - 1, hash: entry.previous_hash }, sha256);
-        first = number;
-      }
-      isSound = check.add(entry);
-      last = number;
-      count += 1;
-    }
-    if (!isSound || count >= most) break;
-  }
-  const more = isSound && last < end && count >= most;
-  const nothing = new ChainCheck(beginning, sha256);
-  const report = (check ?? nothing).end(end === head.sequence && !more ? head : undefined);
-  return { ...report, ...(check === undefined ? {} : { from: first, to: last }), more };
-}
-
-/** The entries of a page; of one that cannot be read an entry that no hash fits. */
-function readable(page: AuditPage): readonly ShownAudit[] {
-  try {
-    return entriesOf(page);
-  } catch {
-    return [{ id: null, sequence: String(page.first), previous_hash: "", hash: "" } as unknown as ShownAudit];
-  }
-}
-
-function storedPage(item: StoredAttributes): AuditPage {
+/** A page as it is stored. */
+export function storedPage(item: StoredAttributes): AuditPage {
   return { ...readItem<AuditPage>(item), ...auditPages.fromStored(item) };
 }
 

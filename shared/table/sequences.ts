@@ -4,6 +4,12 @@ import { type Condition, isNew } from "./expression.ts";
 import { readKeys } from "./store.ts";
 import { changeMember, type TransactItem, typeTag } from "./write.ts";
 
+/** The last entry of the audit. */
+export interface AuditHead extends Link {
+  /** When it expires, in epoch seconds; absent before the first entry. */
+  readonly expires_at?: number;
+}
+
 /** How far the events of a tenant are numbered, and from which number on they are in lanes. */
 export interface EventCounter {
   /** The number of the last published event; 0 before the first. */
@@ -11,7 +17,7 @@ export interface EventCounter {
   /** The first number of the present layout; those below are where version 1 put them (ADR 0038). */
   readonly first_in_lanes: number;
   /** The last entry of the audit. */
-  readonly audit: Link;
+  readonly audit: AuditHead;
   /** How the counter is stored: not at all, by the code before lanes, or by this one. */
   readonly form: "none" | "former" | "present";
 }
@@ -23,16 +29,22 @@ interface StoredCounter {
   readonly first_in_lanes?: number;
   readonly audit_sequence?: number;
   readonly audit_hash?: string;
+  readonly audit_expires_at?: number;
 }
 
 /** The counter of a tenant, strongly consistent. */
 export async function eventCounter(tenant: string): Promise<EventCounter> {
   const [found] = await readKeys([sequences.key(tenant)]);
   if (found === undefined) return { last: 0, first_in_lanes: 1, audit: beginning, form: "none" };
-  const { n, last, first_in_lanes, audit_sequence, audit_hash } = found as StoredCounter;
-  const audit = audit_sequence === undefined ? beginning : { sequence: audit_sequence, hash: String(audit_hash) };
+  const { n, last, first_in_lanes, ...stored } = found as StoredCounter;
+  const audit = headIn(stored);
   if (last !== undefined && first_in_lanes !== undefined) return { last, first_in_lanes, audit, form: "present" };
   return { last: n ?? 0, first_in_lanes: (n ?? 0) + 1, audit, form: "former" };
+}
+
+function headIn({ audit_sequence: sequence, audit_hash: hash = "", audit_expires_at: expires_at }: StoredCounter) {
+  if (sequence === undefined) return beginning;
+  return { sequence, hash, ...(expires_at === undefined ? {} : { expires_at }) };
 }
 
 /** The number of the last published event of a tenant; 0 before its first. */
@@ -60,7 +72,9 @@ export function advanceCounter(tenant: string, counter: EventCounter, to: Number
     audit.sequence === 0
       ? { attribute: "audit_sequence", is: "absent" }
       : { attribute: "audit_sequence", is: "equal", value: audit.sequence };
-  const head = to.audit.sequence === 0 ? {} : { audit_sequence: to.audit.sequence, audit_hash: to.audit.hash };
+  const { sequence: audit_sequence, hash: audit_hash, expires_at: audit_expires_at } = to.audit;
+  const expiry = audit_expires_at === undefined ? {} : { audit_expires_at };
+  const head = audit_sequence === 0 ? {} : { audit_sequence, audit_hash, ...expiry };
   return changeMember(sequences.key(tenant), {
     set: { ...typeTag(sequences.et), last: to.last, first_in_lanes, ...head },
     remove: form === "former" ? ["n"] : [],

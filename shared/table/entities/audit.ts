@@ -14,6 +14,8 @@ export interface AuditPage {
   /** The hash of each entry, 32 bytes. */
   readonly hashes: Uint8Array;
   readonly expires_at: number;
+  /** When the page before it expires: whether that one may be gone. Absent on the first page. */
+  readonly previous_expires_at?: number;
 }
 
 /** Where an entry is found by its actor and by its resource. */

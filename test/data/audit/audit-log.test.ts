@@ -1,11 +1,11 @@
-import { DeleteItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
+import { DeleteItemCommand, QueryCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ChainedEntry, checkChain } from "../../../shared/domain/audit/chain.ts";
 import { limits } from "../../../shared/limits.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 import { auditPage, entriesOf } from "../../../shared/table/audit-entry.ts";
-import { type AuditPage, auditPages } from "../../../shared/table/entities.ts";
+import { type AuditPage, auditPages, type Key, sequences } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
@@ -196,16 +196,68 @@ describe("a raw item of the audit", () => {
     expect(await broken(caller)).toMatchObject({ kind: "changed", sequence: "5" });
   });
 
-  it("that was removed is found, and its first number is named, the newest one by the counter", async () => {
+  const remove = ({ pk, sk }: Key) =>
+    api.emulator.client.send(new DeleteItemCommand({ TableName: api.emulator.tableName, Key: marshall({ pk, sk }) }));
+
+  it("that was removed is found and named, the oldest one by the next, the newest one by the counter", async () => {
     for (const [at, sequence] of [
+      [0, "4"],
       [1, "5"],
       [2, "9"],
     ] as const) {
       const { caller, pages } = await stored();
-      const Key = marshall(auditPages.keyOf(pages[at] as AuditPage));
-      await api.emulator.client.send(new DeleteItemCommand({ TableName: api.emulator.tableName, Key }));
+      await remove(auditPages.keyOf(pages[at] as AuditPage));
       expect(await broken(caller)).toEqual({ kind: "removed", sequence, id: null });
     }
+  });
+
+  it("that was removed is found by every check of a part that it belongs to", async () => {
+    const { caller, pages } = await stored();
+    await remove(auditPages.keyOf(pages[1] as AuditPage));
+    for (const part of ["from=5", "from=6", "from=9", "to=5", "to=8", "from=5&to=8", "from=6&to=7"]) {
+      const found = (await get(caller, `/audit_log/verification?${part}`)).broken;
+      expect([part, found]).toEqual([part, { kind: "removed", sequence: "5", id: null }]);
+    }
+    expect(await get(caller, "/audit_log/verification?to=4")).toMatchObject({ intact: true, to: "4" });
+  });
+
+  it("may be gone once it has expired, in any order, and all of them in a brokerage at rest", async () => {
+    const { caller, pages } = await stored();
+    const past = Math.floor(Date.now() / 1000) - 1;
+    const [first, second, third] = pages as [AuditPage, AuditPage, AuditPage];
+    await putRaw(api, itemOf(auditPages, { ...first, expires_at: past }));
+    await remove(auditPages.keyOf(second));
+    await putRaw(api, itemOf(auditPages, { ...third, previous_expires_at: past }));
+    const rest = { intact: true, broken: null, from: "9", to: "9" };
+    const nothing = { intact: true, broken: null, from: null, to: null, checked: 0 };
+    expect(await get(caller, "/audit_log/verification")).toMatchObject(rest);
+    expect(await get(caller, "/audit_log/verification?from=5")).toMatchObject(rest);
+    expect(await get(caller, "/audit_log/verification?from=2&to=7")).toMatchObject(nothing);
+    await remove(auditPages.keyOf(third));
+    expect(await broken(caller)).toMatchObject({ kind: "removed", sequence: "9" });
+    await api.emulator.client.send(
+      new UpdateItemCommand({
+        TableName: api.emulator.tableName,
+        Key: marshall(sequences.key(caller.tenant_id)),
+        UpdateExpression: "SET audit_expires_at = :past",
+        ExpressionAttributeValues: marshall({ ":past": past }),
+      }),
+    );
+    expect(await get(caller, "/audit_log/verification")).toMatchObject(nothing);
+  });
+
+  it("that stands behind the head was inserted; a check from there on finds nothing else", async () => {
+    const { caller, pages } = await stored();
+    for (const from of [10, 11, 1000]) {
+      const address = `/audit_log/verification?from=${from}`;
+      expect(await get(caller, address)).toMatchObject({ intact: true, broken: null, from: null, checked: 0 });
+    }
+    const page = pages[2] as AuditPage;
+    const [entry] = entriesOf(page);
+    await putRaw(api, itemOf(auditPages, { ...page, first: 10 }));
+    const inserted = { kind: "inserted", sequence: "10", id: entry?.id };
+    expect(await broken(caller)).toEqual(inserted);
+    expect((await get(caller, "/audit_log/verification?from=10")).broken).toEqual(inserted);
   });
 
   it("that was inserted is found, and its first entry is named", async () => {
