@@ -126,4 +126,14 @@ describe("an entry of the audit", () => {
     ]);
     expect(changes[0]?.after).toEqual({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
+
+  it("keeps the states that are smaller than their hashes, however many resources a commit changes", () => {
+    const events = [...Array(limits.events.max_per_commit)].map((_, at) => {
+      const data = { object: { id: `trd_${at}`, note: "b".repeat(50) }, previous: { note: "a".repeat(50) } };
+      return { ...common, resource: { type: "trade", id: newId("trd"), version: 2 }, data };
+    });
+    const { changes } = entryAbout(events as readonly ToldEvent[]);
+    expect(JSON.stringify(changes).length).toBeGreaterThan(limits.audit.max_changes_bytes);
+    expect(JSON.stringify(changes)).not.toContain("sha256");
+  });
 });

@@ -63,20 +63,27 @@ export function withoutMembers(value: unknown, names: ReadonlySet<string>): unkn
 
 /** Changes that fit an entry: of those that do not, the hashes of the largest states tell what these were. */
 export function bounded(changes: readonly AuditedChange[], digest: Digest): readonly AuditedChange[] {
-  const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+  const hashOf = (state: Members) => ({ sha256: digest(canonicalJson(state)) });
+  const hashBytes = bytesOf({ sha256: digest("") });
+  // Measured once each: the largest commits have megabytes of them.
   const largestFirst = changes
     .flatMap(({ before, after }) => (before === null ? [after] : [before, after]))
-    .toSorted((a, b) => bytes(b) - bytes(a));
+    .map((state) => ({ state, bytes: bytesOf(state) }))
+    .toSorted((a, b) => b.bytes - a.bytes);
   const hashed = new Set<Members>();
-  const now = () =>
-    changes.map(({ resource, before, after }) => ({
-      resource,
-      before: before !== null && hashed.has(before) ? { sha256: digest(canonicalJson(before)) } : before,
-      after: hashed.has(after) ? { sha256: digest(canonicalJson(after)) } : after,
-    }));
-  for (const state of largestFirst) {
-    if (bytes(now()) <= limits.audit.max_changes_bytes) break;
+  let bytes = bytesOf(changes);
+  for (const { state, bytes: own } of largestFirst) {
+    if (bytes <= limits.audit.max_changes_bytes || own <= hashBytes) break;
     hashed.add(state);
+    bytes += hashBytes - own;
   }
-  return now();
+  return changes.map(({ resource, before, after }) => ({
+    resource,
+    before: before !== null && hashed.has(before) ? hashOf(before) : before,
+    after: hashed.has(after) ? hashOf(after) : after,
+  }));
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
