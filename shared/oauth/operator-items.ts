@@ -1,11 +1,13 @@
+import type { Requirement } from "../domain/decision.ts";
 import type { Operator } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { type Key, type OperatorIdentity, operatorIdentities, operators } from "../table/entities.ts";
+import { isStill, isStored } from "../table/expression.ts";
 import { findAll, readKeys } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
-import { putNew, updateItem } from "../table/write.ts";
+import { changeMember, putNew, updateItem } from "../table/write.ts";
 import { identityHash } from "./pool/identity.ts";
 import {
   deletePoolUser,
@@ -51,16 +53,26 @@ async function letIn(operator: Operator): Promise<boolean> {
   if (!(await noteIdentity(operator, identity_sha256))) return false;
   const kept = await findPoolUser(operator.email);
   if (kept === undefined || !kept.enabled || kept.subject !== user.subject) return false;
-  const settled: Operator = { ...operator, pool_state: "ready", identity_sha256, wake_at: null };
-  return (await transactOnce([updateItem(operators, operator, settled)])).ok;
+  return finish(operator, { ...operator, pool_state: "ready", identity_sha256, wake_at: null });
+}
+
+/**
+ * Ends the wait of an operator who is as it was read. Being invited again raises no version and writes another
+ * `wake_at`, so both are compared.
+ */
+async function finish(before: Operator, after: Operator): Promise<boolean> {
+  const { wake_at } = before;
+  const waits: Requirement = { attribute: "wake_at", is: "equal", value: wake_at ?? "" };
+  return (await transactOnce([updateItem(operators, before, after, [waits])])).ok;
 }
 
 /**
  * Notes which operator of the brokerage the user is. A former one may have been the same user: only one who is there
- * has the email address of a user, so the new one takes the place. Returns false when the note has changed since it was
- * read.
+ * has the email address of a user, so the new one takes the place, and one who was removed meanwhile does not take it
+ * back. Returns false when the note or the operator has changed since it was read.
  */
-async function noteIdentity({ id: operator_id, tenant_id }: Operator, identity_sha256: string): Promise<boolean> {
+async function noteIdentity(operator: Operator, identity_sha256: string): Promise<boolean> {
+  const { id: operator_id, tenant_id, version, wake_at } = operator;
   const [found] = await readKeys([operatorIdentities.key(identity_sha256)]);
   const before = found as OperatorIdentity | undefined;
   const place = { place_tenant_id: tenant_id, operator_id };
@@ -70,6 +82,10 @@ async function noteIdentity({ id: operator_id, tenant_id }: Operator, identity_s
     before === undefined
       ? putNew(operatorIdentities, { identity_sha256, places, version: 1 })
       : updateItem(operatorIdentities, before, { ...before, places, version: before.version + 1 }),
+    changeMember(operators.keyOf(operator), {
+      set: { identity_sha256 },
+      when: [isStored, ...isStill({ version, wake_at })],
+    }),
   ]);
   return noted.ok;
 }
@@ -85,7 +101,7 @@ async function keepOut(operator: Operator): Promise<boolean> {
     if (user === undefined || before === "removed") await inviteAgain(after);
     if (standingOf(after) !== before) return false;
   }
-  return (await transactOnce([updateItem(operators, operator, { ...operator, wake_at: null })])).ok;
+  return finish(operator, { ...operator, wake_at: null });
 }
 
 async function applyTo(user: PoolUser, standing: Standing): Promise<void> {

@@ -35,7 +35,7 @@ export const createApplication = route({
   description:
     "The secret is shown only in this response. The application can get tokens once its API key is provisioned, " +
     "usually within seconds; until then the token endpoint answers 503. The application can only be given scopes " +
-    "that the caller's token holds.",
+    "that the caller's token holds; of operators, only an owner can give `admin`.",
   file: "applications/create",
   scope: "admin",
   grants: ["read", "put", "update"],

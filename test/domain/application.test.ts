@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Application, amendApplication, draftApplication } from "../../shared/domain/application.ts";
+import {
+  type Application,
+  amendApplication,
+  draftApplication,
+  registerApplication,
+  rotateSecret,
+} from "../../shared/domain/application.ts";
+import type { Context, Decision } from "../../shared/domain/decision.ts";
+import { type Role, roleScopes } from "../../shared/roles.ts";
 import { rangesWithin } from "../../shared/runtime/address.ts";
 import type { UpdateApplication } from "../../shared/schema/application.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
@@ -55,5 +63,26 @@ describe("an application that holds more than the caller's token", () => {
     ["bound although it is unbound", { allowed_ips: ["198.51.100.7"] }, { ...strong, allowed_ips: [] }],
   ] as const)("can be %s", (_, patch, application: Application = strong) => {
     expect(accepted(byWeaker(patch as UpdateApplication, application)).result.version).toBe(2);
+  });
+});
+
+describe("an application that administers the brokerage", () => {
+  const drawn = { secret: "sec", sha256: "00", client_id: "app_BBBBBBBBBBBBBBBBBBBBBBBB", api_key_seed: "seed" };
+  const administering: Application = { ...strong, scopes: ["admin", "events:read"] };
+  const events: Application = { ...strong, scopes: ["events:read"] };
+  const actions: Readonly<Record<string, (context: Context) => Decision<unknown>>> = {
+    made: (context: Context) =>
+      registerApplication({ name: "CRM", scopes: ["admin"] }, { applications: 0 }, drawn, context),
+    "made of another": (context: Context) =>
+      amendApplication(events, { scopes: ["admin", "events:read"] }, context, rangesWithin),
+    "given a new secret": (context: Context) => rotateSecret(administering, {}, drawn, context),
+  };
+  const as = (role: Role) =>
+    decisionContext({ scopes: roleScopes[role], role, actor: { type: "operator", id: "opr_1", name: "Ana" } });
+
+  it.each(Object.entries(actions))("is %s by an owner, and by no operator who may decide no policy", (_, act) => {
+    expect(refused(act(as("developer")))).toMatchObject({ code: "insufficient_scope", extra: { scope: "admin" } });
+    accepted(act(as("owner")));
+    accepted(act(decisionContext({ scopes: roleScopes.developer })));
   });
 });

@@ -66,6 +66,8 @@ export interface ReportedOperation {
   readonly account_id: string;
   readonly operation_id: string;
   readonly minor: bigint;
+  /** It moves credit, which corrects no balance. */
+  readonly credits: boolean;
   readonly feed_seq: string;
 }
 
@@ -75,7 +77,7 @@ export function isCorrectedBy(command: CorrectionCommand, operation: Omit<Report
   const same =
     source_id === operation.source_id && account_id === operation.account_id && amount_minor === operation.minor;
   const awaits = (isOpen(command) || status === "done") && feed_seq === undefined;
-  return same && awaits && type === "balance_operation";
+  return same && awaits && type === "balance_operation" && !operation.credits;
 }
 
 /**

@@ -112,11 +112,18 @@ function decideOperation(
 
 function operationOf(
   { account }: OperationState,
-  { operation: { operation_id }, minor, origin }: Reported,
+  { operation: { operation_id, kind }, minor, origin }: Reported,
   context: Context,
 ) {
   const feed_seq = context.cause?.feed_seq ?? "";
-  return { source_id: origin.source.id, account_id: account.id, operation_id, minor, feed_seq };
+  return {
+    source_id: origin.source.id,
+    account_id: account.id,
+    operation_id,
+    minor,
+    credits: isCredit({ kind }),
+    feed_seq,
+  };
 }
 
 /** The operation of a command that corrects a balance is joined with it, and books nothing. */

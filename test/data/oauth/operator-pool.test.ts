@@ -94,6 +94,23 @@ describe("an operator who waits for the user of the pool", () => {
     expect(await identitiesOf(operator)).toHaveLength(1);
   });
 
+  it("who was removed while the user was made leaves it to the operator who was invited in its place", async () => {
+    const former = await invited();
+    let operator: Operator | undefined;
+    once("after", "AdminCreateUser", async () => {
+      const set = { status: "removed", wake_at: new Date().toISOString() };
+      await changeItem(operators.keyOf(former), { set, add: { version: 1 } });
+      operator = await invited();
+      await settle(operator);
+    });
+    await settle(former);
+    if (operator === undefined) throw new Error("The user was not made.");
+    expect(pool.users.find(email)).toMatchObject({ enabled: true });
+    expect(await identitiesOf(former)).toEqual([]);
+    expect(await identitiesOf(operator)).toHaveLength(1);
+    expect(await stored(operator)).toMatchObject({ pool_state: "ready", wake_at: null });
+  });
+
   it("waits on where the pool fails", async () => {
     const operator = await invited();
     pool.failing = true;
@@ -145,6 +162,31 @@ describe("the user of the pool", () => {
     expect(pool.users.find(email)).toMatchObject({ enabled: true });
     const [operator] = (await readKeys([operators.keyOf(other)])) as Operator[];
     expect(operator).toMatchObject({ pool_state: "ready", wake_at: null });
+  });
+
+  it("is made again for an operator who saw it for the last time just before its removal", async () => {
+    const one = await invited(first);
+    await settle(one);
+    const other = await invited(second);
+    let removal = Promise.resolve();
+    let settled = Promise.resolve();
+    const removeAfterLastLook = (goOn: () => void) => {
+      let looks = 0;
+      pool.meanwhile = async (at, name) => {
+        looks += Number(at === "after" && name === "AdminGetUser");
+        if (looks < 2) return;
+        pool.meanwhile = undefined;
+        goOn();
+        await removal;
+      };
+      settled = settle(other);
+    };
+    once("before", "AdminDeleteUser", () => new Promise(removeAfterLastLook));
+    removal = becomes(one, "removed");
+    await removal;
+    await settled;
+    expect(pool.users.find(email)).toMatchObject({ enabled: true });
+    expect(await stored(other)).toMatchObject({ pool_state: "ready", wake_at: null });
   });
 
   it("is made again by the operator who found it in the moment before its removal", async () => {

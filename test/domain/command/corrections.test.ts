@@ -122,6 +122,17 @@ describe("a command that corrects a platform", () => {
     },
   );
 
+  it("is not joined with credit of the same amount, named or acknowledged", () => {
+    const { books, take } = commanded();
+    books.report(books.operate(5_000n, null, books.main, true));
+    take();
+    const credit = books.operate(-1000n, books.correction.id, books.main, true);
+    books.acknowledge(books.correction.id, { attempt: 1, status: "done", operation_id: credit.operation_id });
+    expect(books.report(credit)).toBe("applied");
+    expect(books.balance.credit_minor).toBe(4_000n);
+    expect(books.correction).toMatchObject({ status: "done", operation_id: null });
+  });
+
   it("leaves the drift open when it fails, so that the platform is asked again", () => {
     const { books, take, state } = commanded();
     take();
