@@ -61,6 +61,8 @@ export const limits = {
     password_history: 5,
     /** How long an invitation can be accepted. */
     temporary_password_days: 7,
+    /** Longest name of a user (AWS docs, AdminCreateUser). */
+    max_email_characters: 128,
     /** Time between the password and the last factor of a sign-in (AWS docs: 3 to 15 minutes). */
     sign_in_minutes: 3,
     /** An id token is exchanged at once, and is refused when it is as old (AWS docs: no less than 5 minutes). */

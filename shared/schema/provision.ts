@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { Email } from "./client.ts";
 import { id, text } from "./fields.ts";
+import { OperatorEmail } from "./people/operator.ts";
 import { scopes } from "./scope.ts";
 
 /** Requests to the provisioning function: create an application, or complete what an earlier call left unfinished. */
@@ -13,7 +13,7 @@ export const ProvisionRequest = z.discriminatedUnion("action", [
     /** Null grants every scope. */
     scopes: z.nullable(z.array(z.enum(scopes)).check(z.minLength(1))),
     /** Email address of the first owner of a new tenant; without it the tenant has no operator yet. */
-    owner: z.optional(Email),
+    owner: z.optional(OperatorEmail),
   }),
   z.strictObject({ action: z.literal("reconcile") }),
 ]);

@@ -9,6 +9,7 @@ import { validBody, validQuery } from "../../shared/http/validate.ts";
 import { createAccount } from "../../shared/routes/accounts.ts";
 import { createClient, listClients, updateClient } from "../../shared/routes/clients.ts";
 import { routes } from "../../shared/routes/index.ts";
+import { createOperator } from "../../shared/routes/operators.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 
@@ -117,6 +118,20 @@ describe("text of a request", () => {
 });
 
 describe("text that identifies", () => {
+  it.each([
+    ["a letter that looks like another one", "\u0430na@example.com"],
+    ["a letter outside of ASCII", "zo\u00eb@example.com"],
+    ["more characters than the user pool takes", `${"a".repeat(117)}@example.com`],
+  ])("holds, as the address of an operator, not %s", (_, email) => {
+    const operator = { email, name: "Ana", role: "viewer" };
+    expect(faults(() => validBody(createOperator.body, operator, new Set()))).toMatchObject([{ pointer: "#/email" }]);
+    expect(clientFaults({ email })).toEqual([]);
+    const longest = { ...operator, email: ` ${"A".repeat(116)}@example.com` };
+    expect(validBody(createOperator.body, longest, new Set())).toMatchObject({
+      email: longest.email.trim().toLowerCase(),
+    });
+  });
+
   it.each([...direction, ...invisible, ...joiners])("holds no invisible character: %j", (character) => {
     const marked = `ab${character}cd`;
     for (const [member, value] of [

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { limits } from "../../limits.ts";
 import { roles } from "../../roles.ts";
 import { Email } from "../client.ts";
 import { described } from "../described.ts";
@@ -8,9 +9,21 @@ import { scopes } from "../scope.ts";
 const Status = z.enum(["invited", "active", "suspended"]);
 const Role = z.enum(roles);
 
+/**
+ * Email address of an operator: the user pool takes names of 128 characters, and its mail goes to ASCII addresses only
+ * (AWS docs, AdminCreateUser and SES). So no two operators have addresses that look alike, either.
+ */
+export const OperatorEmail = z.pipe(
+  Email,
+  z.string().check(z.maxLength(limits.pool.max_email_characters), z.regex(/^[\x21-\x7e]+$/, "must be in ASCII")),
+);
+
 /** `POST /operators`: the operator is invited by email and becomes active by signing in. */
 export const CreateOperatorRequest = z.strictObject({
-  email: described(Email, "Email address to sign in with; unique within the brokerage."),
+  email: described(
+    OperatorEmail,
+    "Email address to sign in with, in ASCII; trimmed, lower-cased and unique within the brokerage.",
+  ),
   name: described(name(100), "Display name."),
   role: described(Role, "Role, which decides the scopes of the operator."),
 });
