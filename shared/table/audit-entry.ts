@@ -3,6 +3,7 @@ import { canonicalJson } from "../domain/audit/canonical-json.ts";
 import { type ChainedEntry, chained, type Link } from "../domain/audit/chain.ts";
 import type { AuditEntry } from "../domain/audit/entry.ts";
 import { sha256 } from "../runtime/digest.ts";
+import { log } from "../runtime/log.ts";
 import type { AuditPage } from "./entities.ts";
 import { payloadDictionary } from "./event-payload-dictionary.ts";
 
@@ -63,6 +64,17 @@ export function entriesOf({ body, previous_hash, hashes }: AuditPage): readonly 
     previous_hash: hashAt(place - 1),
     hash: hashAt(place),
   }));
+}
+
+/** The entries of a page for a list, which shows none of a page that cannot be read: a check of the chain names it. */
+export function shownIn(page: AuditPage): readonly ShownAudit[] {
+  try {
+    return entriesOf(page);
+  } catch (error) {
+    const { tenant_id, first } = page;
+    log.error("security: a page of the audit cannot be read", { tenant_id, first, error: (error as Error).name });
+    return [];
+  }
 }
 
 /** The entries of a page; of one that cannot be read an entry that no hash fits. */

@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import { entriesOf, type ShownAudit } from "./audit-entry.ts";
+import { type ShownAudit, shownIn } from "./audit-entry.ts";
 import { type AuditPage, auditPages, auditPointers, placeOfAudit } from "./entities.ts";
 import { cut, type Entry, type Page, type PageRequest, pageOfEntries, pageWith } from "./list.ts";
 import { readPage, type StoredAttributes } from "./partition.ts";
@@ -24,7 +24,7 @@ export async function pageOfAudit(tenant: string, request: PageRequest, wanted?:
   let next: Record<string, unknown> | undefined;
   for (let round = 0; round < limits.page.max_reads && shown.length <= limit; round += 1) {
     const page = await readPage(auditPages.partition(tenant), { ...bounds, descending: down, page_size: size }, next);
-    const entries = page.items.map(storedPage).flatMap(shownIn);
+    const entries = page.items.map(storedPage).flatMap(placedIn);
     const looked = (down ? entries.toSorted((a, b) => (a.sort < b.sort ? 1 : -1)) : entries).filter(isOnWay);
     shown.push(...looked.filter(({ item }) => wanted?.(item as unknown as ShownAudit) ?? true));
     next = page.next;
@@ -53,7 +53,7 @@ export async function pageOfPointers(
       : await pageOfEntries("client", [auditPointers.ofResource(tenant, by.resource)], request, []);
   const places = found.items.map(({ sort }) => auditPointers.placeIn(sort));
   const keys = [...new Set(places.map(({ first }) => first))].map((first) => auditPages.key(tenant, first));
-  const entries = new Map((await findAll(auditPages, keys)).flatMap(entriesOf).map((entry) => [entry.sequence, entry]));
+  const entries = new Map((await findAll(auditPages, keys)).flatMap(shownIn).map((entry) => [entry.sequence, entry]));
   const items = places.map(({ sequence }) => entries.get(String(sequence)));
   return pageWith(
     found,
@@ -64,7 +64,7 @@ export async function pageOfPointers(
 /** An entry by its identifier, which says where it is; undefined when there is none. */
 export async function auditById(tenant: string, id: string): Promise<ShownAudit | undefined> {
   const [page] = await findAll(auditPages, [auditPages.key(tenant, placeOfAudit(id).first)]);
-  return page && entriesOf(page).find((entry) => entry.id === id);
+  return page && shownIn(page).find((entry) => entry.id === id);
 }
 
 /** A page as it is stored. */
@@ -72,9 +72,9 @@ export function storedPage(item: StoredAttributes): AuditPage {
   return { ...readItem<AuditPage>(item), ...auditPages.fromStored(item) };
 }
 
-function shownIn(page: AuditPage): Entry[] {
+function placedIn(page: AuditPage): Entry[] {
   const key = auditPages.keyOf(page);
-  return entriesOf(page).map((item) => ({
+  return shownIn(page).map((item) => ({
     key,
     sort: auditPages.sortOf(Number(item.sequence)),
     item: item as unknown as Entry["item"],
