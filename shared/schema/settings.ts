@@ -60,7 +60,7 @@ export const ApprovalRule = z.strictObject({
   ),
   roles: described(
     z.optional(z.array(z.enum(roles)).check(z.minLength(1), z.maxLength(roles.length))),
-    "Roles of the operators who may approve; any operator or application with the scope if omitted.",
+    "Roles of the operators who may approve; any with the scope if omitted. Applications cannot approve.",
   ),
 });
 

@@ -38,7 +38,7 @@ function missingApprovals({ approvals = [] }: Transaction, { approvers }: Approv
 
 /** A refusal because the rule asks for more approvals. */
 export function refuseUnapproved(missing: number, { roles }: ApprovalRule): { ok: false; refusal: Refusal } {
-  const who = roles === undefined ? "" : ` of operators with the role ${roles.join(" or ")}`;
+  const who = ` of operators${roles === undefined ? "" : ` with the role ${roles.join(" or ")}`}`;
   return refuse("approval_required", `The rules of the brokerage require ${missing} more approval(s)${who}.`, {
     extra: { approvals_missing: missing, ...(roles === undefined ? {} : { roles }) },
   });
@@ -48,9 +48,9 @@ export function refuseUnapproved(missing: number, { roles }: ApprovalRule): { ok
 export type Approved = { readonly decision: Decision<Transaction> } | { readonly transaction: Transaction };
 
 /**
- * Applies the rules to a move of a pending transaction. The maker is never an approver, and a person or application
- * counts once, however often they approve. An approval that is not the last one is recorded, and the transaction stays
- * pending.
+ * Applies the rules to a move of a pending transaction. The maker is never an approver, and a person counts once,
+ * however often they approve; applications do not count. An approval that is not the last one is recorded, and the
+ * transaction stays pending.
  */
 export function underRules(
   transaction: Transaction,
@@ -68,7 +68,8 @@ export function underRules(
   if (transaction.created_by.id === actor.id) {
     return { decision: refuse("four_eyes_required", "The creator of a transaction cannot approve it.") };
   }
-  if (rule.roles !== undefined && (role === undefined || !rule.roles.includes(role))) {
+  // An application has no person: its maker could approve alone by two of them.
+  if (role === undefined || (rule.roles !== undefined && !rule.roles.includes(role))) {
     return { decision: refuseUnapproved(missingApprovals(transaction, rule), rule) };
   }
   const { approvals = [] } = transaction;

@@ -95,10 +95,11 @@ describe("a rule", () => {
     expect(accepted(move(made, "approved", eva)).result.status).toBe(holds ? "pending" : "approved");
   });
 
-  it("without roles is met by applications and operators together", () => {
+  it("without roles is met by operators of any role, and by no application", () => {
     const { roles: _roles, ...open } = rule();
     const { made, move } = pending([open]);
-    const first = accepted(move(made, "approved", decisionContext())).result;
+    expect(refused(move(made, "approved", decisionContext())).code).toBe("approval_required");
+    const first = accepted(move(made, "approved", by("Sam", "support"))).result;
     expect(accepted(move(first, "approved", eva)).result.status).toBe("approved");
   });
 });
