@@ -47,11 +47,11 @@ const others: Readonly<Record<string, number>> = {
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 207,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 218,
+  "sandbox/drive-account": 219,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 272,
-  "feed/retry-reject": 262,
+  "feed/retry-reject": 263,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 229,
   "feed/requeue-command": 178,
@@ -65,7 +65,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/test": 149,
   "sandbox/trigger-event": 149,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 294,
+  "events/sweep-events": 296,
 };
 
 const budgets = new Map<string, number>(
