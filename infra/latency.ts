@@ -21,6 +21,8 @@ export const slowRoutes: Readonly<Record<string, string>> = {
   create_transfer: secondRead,
   create_transfer_quote: secondRead,
   update_transaction: secondRead,
+  approve_transaction: secondRead,
+  reject_transaction: secondRead,
   sandbox_settle_transaction: secondRead,
   sandbox_fail_transaction: secondRead,
   sandbox_return_transaction: secondRead,

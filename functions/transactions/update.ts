@@ -1,9 +1,8 @@
-import { isTransfer } from "../../shared/domain/internal-money/transfer-state.ts";
 import { transactionBody } from "../../shared/domain/transaction.ts";
 import { decideMove } from "../../shared/feed/acknowledged-operation.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateTransaction } from "../../shared/routes/transactions.ts";
-import { continueTransfer } from "../../shared/trading/transfer-steps.ts";
+import { continueMoved } from "../../shared/trading/transfer-steps.ts";
 
 /** `PATCH /transactions/{id}` */
 export const handler = await command(
@@ -12,7 +11,5 @@ export const handler = await command(
     decideMove(load, context, path.id, body, ({ version }) => expectVersion(version)),
   transactionBody,
   undefined,
-  async (transaction, remainingMs) => {
-    if (isTransfer(transaction)) await continueTransfer(transaction, remainingMs);
-  },
+  continueMoved,
 );

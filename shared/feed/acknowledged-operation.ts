@@ -48,8 +48,9 @@ export async function decideAck(
 }
 
 /**
- * Decides `PATCH /transactions/{id}`. An operation that a person settles with may have been put aside before: it is
- * booked by this, so it is neither held nor counted any more, as where a command is acknowledged with it.
+ * Decides `PATCH /transactions/{id}`, and approvals and rejections, which are such moves. An operation that a person
+ * settles with may have been put aside before: it is booked by this, so it is neither held nor counted any more, as
+ * where a command is acknowledged with it.
  * @param found called with the transaction before anything else is read
  */
 export async function decideMove(
@@ -57,7 +58,7 @@ export async function decideMove(
   context: Context,
   id: string,
   request: UpdateTransaction,
-  found: (transaction: Transaction) => void,
+  found?: (transaction: Transaction) => void,
 ): Promise<Committable<Transaction>> {
   const { operation_id } = request;
   const note = operation_id === undefined ? undefined : await noteOf(load, id, operation_id);

@@ -1,5 +1,6 @@
 import { accountRoutes } from "./accounts.ts";
 import { applicationRoutes } from "./applications.ts";
+import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { clientRoutes } from "./clients.ts";
 import { commandRoutes } from "./commands.ts";
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...clientRoutes,
   ...accountRoutes,
   ...transactionRoutes,
+  ...approvalRoutes,
   ...tradingRoutes,
   ...marketRoutes,
   ...feedRoutes,

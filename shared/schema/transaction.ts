@@ -166,6 +166,9 @@ export const UpdateTransactionRequest = z.strictObject({
   ),
 });
 
+/** `POST /transactions/{id}/reject` */
+export const RejectTransactionRequest = z.strictObject({ reason: described(StatusReason, "Why it is rejected.") });
+
 const MaskedEndpoint = z.object({
   iban: described(z.optional(z.string()), "IBAN without spaces. Responses show the last four characters only."),
   wallet: described(z.optional(z.string()), "Wallet address. Responses show the last four characters only."),

@@ -1,5 +1,5 @@
 import { type Context, type Decision, unchanged } from "../domain/decision.ts";
-import { transferStep, transferTurn } from "../domain/internal-money/transfer-state.ts";
+import { isTransfer, transferStep, transferTurn } from "../domain/internal-money/transfer-state.ts";
 import { beginTransfer, creditTransfer, followCredit, undoTransfer } from "../domain/internal-money/transfer-steps.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
@@ -22,6 +22,11 @@ export function continueTransfers(hasTime: () => boolean, remainingMs: () => num
     run: (out) => continueTransfer(out, remainingMs),
     report: ({ id }, { name }) => log.error("A transfer could not go on.", { transaction_id: id, error: name }),
   });
+}
+
+/** Takes a transfer further after a caller has moved one of its legs; other transactions need nothing. */
+export async function continueMoved(moved: Transaction, remainingMs: () => number): Promise<void> {
+  if (isTransfer(moved)) await continueTransfer(moved, remainingMs);
 }
 
 /**

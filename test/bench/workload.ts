@@ -233,6 +233,13 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,
         parts: { body: { status: "completed" } },
       }),
+      approve_transaction: async () => ({
+        address: `/transactions/${(await broker.deposit(account, "1.00")).id}/approve`,
+      }),
+      reject_transaction: async () => ({
+        address: `/transactions/${(await broker.deposit(account, "1.00")).id}/reject`,
+        parts: { body: { reason: { code: "bench" } } },
+      }),
       create_webhook_endpoint: async () => {
         const as = await newBrokerage(api);
         return { as, address: "/webhook_endpoints", parts: { body: endpoint } };

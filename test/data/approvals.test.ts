@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { atOnce, brokerage, statusCounts } from "../support/builders/brokerage.ts";
 import { startApi } from "../support/emulator/api.ts";
-import { asOperator, newCaller } from "../support/emulator/request.ts";
+import { asOperator, newCaller, type RequestParts, type TestCaller } from "../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(api.stop);
@@ -11,12 +11,13 @@ const [ana, eva, tom] = ["Ana", "Eva", "Tom"].map((name) => asOperator(caller, n
 const [making, first, second] = [ana, eva, tom].map((each) => brokerage(api, each ?? caller));
 if (making === undefined || first === undefined || second === undefined) throw new Error("Three operators are needed.");
 
+const approval_rules = [{ kind: "withdrawal", over: { USD: "5.00" }, approvers: 2, roles: ["finance"] }];
+const guarded = () => api.call(caller, "PATCH", "/settings", { body: { approval_rules } });
+
 describe("a withdrawal above the amount of a rule", () => {
   it("needs two people other than its maker, counts one person once also in parallel, and names them", async () => {
     const account = await brokerage(api, caller).account("100.00");
-    const approval_rules = [{ kind: "withdrawal", over: { USD: "5.00" }, approvers: 2, roles: ["finance"] }];
-    const patched = await api.call(caller, "PATCH", "/settings", { body: { approval_rules } });
-    expect(patched.body).toMatchObject({ approval_rules, proposed_approval_rules: null });
+    expect((await guarded()).body).toMatchObject({ approval_rules, proposed_approval_rules: null });
     const small = await making.withdrawal(account, "5.00");
     expect((await making.move(small, "completed")).status).toBe(200);
 
@@ -43,6 +44,46 @@ describe("a withdrawal above the amount of a rule", () => {
       "Tom",
       "Tom",
     ]);
+  });
+
+  it("is approved and rejected by requests of their own as by the patch", async () => {
+    await guarded();
+    const account = await brokerage(api, caller).account("100.00");
+    const decide = (by: TestCaller | undefined, { id }: { id: string }, verdict: string, parts: RequestParts = {}) =>
+      api.call(by ?? caller, "POST", `/transactions/${id}/${verdict}`, parts);
+    const withdrawal = await making.withdrawal(account, "10.00");
+    const viewer = asOperator(caller, "Vic", "viewer");
+    const refused = await Promise.all([
+      decide(ana, withdrawal, "approve"),
+      decide(caller, withdrawal, "approve"),
+      decide(viewer, withdrawal, "approve"),
+      decide(viewer, withdrawal, "reject", { body: { reason: { code: "fraud" } } }),
+      decide(eva, withdrawal, "reject", { body: {} }),
+    ]);
+    expect(refused.map(({ status, body: { code } }) => [status, code])).toEqual([
+      [403, "four_eyes_required"],
+      [409, "approval_required"],
+      [403, "insufficient_scope"],
+      [403, "insufficient_scope"],
+      [422, "validation_failed"],
+    ]);
+    expect((await making.get(`/transactions/${withdrawal.id}`)).version).toBe(withdrawal.version);
+
+    const keyed = { headers: { "Idempotency-Key": "eva-approves" } };
+    const once = await decide(eva, withdrawal, "approve", keyed);
+    const replayed = await decide(eva, withdrawal, "approve", keyed);
+    expect([once.status, once.body.status, once.body.approvals.length]).toEqual([200, "pending", 1]);
+    expect(replayed.body).toEqual(once.body);
+    const { body: approved } = await decide(tom, withdrawal, "approve");
+    expect(approved).toMatchObject({ status: "approved", approved_by: { name: "Tom" } });
+    const late = await decide(eva, withdrawal, "reject", { body: { reason: { code: "fraud" } } });
+    expect([late.status, late.body.code]).toEqual([409, "illegal_transition"]);
+
+    const other = await making.withdrawal(account, "10.00");
+    const reason = { code: "fraud", message: "Another holder." };
+    const { body: rejected } = await decide(eva, other, "reject", { body: { reason } });
+    expect(rejected).toMatchObject({ status: "rejected", status_reason: reason });
+    expect((await brokerage(api, caller).get(`/accounts/${account.id}/balance`)).available_balance).toBe("90.00");
   });
 
   it.each([

@@ -30,6 +30,9 @@ const others: Readonly<Record<string, number>> = {
   "transactions/transfer": 207,
   // It also frees what an operation held that was put aside.
   "transactions/update": 214,
+  // They are decided as the same move of an update.
+  "transactions/approve": 214,
+  "transactions/reject": 201,
   "accounts/update": 188,
   "sandbox/open-trade": 179,
   "sandbox/close-trade": 166,

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { fundedAccount, someClient } from "../../support/stack/api-client.ts";
 import { floorOf } from "../../support/stack/cloud-floor.ts";
 import { eventually } from "../../support/wait.ts";
-import { quoteSymbol, type StoryOptions, withPlacing } from "./stack.ts";
+import { type Placing, quoteSymbol, type StoryOptions, withPlacing } from "./stack.ts";
 
 /** What is read of an answer. */
 interface Answer {
@@ -42,9 +42,32 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
   // On this clock a quote holds for 50 ms: it is asked for, replaced and not used.
   for (const _ of [1, 2]) await post("/transfer_quotes", transfer);
   await withPlacing({ stack, saboteur, account_id }, "create-transfer", () => post("/transactions/transfer", transfer));
+  await decidedByAnother({ stack, saboteur, account_id }, post);
   const day = new Date().toISOString().slice(0, 10);
   const summary = await api.call("GET", `/transactions/summary?from=${day}&to=${day}`);
   expect(summary.status, summary.text).toBe(200);
+}
+
+/**
+ * A transfer to another client's account, which another application approves, and a withdrawal that it rejects, while
+ * the account has an open position.
+ */
+async function decidedByAnother(placing: Placing, post: (path: string, body: object) => Promise<string>) {
+  const { stack, account_id } = placing;
+  const { api } = await stack.newApplication({ tenant_id: stack.tenant_id });
+  const decide = async (id: string, verdict: "approve" | "reject", body?: object) => {
+    const headers = { "Idempotency-Key": `${verdict}-${id}` };
+    const path = `/transactions/${id}/${verdict}`;
+    const answer = await withPlacing(placing, `${verdict}-transaction`, () =>
+      api.call("POST", path, { headers, ...(body === undefined ? {} : { body }) }),
+    );
+    expect(answer.status, answer.text).toBe(200);
+  };
+  const { account_id: to_account_id } = await fundedAccount(stack.api, "1.00");
+  const transfer = { from_account_id: account_id, to_account_id, amount: "1.00" };
+  await decide(await post("/transactions/transfer", transfer), "approve");
+  const withdrawal = await post("/transactions/withdrawal", { account_id, amount: "1.00" });
+  await decide(withdrawal, "reject", { reason: { code: "story" } });
 }
 
 interface Linked {

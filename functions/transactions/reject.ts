@@ -1,0 +1,11 @@
+import { transactionBody } from "../../shared/domain/transaction.ts";
+import { decideMove } from "../../shared/feed/acknowledged-operation.ts";
+import { command } from "../../shared/http/operations.ts";
+import { rejectTransaction } from "../../shared/routes/approvals.ts";
+
+/** `POST /transactions/{id}/reject` */
+export const handler = await command(
+  rejectTransaction,
+  ({ path, body: { reason }, load, context }) => decideMove(load, context, path.id, { status: "rejected", reason }),
+  transactionBody,
+);
