@@ -223,9 +223,12 @@ describe("the money of an account as it is shown", () => {
 
   it("shows nothing of what is internal", () => {
     const { account, balance } = someAccount();
-    for (const name of ["tenant_id", "accepts", "seq", "pos_version", "pending", "balance_minor"]) {
-      expect(Object.keys(accountBody(account, balance))).not.toContain(name);
+    const shown = accountBody(account, { ...balance, pending: 3 });
+    for (const name of ["tenant_id", "accepts", "seq", "pos_version", "balance_minor"]) {
+      expect(Object.keys(shown)).not.toContain(name);
     }
+    // The terms that wait for a platform, and not how many commands of the balance do.
+    expect(shown.pending).toBeNull();
   });
 });
 
