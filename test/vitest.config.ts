@@ -74,8 +74,8 @@ export default defineConfig({
   test: {
     root,
     server: { deps: { external: [clientFiles] } },
-    // Twice the processors of the gate: a worker of a running stack waits for most of its time.
-    maxWorkers: 4,
+    // One more than the processors of the gate: each worker waits for a quarter of its time.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,

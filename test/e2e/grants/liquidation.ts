@@ -41,10 +41,14 @@ export async function tellOfLiquidation({ stack }: StoryOptions): Promise<void> 
     { type: "execution", data: { ...deal, deal_id: "D-2", position_id: "P-2" } },
   );
   const closed = new Set<string>();
-  await eventually(async () => {
-    // A sign of life: on this clock a source is stale after 100 ms.
+  // Nothing is decided on a quote that is older than a minute, which on this clock is 100 ms.
+  let falling = true;
+  const feed = (async () => {
+    while (falling) await quote(stack, ["1.09100", "1.09110"]);
+  })();
+  const liquidation = async () => {
+    // A sign of life: a source is stale after a minute too.
     await send();
-    await quote(stack, ["1.09100", "1.09110"]);
     const { data } = await call("POST", `${source}/commands/take`, {});
     for (const { id, payload } of data) {
       const { position_id } = payload;
@@ -56,5 +60,11 @@ export async function tellOfLiquidation({ stack }: StoryOptions): Promise<void> 
     }
     const { text } = await api.call("GET", `/events?account_id=${account_id}`);
     return (closed.size > 0 && text.includes("stop.out")) || undefined;
-  }, 60_000);
+  };
+  try {
+    await eventually(liquidation, 60_000);
+  } finally {
+    falling = false;
+    await feed;
+  }
 }

@@ -96,7 +96,7 @@ async function tellOfTransfer({ stack, call, source, client_id, account_id }: Li
   await eventually(async () => {
     const { body } = await api.call<{ status: string }>("GET", `/transactions/${id}`);
     return body.status === "completed" || undefined;
-  });
+  }, 60_000);
 }
 
 /** Money of a linked account with a position: commands that are done, and one that is lost, not found and requeued. */
