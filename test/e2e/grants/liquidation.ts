@@ -1,7 +1,9 @@
 import { expect } from "vitest";
+import { pulses } from "../../../shared/table/entities.ts";
+import { itemOf } from "../../../shared/table/write.ts";
 import { someClient } from "../../support/stack/api-client.ts";
 import { eventually } from "../../support/wait.ts";
-import { quote, quoteSymbol, type StoryOptions } from "./stack.ts";
+import { put, quote, quoteSymbol, type StoryOptions } from "./stack.ts";
 
 /** What is read of an answer. */
 interface Answer {
@@ -22,7 +24,7 @@ export async function tellOfLiquidation({ stack }: StoryOptions): Promise<void> 
     return answer.body;
   };
   await quoteSymbol(stack);
-  const named = { name: "mt5:liquidation", platform: "mt5", authoritative: "service" };
+  const named = { name: "mt5:liquidation", platform: "mt5", authoritative: "service" } as const;
   const source_id = (await call("POST", "/feed/sources", named)).id;
   const source = `/feed/sources/${source_id}`;
   const client = await call("POST", "/clients", someClient());
@@ -41,14 +43,22 @@ export async function tellOfLiquidation({ stack }: StoryOptions): Promise<void> 
     { type: "execution", data: { ...deal, deal_id: "D-2", position_id: "P-2" } },
   );
   const closed = new Set<string>();
-  // Nothing is decided on a quote that is older than a minute, which on this clock is 100 ms.
+  // Nothing is decided on a quote, or a platform, that was heard of more than a minute ago: on this clock, 100 ms.
   let falling = true;
+  const { tenant_id } = stack;
   const feed = (async () => {
-    while (falling) await quote(stack, ["1.09100", "1.09110"]);
+    while (falling) {
+      await quote(stack, ["1.09100", "1.09110"]);
+      const pulse = {
+        tenant_id,
+        name: named.name,
+        authoritative: named.authoritative,
+        heartbeat_at: new Date().toISOString(),
+      };
+      await put(stack, "volatile", itemOf(pulses, pulse));
+    }
   })();
   const liquidation = async () => {
-    // A sign of life: a source is stale after a minute too.
-    await send();
     const { data } = await call("POST", `${source}/commands/take`, {});
     for (const { id, payload } of data) {
       const { position_id } = payload;
