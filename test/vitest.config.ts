@@ -55,7 +55,7 @@ const longest = ["e2e/grants", "e2e/ladder", "simulation/soak"].map((name) => `t
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [[together], longest, ["running"], ["suite"], ["fast"]].flat();
+    const order = [longest, [together], ["running"], ["suite"], ["fast"]].flat();
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = order.findIndex((name) => moduleId.endsWith(name));
       return place === -1 ? order.indexOf(project.name) : place;

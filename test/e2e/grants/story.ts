@@ -12,7 +12,6 @@ import type { Receiver } from "../../support/stack/receiver.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
 import { tellOfDrift } from "./drift.ts";
-import { tellOfLiquidation } from "./liquidation.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
 import { tellOfOperators } from "./operators.ts";
 import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./stack.ts";
@@ -325,7 +324,6 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await tellOfSandboxMarket(told);
   await tellOfInternalMoney(told);
   await tellOfCommands(told);
-  await tellOfLiquidation(told);
   await tellOfDrift(told);
   const feed = await tellOfFeed(stack);
   await tellOfResets(stack);
