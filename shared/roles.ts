@@ -1,39 +1,17 @@
-import type { Scope } from "./schema/scope.ts";
-
-const owner = [
-  "clients:read",
-  "clients:write",
-  "clients:verify",
-  "accounts:read",
-  "accounts:write",
-  "transactions:read",
-  "transactions:write",
-  "transactions:approve",
-  "transactions:settle",
-  "trading:read",
-  "quotes:read",
-  "webhooks:read",
-  "webhooks:write",
-  "events:read",
-  "reports:read",
-  "audit:read",
-  "admin",
-  "feed:write",
-  "sandbox",
-] as const satisfies readonly Scope[];
+import { type Scope, scopes } from "./schema/scope.ts";
 
 /**
  * What operators of each role may do: the roles are sets of scopes, and this is the one place that says which. A change
  * here takes effect within a minute, also for tokens that were already issued.
  */
 export const roleScopes = {
-  owner,
+  owner: scopes,
   finance: ["transactions:read", "transactions:write", "transactions:approve", "transactions:settle", "reports:read"],
   support: ["clients:read", "clients:write", "accounts:read", "accounts:write"],
   // The drift of a platform is read with `transactions:read`.
   risk: ["accounts:read", "transactions:read", "trading:read", "quotes:read"],
   developer: ["webhooks:read", "webhooks:write", "events:read", "admin", "sandbox"],
-  viewer: owner.filter((scope) => scope.endsWith(":read")),
+  viewer: scopes.filter((scope) => scope.endsWith(":read")),
 } as const satisfies Readonly<Record<string, readonly Scope[]>>;
 
 /** A role of an operator. */

@@ -47,8 +47,8 @@ function entryIn(
 ): AuditEntry {
   const { created_at, id: outboxId, audit = "" } = outbox;
   const id = auditId(Date.parse(created_at), outboxId, at);
-  const told = events.map(({ body }) => body);
-  return entryOf(JSON.parse(audit) as WaitingAudit, told, { id, created_at, secrets: secretMembers, digest: sha256 });
+  const bodies = events.map(({ body }) => body);
+  return entryOf(JSON.parse(audit) as WaitingAudit, bodies, { id, created_at, secrets: secretMembers, digest: sha256 });
 }
 
 function pointerTo({ actor, resource }: AuditEntry, sequence: number, place: number): AuditPointer {

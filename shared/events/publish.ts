@@ -107,7 +107,7 @@ export async function publishBatch(
   return [];
 }
 
-/** One try; tells which outbox items were gone already, or to try again from a new counter. */
+/** One try: the outbox items that were gone already, or the order to try again from a new counter. */
 async function tryPublish(
   tenant: string,
   counter: EventCounter,
@@ -206,8 +206,11 @@ export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
 
 /** Bytes of the events of a commit, and of what its entry of the audit may say of them. */
 function bytesOf({ events: texts, audit }: Outbox): number {
-  const told = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return told + (audit === undefined ? 0 : Buffer.byteLength(audit) + Math.min(told, limits.audit.max_changes_bytes));
+  const event_bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return (
+    event_bytes +
+    (audit === undefined ? 0 : Buffer.byteLength(audit) + Math.min(event_bytes, limits.audit.max_changes_bytes))
+  );
 }
 
 /** Runs of items that fit one transaction by number and by size; one that has parts is a run of its own. */

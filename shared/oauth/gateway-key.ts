@@ -10,6 +10,7 @@ import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import { keyTag } from "../schema/provision.ts";
+import { unless } from "./unless.ts";
 
 const gateway = bounded(
   new APIGatewayClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.slow_handler }),
@@ -48,14 +49,4 @@ async function ensureKey(name: string, value: string): Promise<string> {
 async function keyIdsOf(name: string): Promise<readonly string[]> {
   const { items = [] } = await gateway.send(new GetApiKeysCommand({ nameQuery: name, limit: 10 }));
   return items.flatMap((key) => (key.name === name && key.id !== undefined ? [key.id] : []));
-}
-
-/** The answer of a call, or undefined for the error that says that it was done before. */
-async function unless<T>(name: string, call: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await call();
-  } catch (error) {
-    if ((error as Error).name !== name) throw error;
-    return undefined;
-  }
 }

@@ -12,6 +12,7 @@ import {
   MetadataPatch,
   Money,
   name,
+  ownFields,
   Percent,
   pageParameters,
   resourceFields,
@@ -168,7 +169,7 @@ export const AccountBalance = z.object({
   metrics_as_of: described(Timestamp, "Time of the oldest price that the amounts are based on."),
   metrics_stale: described(z.boolean(), "Whether a price that the amounts are based on is too old."),
   balance_version: described(z.int(), "Number of the account's last ledger entry, counted from 1 without gaps."),
-  _links: resourceFields._links,
+  _links: ownFields._links,
 });
 
 /** A part of the credit of an account, as one transaction granted it. */
@@ -197,7 +198,7 @@ export const AccountMetrics = z.object({
   object: described(z.literal("account_metrics"), "Resource type; always this value."),
   data: described(z.array(AccountBalance), "The accounts, in the requested order."),
   missing: described(z.array(z.string()), "Requested identifiers that match no account."),
-  _links: resourceFields._links,
+  _links: ownFields._links,
 });
 
 /** Query of `GET /accounts/margin_watch`. */
@@ -376,7 +377,7 @@ export const LedgerEntry = z.object({
     "The trade whose profit, swap or commission was booked; null for other entries.",
   ),
   created_at: described(Timestamp, "Time of creation."),
-  _links: resourceFields._links,
+  _links: ownFields._links,
 });
 
 /** Body of `POST /accounts` after validation. */

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { described } from "./described.ts";
-import { Links, name, pageParameters, setOf, Timestamp } from "./fields.ts";
+import { name, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
 const Status = z.enum(["active", "revoked"]);
@@ -91,13 +91,7 @@ const shown = {
     }),
     "Rate limits of the application.",
   ),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(
-    z.int().check(z.minimum(1)),
-    "Version number, incremented on every change; the entity tag is derived from it.",
-  ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  ...ownFields,
 };
 
 /** An API application in responses. `last_used_at` is accurate to five minutes. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
 import { eventTypes, optInEventTypes } from "./event-types.ts";
-import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "./fields.ts";
+import { createdRange, id, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 
 /** Any event type, as a schema. */
 export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);
@@ -55,7 +55,7 @@ export const BrokerageEvent = z.object({
     }),
     "The resource that the event is about.",
   ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** An event type: its schema (JSON Schema 2020-12) and a sample. `*` subscribes to all types that are not opt-in. */

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { described } from "./described.ts";
 import type { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "./feed/items.ts";
-import { CalendarDate, id, Links, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
+import { CalendarDate, id, ownFields, pageParameters, setOf, TimestampInput } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
 import { platformKinds } from "./transaction.ts";
@@ -324,10 +324,7 @@ export const FeedReject = z.object({
     "`applied`, or `in_baseline` if its account was adopted from a snapshot that includes the item; null while open.",
   ),
   tries: described(z.int(), "Number of attempts to apply the item."),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  ...ownFields,
 });
 
 /** A batch on the wire. */

@@ -139,20 +139,28 @@ export const EmailText = z.string();
 /** Links of a resource or of a page. */
 export const Links = z.record(z.string(), z.object({ href: described(Address, "Absolute URL.") }));
 
+const created_at = described(Timestamp, "Time of creation.");
+const updated_at = described(Timestamp, "Time of the last change.");
+const version = described(
+  z.int().check(z.minimum(1)),
+  "Version number, incremented on every change; the entity tag is derived from it.",
+);
+const _links = described(Links, "Links to this resource and to related resources, by relation.");
+
 /** Members of every resource. `version` is incremented on every change; the entity tag is derived from it. */
+export const ownFields = { created_at, updated_at, version, _links };
+
+/** Members of every resource that takes metadata. */
 export const resourceFields = {
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(
-    z.int().check(z.minimum(1)),
-    "Version number, incremented on every change; the entity tag is derived from it.",
-  ),
+  created_at,
+  updated_at,
+  version,
   metadata: described(
     z.record(z.string(), z.string()),
     "Your own keys and values: at most 50 keys of 40 characters, values of 500 characters, 16 KiB in " +
       "total (keys and values in UTF-8).",
   ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links,
 };
 
 /** Query parameters of every list. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
-import { createdRange, id, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
+import { createdRange, id, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Side } from "./trade.ts";
 
@@ -75,10 +75,7 @@ export const Order = z.object({
   ),
   source: described(z.string(), "Where the order was placed: `internal` or the name of a platform."),
   source_order_id: described(z.nullable(z.string()), "Identifier of the order on the platform; null if there is none."),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: resourceFields._links,
+  ...ownFields,
 });
 
 /** An order on the wire. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
-import { Currency, id, Money, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
+import { Currency, id, Money, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion, Side } from "./trade.ts";
 
@@ -55,8 +55,8 @@ export const Position = z.object({
   trade_ids: described(z.array(z.string()), "Open trades that make up the position."),
   opened_at: described(Timestamp, "Time of opening."),
   updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: resourceFields._links,
+  version: ownFields.version,
+  _links: ownFields._links,
 });
 
 /** A position on the wire. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { described } from "./described.ts";
-import { Currency, Links, resourceFields, setOf, Timestamp } from "./fields.ts";
+import { Currency, ownFields, setOf, Timestamp } from "./fields.ts";
 import { Decimal, InstrumentCurrency, MarketStatus, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion } from "./trade.ts";
 
@@ -32,7 +32,7 @@ export const Quote = z.object({
     "Sequence number assigned by the source; only a higher number of the same source replaces the quote.",
   ),
   source: described(z.string(), "Source of the quote."),
-  _links: resourceFields._links,
+  _links: ownFields._links,
 });
 
 /** Query of `GET /quotes`. */
@@ -56,7 +56,7 @@ export const QuoteSet = z.object({
     ),
     "Requested symbols without a quote.",
   ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** Query of `GET /conversion_rates`. */
@@ -79,7 +79,7 @@ export const ConversionRate = z.object({
 export const ConversionRates = z.object({
   object: described(z.literal("conversion_rates"), "Resource type; always this value."),
   data: described(z.array(ConversionRate), "One entry per currency pair."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** A quote on the wire. */

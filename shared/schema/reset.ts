@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
-import { resourceFields, Timestamp } from "./fields.ts";
+import { ownFields, Timestamp } from "./fields.ts";
 
 /** Number of items of each type that a reset has removed so far. */
 const Removed = z.object({
@@ -22,8 +22,8 @@ export const SandboxReset = z.object({
   created_at: described(Timestamp, "Time of creation."),
   updated_at: described(Timestamp, "Time of the last change."),
   completed_at: described(z.nullable(Timestamp), "Time of completion; null before."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: resourceFields._links,
+  version: ownFields.version,
+  _links: ownFields._links,
 });
 
 /** A reset on the wire. */

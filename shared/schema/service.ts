@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { roles } from "../roles.ts";
 import { described } from "./described.ts";
-import { EmailText, Links, Timestamp } from "./fields.ts";
+import { EmailText, ownFields, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
 /** `GET /health`: the API responds. It calls no other service, so it cannot be used to put load on the table. */
@@ -47,7 +47,7 @@ export const Me = z.object({
     }),
     "Rate limits of the application.",
   ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** `GET /openapi.json`: the OpenAPI document. */

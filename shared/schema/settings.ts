@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import { roles } from "../roles.ts";
 import { described } from "./described.ts";
 import { Actor } from "./event.ts";
-import { Currency, Links, Money, Timestamp } from "./fields.ts";
+import { Currency, Money, ownFields, Timestamp } from "./fields.ts";
 
 const policies = {
   require_verified_client: described(
@@ -103,10 +103,7 @@ export const Settings = z.object({
     z.nullable(ProposedApprovalRules),
     "Approval rules that a second owner must accept; null if there are none.",
   ),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  ...ownFields,
 });
 
 /** Body of `PATCH /settings` after validation. */

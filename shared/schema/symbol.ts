@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { described } from "./described.ts";
-import { Currency, id, listOf, pageParameters, resourceFields, setOf, Timestamp } from "./fields.ts";
+import { Currency, id, listOf, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 
 /** Non-negative decimal string: `"1.10010"`. */
 export const Decimal = z
@@ -121,10 +121,7 @@ export const TradingSymbol = z.object({
     z.nullable(Timestamp),
     "Next time the market closes; null while it is closed or if it never closes.",
   ),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: resourceFields._links,
+  ...ownFields,
 });
 
 /** Query of `GET /symbols`. */

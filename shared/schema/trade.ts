@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
-import { Currency, id, Money, pageParameters, resourceFields, setOf, Timestamp, TimestampInput } from "./fields.ts";
+import { Currency, id, Money, ownFields, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
 import { Decimal, InstrumentCurrency, SymbolName, symbolNames } from "./symbol.ts";
 
 /** The side of a trade, a position or an order. */
@@ -114,10 +114,7 @@ export const Trade = z.object({
   ),
   source: described(z.string(), "Where the trade was executed: `internal` or the name of a platform."),
   source_trade_id: described(z.nullable(z.string()), "Identifier of the trade on the platform; null if there is none."),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: resourceFields._links,
+  ...ownFields,
 });
 
 /** Margin required to open a volume of a symbol now, without other positions. */
@@ -141,7 +138,7 @@ export const SymbolMargin = z.object({
   margin: described(Money, "Margin required, in the currency of the account."),
   margin_rate: described(Decimal, "Conversion rate from the margin currency to the currency of the account."),
   conversion: described(Conversion, "Conversion path between currencies, so that every amount can be recomputed."),
-  _links: resourceFields._links,
+  _links: ownFields._links,
 });
 
 /** A trade on the wire. */

@@ -9,6 +9,7 @@ import {
   Metadata,
   Money,
   name,
+  ownFields,
   pageParameters,
   resourceFields,
   setOf,
@@ -355,7 +356,7 @@ export const TransactionHistory = z.object({
   object: described(z.literal("transaction_history"), "Resource type; always this value."),
   transaction_id: described(z.string(), "Transaction identifier."),
   data: described(Transaction.shape.status_history, "Status changes, oldest first."),
-  _links: resourceFields._links,
+  _links: ownFields._links,
 });
 
 /** Body of `POST /transactions/deposit` after validation. */

@@ -9,6 +9,7 @@ import {
   identifier,
   Metadata,
   MetadataPatch,
+  ownFields,
   pageParameters,
   resourceFields,
   setOf,
@@ -205,7 +206,7 @@ export const WebhookDelivery = z.object({
   updated_at: resourceFields.updated_at,
   completed_at: described(z.nullable(Timestamp), "Time at which the delivery ended; null while it is in progress."),
   version: resourceFields.version,
-  _links: resourceFields._links,
+  _links: ownFields._links,
 });
 
 /** Query of `GET /webhook_endpoints/{id}/deliveries`. */

@@ -1,4 +1,4 @@
-import type { ToldEvent, WaitingAudit } from "../domain/audit/entry.ts";
+import type { AuditedEvent, WaitingAudit } from "../domain/audit/entry.ts";
 import type { Context, DomainEvent, Origin } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { type Key, type Outbox, outboxes, outboxParts } from "./entities.ts";
@@ -92,7 +92,7 @@ export function partKeys({ id: outbox_id, tenant_id, root_id, parts = 0 }: Outbo
 export interface WaitingEvent {
   readonly client_id: string | null;
   readonly account_id: string | null;
-  readonly body: Readonly<Record<string, unknown>> & ToldEvent & { readonly type: DomainEvent["type"] };
+  readonly body: Readonly<Record<string, unknown>> & AuditedEvent & { readonly type: DomainEvent["type"] };
 }
 
 function eventBody(event: DomainEvent, context: Context): WaitingEvent {

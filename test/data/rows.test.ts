@@ -8,6 +8,7 @@ import { newId } from "../../shared/runtime/ids.ts";
 import type { TestAnswer } from "../support/emulator/api.ts";
 import {
   addressOf,
+  asOperator,
   lambdaContext,
   proxyEvent,
   type RequestParts,
@@ -86,6 +87,16 @@ describe.each(routes.filter((row) => row.auth === "token").map((row) => [`${row.
       for (const ip of ["203.0.113.77", "2001:db8::7"]) expect((await from(ip)).status).not.toBe(403);
     });
 
+    it("refuses an application at the dashboard's address, before all else, and lets an operator on", async () => {
+      const given = { ...bodyFor(row), browserIp: "203.0.113.9" };
+      const refused = await api.call({ ...caller, scopes: [] }, row.method, address, given);
+      expect(refused).toMatchObject({ status: 403, body: { code: "operators_only" } });
+      const viewer = { ...asOperator(caller, "Ana", "viewer"), scopes: [] };
+      const admitted = await api.call(viewer, row.method, address, given);
+      // The operator of GET /me is looked up, and this one is in no table.
+      expect(admitted.body["code"]).toBe(row.scope === null ? "not_found" : "insufficient_scope");
+    });
+
     it("refuses a query parameter that it does not know", async () => {
       const answer = await call(row.method, `${address}${address.includes("?") ? "&" : "?"}nope=1`, bodyFor(row));
       expect(answer).toMatchObject({
@@ -95,6 +106,18 @@ describe.each(routes.filter((row) => row.auth === "token").map((row) => [`${row.
     });
   },
 );
+
+describe("the dashboard's address", () => {
+  it("gives out tokens, and no other answer of an endpoint that needs none", async () => {
+    const open = routes.filter(({ auth }) => auth === "none");
+    const answers = open.map(async (row) => {
+      const answer = await api.call(undefined, row.method, row.path, { ...bodyFor(row), browserIp: "203.0.113.9" });
+      return [row.id, answer.status, answer.body.code ?? answer.body.error];
+    });
+    const refused = open.filter(({ id }) => id !== "create_token").map(({ id }) => [id, 403, "operators_only"]);
+    expect((await Promise.all(answers)).sort()).toEqual([["create_token", 401, "invalid_client"], ...refused].sort());
+  });
+});
 
 const scoped = routes.filter((row) => row.scope !== null);
 

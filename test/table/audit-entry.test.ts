@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { beginning, checkChain, type Link } from "../../shared/domain/audit/chain.ts";
-import { type AuditEntry, entryOf, type ToldEvent } from "../../shared/domain/audit/entry.ts";
+import { type AuditEntry, type AuditedEvent, entryOf } from "../../shared/domain/audit/entry.ts";
 import { limits } from "../../shared/limits.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { sha256 } from "../../shared/runtime/digest.ts";
@@ -16,13 +16,13 @@ const tenant_id = newId("brk");
 const origin = { action: "update_transaction", ip: "203.0.113.7", user_agent: "Mozilla/5.0 (X11; Linux x86_64)" };
 
 /** An entry that these events tell. */
-function entryAbout(events: readonly ToldEvent[], sequence = 1, place = 0): AuditEntry {
+function entryAbout(events: readonly AuditedEvent[], sequence = 1, place = 0): AuditEntry {
   const created_at = "2026-11-21T06:30:00.123Z";
   const id = auditId(Date.parse(created_at), newId("obx"), { sequence, place });
   return entryOf(origin, events, { id, created_at, secrets: secretMembers, digest: sha256 });
 }
 
-const told = Object.values(samples) as unknown as ToldEvent[];
+const told = Object.values(samples) as unknown as AuditedEvent[];
 
 /** Bytes of an item as DynamoDB counts them. */
 function bytesOf(item: Record<string, unknown>): number {
@@ -72,7 +72,7 @@ describe("a stored page of the audit", () => {
     const entries = [...Array(Math.floor((limits.commit.max_items - 2) / 2))].map((_, at) => {
       const note = randomBytes((limits.audit.max_changes_bytes * 7) / 10).toString("base64");
       const resource = { type: "client", id: newId("cli"), version: 1 };
-      return entryAbout([{ ...told[0], resource, data: { object: { note } } } as ToldEvent], at + 1, at);
+      return entryAbout([{ ...told[0], resource, data: { object: { note } } } as AuditedEvent], at + 1, at);
     });
     const { page } = auditPage(entries, beginning, place);
     expect(bytesOf(itemOf(auditPages, page))).toBeLessThan(400 * 1024);
@@ -91,9 +91,13 @@ describe("an entry of the audit", () => {
     request_id: "r",
   } as const;
 
-  it("tells of each resource what it was before all events of the commit, and after", () => {
+  it("shows each resource before all events of the commit and after them", () => {
     const event = (version: number, object: object, previous?: object) =>
-      ({ ...common, resource: { ...resource, version }, data: { object, ...(previous && { previous }) } }) as ToldEvent;
+      ({
+        ...common,
+        resource: { ...resource, version },
+        data: { object, ...(previous && { previous }) },
+      }) as AuditedEvent;
     const changed = entryAbout([
       event(2, { id: resource.id, name: "Ana", status: "b" }, { status: "a" }),
       event(3, { id: resource.id, name: "Eva", status: "c" }, { status: "b", name: "Ana" }),
@@ -132,7 +136,7 @@ describe("an entry of the audit", () => {
       const data = { object: { id: `trd_${at}`, note: "b".repeat(50) }, previous: { note: "a".repeat(50) } };
       return { ...common, resource: { type: "trade", id: newId("trd"), version: 2 }, data };
     });
-    const { changes } = entryAbout(events as readonly ToldEvent[]);
+    const { changes } = entryAbout(events as readonly AuditedEvent[]);
     expect(JSON.stringify(changes).length).toBeGreaterThan(limits.audit.max_changes_bytes);
     expect(JSON.stringify(changes)).not.toContain("sha256");
   });

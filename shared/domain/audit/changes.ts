@@ -13,20 +13,20 @@ export interface AuditedResource {
 /** What a command changed of a resource: the members that changed. */
 export interface AuditedChange {
   readonly resource: AuditedResource;
-  /** As they were before; null for a resource that is new, or whose former state no event tells. */
+  /** As they were before; null for a resource that is new, or whose former state no event carries. */
   readonly before: Members | null;
   readonly after: Members;
 }
 
-/** What an event tells of its resource. */
-export interface ToldChange {
+/** The part of an event that its audit entry is made from: the resource, its members and those that changed. */
+export interface EventChange {
   readonly resource: AuditedResource & { readonly version: number };
   readonly data: { readonly object: Members; readonly previous?: Members };
 }
 
-/** What the events of a commit tell of each resource that it changed, in their order. */
-export function changesOf(events: readonly ToldChange[]): AuditedChange[] {
-  const byResource = new Map<string, ToldChange[]>();
+/** The changes of each resource in the events of a commit, in their order. */
+export function changesOf(events: readonly EventChange[]): AuditedChange[] {
+  const byResource = new Map<string, EventChange[]>();
   for (const event of events) {
     const name = `${event.resource.type} ${event.resource.id}`;
     byResource.set(name, [...(byResource.get(name) ?? []), event]);
@@ -34,11 +34,11 @@ export function changesOf(events: readonly ToldChange[]): AuditedChange[] {
   return [...byResource.values()].map(changeOf);
 }
 
-function changeOf(events: readonly ToldChange[]): AuditedChange {
-  const { resource, data: first } = events[0] as ToldChange;
-  const { object } = (events.at(-1) as ToldChange).data;
+function changeOf(events: readonly EventChange[]): AuditedChange {
+  const { resource, data: first } = events[0] as EventChange;
+  const { object } = (events.at(-1) as EventChange).data;
   const isNew = resource.version === 1 && first.previous === undefined;
-  // Of several events about a member the first one tells what it was before all of them.
+  // Of several events about a member, the first one carries its value before all of them.
   const before: Members = Object.assign({}, ...events.toReversed().map(({ data }) => data.previous ?? {}));
   const { type, id } = resource;
   if (isNew || Object.keys(before).length === 0) return { resource: { type, id }, before: null, after: shown(object) };

@@ -6,11 +6,11 @@ import {
   type AuditedResource,
   bounded,
   changesOf,
-  type ToldChange,
+  type EventChange,
   withoutMembers,
 } from "./changes.ts";
 
-/** What the audit keeps of a command that waits in the outbox; what an event of the same commit tells is absent. */
+/** The audit part of a command that waits in the outbox, without what the events of the same commit carry. */
 export interface WaitingAudit {
   /** Operation of the API, or of the service: `create_client`. */
   readonly action: string;
@@ -28,8 +28,8 @@ export interface WaitingAudit {
   readonly count?: number;
 }
 
-/** What an event of a commit tells the audit. */
-export interface ToldEvent extends ToldChange {
+/** The part of an event that its audit entry is made from, with who caused it and when. */
+export interface AuditedEvent extends EventChange {
   readonly created_at: string;
   readonly actor: Actor;
   readonly request_id: string | null;
@@ -55,14 +55,14 @@ export interface AuditEntry {
 /** What is needed to make an entry of what waits. */
 export interface EntryContext {
   readonly id: string;
-  /** When the commit was made, for what no event tells. */
+  /** Time of the commit, for an entry without an event. */
   readonly created_at: string;
   readonly secrets: ReadonlySet<string>;
   readonly digest: Digest;
 }
 
 /** The entry of a commit, with what its events tell: who asked, when, and what changed. */
-export function entryOf(waiting: WaitingAudit, events: readonly ToldEvent[], context: EntryContext): AuditEntry {
+export function entryOf(waiting: WaitingAudit, events: readonly AuditedEvent[], context: EntryContext): AuditEntry {
   const [first] = events;
   const resource = waiting.resource ?? (first && { type: first.resource.type, id: first.resource.id });
   const changes = withoutMembers(waiting.changes ?? changesOf(events), context.secrets) as readonly AuditedChange[];

@@ -162,15 +162,17 @@ function resolved(
   };
 }
 
-const adoptable: ReadonlySet<Drift["kind"]> = new Set([
-  "balance",
-  "credit",
-  "position_missing_here",
-  "position_missing_there",
-  "position_lots",
-  "position_side",
-  "account_unknown",
-]);
+/** Whether what the platform reports can be taken over; a kind that is new must be decided here. */
+const adoptable: Readonly<Record<Drift["kind"], boolean>> = {
+  balance: true,
+  credit: true,
+  position_missing_here: true,
+  position_missing_there: true,
+  position_lots: true,
+  position_side: true,
+  account_unknown: true,
+  account_missing: false,
+};
 
 /** Why an action that moves money, or a position, is not possible now; undefined when it is. */
 function refuseAction(state: DriftState, action: "adopt_platform" | "command_platform") {
@@ -208,7 +210,7 @@ function refuseAdoption(
   { drift, reconciliation, head, books, explained_by }: DriftState,
   action: "adopt_platform" | "command_platform",
 ) {
-  const known = action === "adopt_platform" ? adoptable.has(drift.kind) : drift.kind === "balance";
+  const known = action === "adopt_platform" ? adoptable[drift.kind] : drift.kind === "balance";
   if (books === undefined || !known) {
     const verb = action === "adopt_platform" ? "adopted" : "corrected by a command";
     return refuse("illegal_transition", `A drift of the kind ${drift.kind} cannot be ${verb}.`);

@@ -10,6 +10,7 @@ import {
 import { limits } from "../../limits.ts";
 import { bounded } from "../../runtime/budget.ts";
 import { env } from "../../runtime/env.ts";
+import { unless } from "../unless.ts";
 
 /** A user of the operators' pool. */
 export interface PoolUser {
@@ -61,14 +62,4 @@ export async function deletePoolUser({ subject }: PoolUser): Promise<void> {
 
 function named(name: string) {
   return { UserPoolId: env.userPoolId, Username: name };
-}
-
-/** The answer of a call, or undefined for the error that says that there is nothing to do. */
-async function unless<T>(name: string, call: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await call();
-  } catch (error) {
-    if ((error as Error).name !== name) throw error;
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
 import { Actor } from "../event.ts";
-import { Links, pageParameters, setOf, Timestamp, TimestampInput, ulid } from "../fields.ts";
+import { ownFields, pageParameters, setOf, Timestamp, TimestampInput, ulid } from "../fields.ts";
 
 const Hash = z.string();
 
@@ -46,7 +46,7 @@ export const AuditEntry = z.object({
     "SHA-256 (hexadecimal) of `previous_hash` followed by the canonical JSON (RFC 8785) of the entry without " +
       "`previous_hash`, `hash` and `_links`.",
   ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** Query of `GET /audit_log`. */
@@ -103,5 +103,5 @@ export const AuditVerification = z.object({
   checked: described(z.int(), "Number of entries that are linked, up to the first broken link."),
   hash: described(Hash, "`hash` of the last entry that is linked."),
   has_more: described(z.boolean(), "Whether entries are left to check: continue with the number after `to`."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });

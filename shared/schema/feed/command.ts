@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { PlatformId } from "../feed.ts";
-import { Currency, createdRange, id, Links, Money, pageParameters, setOf, Timestamp } from "../fields.ts";
+import { Currency, createdRange, id, Money, ownFields, pageParameters, setOf, Timestamp } from "../fields.ts";
 import { Decimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
 
@@ -103,10 +103,7 @@ export const Command = z.object({
     "Time at which the bridge did not find the operation of an unknown command; null otherwise.",
   ),
   error: described(z.nullable(CommandError), "Reason of a failure; null otherwise."),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  ...ownFields,
 });
 
 /** A command in its events: identifiers only, since what it does is handed out by a take alone. */

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { Actor } from "../event.ts";
-import { createdRange, id, Links, pageParameters, setOf, Timestamp } from "../fields.ts";
+import { createdRange, id, ownFields, pageParameters, setOf, Timestamp } from "../fields.ts";
 import { SignedDecimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
 import { SnapshotPosition } from "./snapshot.ts";
@@ -91,8 +91,8 @@ export const Drift = z.object({
   resolved_at: described(z.nullable(Timestamp), "Time of the resolution; null while it is open."),
   created_at: described(Timestamp, "Time at which the drift was detected."),
   updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  version: ownFields.version,
+  _links: ownFields._links,
 });
 
 /** `POST /drift/{id}/resolve` */

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { PlatformId } from "../feed.ts";
-import { Links, pageParameters, Timestamp, TimestampInput } from "../fields.ts";
+import { ownFields, pageParameters, Timestamp, TimestampInput } from "../fields.ts";
 import { Decimal, SignedDecimal, SymbolName } from "../symbol.ts";
 import { Side } from "../trade.ts";
 
@@ -78,7 +78,7 @@ export const SnapshotPart = z.object({
     "What was not compared, because it came later or no item has reported it yet; at most " +
       `${limits.snapshots.named_accounts} accounts.`,
   ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** A snapshot of a platform's accounts in responses. */
@@ -98,7 +98,7 @@ export const FeedSnapshot = z.object({
     "Number of accounts of the source that a complete snapshot does not contain; null before all its parts arrived.",
   ),
   created_at: described(Timestamp, "Time at which the first part arrived."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** Query of `GET /feed/sources/{id}/snapshots`. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
 import { Sequence } from "../feed.ts";
-import { Links, pageParameters, Timestamp } from "../fields.ts";
+import { ownFields, pageParameters, Timestamp } from "../fields.ts";
 
 const Platform = z.enum(["mt4", "mt5", "ctrader", "other"]);
 const Authority = z.enum(["platform", "service"]);
@@ -70,10 +70,7 @@ export const FeedSource = z.object({
     "Whether the source has been silent for more than 60 seconds; no decisions are made on its positions " +
       "until it reports again.",
   ),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(z.int(), "Version number, incremented on every change; the entity tag is derived from it."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  ...ownFields,
 });
 
 /** Query of `GET /feed/sources`. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
-import { CalendarDate, Currency, Links, Money } from "../fields.ts";
+import { CalendarDate, Currency, Money, ownFields } from "../fields.ts";
 import { TransactionKind, TransactionStatus } from "../transaction.ts";
 
 /** Query of `GET /transactions/summary`. */
@@ -29,7 +29,7 @@ export const TransactionSummary = z.object({
     ),
     "One entry per day, type, status and currency that has transactions, in this order.",
   ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });
 
 /** Sums of transactions on the wire. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
-import { Currency, Links, Money, Timestamp } from "../fields.ts";
+import { Currency, Money, ownFields, Timestamp } from "../fields.ts";
 import { Conversion } from "../trade.ts";
 
 const rate = {
@@ -46,5 +46,5 @@ export const TransferQuote = z.object({
   ...rate,
   expires_at: described(Timestamp, "Time from which the quote is void."),
   created_at: described(Timestamp, "Time of creation."),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  _links: ownFields._links,
 });

@@ -3,7 +3,7 @@ import { limits } from "../../limits.ts";
 import { roles } from "../../roles.ts";
 import { Email } from "../client.ts";
 import { described } from "../described.ts";
-import { EmailText, Links, name, pageParameters, setOf, Timestamp } from "../fields.ts";
+import { EmailText, name, ownFields, pageParameters, setOf, Timestamp } from "../fields.ts";
 import { scopes } from "../scope.ts";
 
 const Status = z.enum(["invited", "active", "suspended"]);
@@ -58,13 +58,7 @@ export const Operator = z.object({
     z.nullable(Timestamp),
     "Time at which the operator last obtained a token, accurate to five minutes; null if never.",
   ),
-  created_at: described(Timestamp, "Time of creation."),
-  updated_at: described(Timestamp, "Time of the last change."),
-  version: described(
-    z.int().check(z.minimum(1)),
-    "Version number, incremented on every change; the entity tag is derived from it.",
-  ),
-  _links: described(Links, "Links to this resource and to related resources, by relation."),
+  ...ownFields,
 });
 
 /** Confirmation that an operator was removed. */

@@ -11,7 +11,7 @@ import { brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { putRaw } from "../../support/emulator/deliveries.ts";
 import { readStream } from "../../support/emulator/raw-table.ts";
-import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
+import { asOperator, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
 const api = await startApi();
@@ -21,6 +21,7 @@ const { publishing } = await import("../../support/emulator/publishing.ts");
 const work = publishing(api);
 
 interface Shown extends ChainedEntry {
+  readonly ip: string | null;
   readonly action: string;
   readonly resource: { readonly id: string };
   readonly actor: { readonly id: string };
@@ -104,6 +105,16 @@ describe("the audit log", () => {
       changes: [{ resource: { type: "client", id: clients[2] }, after: { version: 2 } }],
     });
     expect(await get(caller, `/audit_log/${entry?.id}`)).toEqual(entry);
+  });
+
+  it("says which browser an operator sat at, at the dashboard's address", async () => {
+    const other = newCaller();
+    const owner = asOperator(other, "Ana", "owner");
+    const body = { email: "ana@example.com", first_name: "Ana", last_name: "Silva" };
+    const parts = { body, browserIp: "203.0.113.9", headers: { "X-Forwarded-For": "192.0.2.1" } };
+    expect((await api.call(owner, "POST", "/clients", parts)).status).toBe(201);
+    await publishAll(other);
+    expect((await walk(other, "/audit_log")).map(({ ip }) => ip)).toEqual(["203.0.113.9"]);
   });
 
   it("is filtered as a filter of all its entries would, alone and together", async () => {

@@ -1,21 +1,14 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { limits } from "../../../shared/limits.ts";
 import { accounts } from "../../../shared/table/entities.ts";
 import { bridge, moneyMoved } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  vi.useRealTimers();
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
+const api = await startJudgedApi();
 
 const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
 

@@ -1,19 +1,10 @@
-import { afterAll, afterEach, expect } from "vitest";
 import { bridge } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-export const api = await startApi();
-
-afterAll(api.stop);
-
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
+export const api = await startJudgedApi();
 
 export const caller = newCaller();
 

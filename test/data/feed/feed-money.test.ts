@@ -1,20 +1,14 @@
 import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { bridge, moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { putMarket, putQuote } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
+const api = await startJudgedApi();
 const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
 
 const caller = newCaller();

@@ -1,18 +1,12 @@
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { bridge } from "../../support/builders/bridge.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { ofType, whole } from "../../support/emulator/raw-items.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startJudgedApi();
 const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
-afterAll(api.stop);
-afterEach(async () => {
-  vi.useRealTimers();
-  expect(await findings(api.emulator)).toEqual([]);
-});
 
 /** A source of a brokerage of its own, with the events about it in the order of their commits. */
 async function watched() {

@@ -1,21 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { counts, position, reason, snapshots } from "../../support/builders/snapshots.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startJudgedApi();
 const caller = newCaller();
 beforeAll(() => putMarket(api, caller.tenant_id));
-afterAll(api.stop);
-afterEach(async () => {
-  vi.useRealTimers();
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
 
 const broker = brokerage(api, caller);
 const second = newCaller({ tenant_id: caller.tenant_id });

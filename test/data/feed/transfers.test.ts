@@ -1,17 +1,11 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bridge, moneyMoved } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
+const api = await startJudgedApi();
 
 const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
 

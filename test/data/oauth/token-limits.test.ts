@@ -122,6 +122,19 @@ describe("an application that may call from some addresses only", () => {
     }
     expect((await service.post("/oauth/token", refresh, { sourceIp: "203.0.113.9" })).status).toBe(200);
   });
+
+  it("gets tokens at the dashboard's address from a browser that may call, whatever it claims to forward", async () => {
+    const application = await service.application({ allowed_ips: ["203.0.113.0/24"] });
+    const fields = { ...grant, ...application.credentials };
+    const from = async (browserIp: string, claimed: string) => {
+      const headers = { "X-Forwarded-For": claimed };
+      return (await service.post("/oauth/token", fields, { browserIp, sourceIp: "198.51.100.7", headers })).status;
+    };
+    expect(await from("203.0.113.9", "198.51.100.1")).toBe(200);
+    expect(await from("198.51.100.1", "203.0.113.9")).toBe(401);
+    const headers = { "X-Forwarded-For": "203.0.113.9", "X-Origin-Verify": "guessed" };
+    expect((await service.post("/oauth/token", fields, { sourceIp: "198.51.100.7", headers })).status).toBe(401);
+  });
 });
 
 describe("requests of an application that is who it says it is", () => {

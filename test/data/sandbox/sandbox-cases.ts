@@ -1,20 +1,11 @@
-import { afterAll, afterEach, expect } from "vitest";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
 import { quotes as quoteEntity, symbols as symbolEntity } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putItem } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-export const api = await startApi();
-
-afterAll(api.stop);
-
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
+export const api = await startJudgedApi();
 
 const caller = newCaller();
 

@@ -1,21 +1,15 @@
 import type { DynamoDBBatchResponse } from "aws-lambda";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
 import { routes } from "../../../shared/routes/index.ts";
 import { bridge } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { readStream, type StreamRecord, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { cancelled, failure } from "../../support/emulator/watched-endpoint.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
-afterAll(api.stop);
-afterEach(async () => {
-  api.watched.interfere = () => undefined;
-  expect(await findings(api.emulator)).toEqual([]);
-});
+const api = await startJudgedApi();
 
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const work = publishing(api);

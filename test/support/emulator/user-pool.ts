@@ -27,7 +27,7 @@ export interface UserPoolEndpoint {
 
 const settings: PoolSettings = {
   ...{ id: "eu-west-1_test", arn: "arn:aws:cognito-idp:eu-west-1:000000000000:userpool/eu-west-1_test" },
-  ...{ aws_origin: "", client_id: "client", scopes: ["openid"], callback_urls: [], logout_urls: [] },
+  ...{ aws_origin: "", aws_pages: "", client_id: "client", scopes: ["openid"], callback_urls: [], logout_urls: [] },
   ...{ sign_in_seconds: 180, id_token_seconds: 300, access_token_seconds: 300, refresh_token_seconds: 3600 },
   password: {
     ...{ minimum_length: 12, lowercase: true, uppercase: true, numbers: true, symbols: true },

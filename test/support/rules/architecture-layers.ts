@@ -26,7 +26,8 @@ const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
   { path: "shared/text.ts", values: [] },
   { path: "shared/currencies.ts", values: [] },
-  { path: "shared/roles.ts", values: [], types: ["shared/schema/"] },
+  // The list of scopes is data that imports nothing; the role of an owner is all of it.
+  { path: "shared/roles.ts", values: ["shared/schema/scope.ts"] },
   { path: "shared/runtime/", values: ["shared/limits.ts"] },
   {
     path: "shared/schema/",
@@ -79,11 +80,13 @@ const layers: readonly Layer[] = [
     // The responses that the gateway makes itself carry the titles and types of the same problems. Rights are bound to
     // partitions as the key builders name them. The local runner shows the reference of what it runs. Bundling reads
     // the order of replies from their schemas, and the kinds of events from the description. The operator's command
-    // checks its request before it sends it. The simulated venue keeps money in the digits of its currency.
+    // checks its request before it sends it. The simulated venue keeps money in the digits of its currency. The
+    // dashboard's distribution shows what the API looks for.
     values: [
       "shared/routes/",
       "shared/currencies.ts",
       "shared/runtime/command-line.ts",
+      "shared/runtime/origin.ts",
       "shared/table/table-shape.ts",
       "shared/table/entities.ts",
       "shared/schema/problem.ts",
@@ -94,7 +97,8 @@ const layers: readonly Layer[] = [
       "shared/openapi/reference.ts",
       "shared/limits.ts",
     ],
-    types: ["shared/schema/"],
+    // The dashboard takes the types of the API from the document.
+    types: ["shared/schema/", ".build/dashboard-types/"],
   },
 ];
 

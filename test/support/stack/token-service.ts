@@ -29,6 +29,7 @@ export interface TokenService {
 /** Where and how a request comes from. */
 export interface PostOptions {
   readonly sourceIp?: string;
+  readonly browserIp?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
