@@ -19,7 +19,10 @@ export interface BuildOptions {
   readonly stage?: string;
   /** Folder of the cloud assembly; default `cdk.out/<stage>`. */
   readonly outdir?: string;
-  /** Context values, as `cdk -c` gives them: `stage`, `foundation`, `first`, `mailFrom`. */
+  /**
+   * Context values, as `cdk -c` gives them: `stage`, `foundation`, `first`, `mailFrom`, `dashboardDomain` and
+   * `dashboardCertificate`.
+   */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Settings instead of those of the stage. */
   readonly config?: Partial<StageConfig>;
@@ -31,6 +34,8 @@ export interface BuildOptions {
   readonly functionsRoot?: string;
   /** Folder of the bundles that an assembly of the same functions has (`bundle`); default: they are made. */
   readonly bundled?: string;
+  /** Folder of a built dashboard; default: it is built. */
+  readonly dashboard?: string;
   /** False leaves out the rule packs, for tests that look at templates only. */
   readonly validate?: boolean;
 }
@@ -84,7 +89,8 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
     const background = options.background ?? backgroundOf(config.stage);
     const entries = entriesOf(routes, background);
     const bundles = await bundlesOf(entries, outdir, options);
-    new ServiceStack(app, `${serviceName}-${config.stage}`, { config, routes, background, bundles });
+    const dashboard = await dashboardOf(outdir, options);
+    new ServiceStack(app, `${serviceName}-${config.stage}`, { config, routes, background, bundles, dashboard });
   }
   Validations.of(app).addPlugins(new ServiceRules({ stage: config.stage, routes, leadingKeys: config.leadingKeys }));
   if (validate) Validations.of(app).addPlugins(wholeTemplateValidation, new AwsSolutionsChecks(app));
@@ -102,6 +108,15 @@ async function bundlesOf(
   return made.directories;
 }
 
+/** The folder of the built dashboard. */
+async function dashboardOf(outdir: string, { dashboard }: BuildOptions): Promise<string> {
+  if (dashboard !== undefined) return resolve(dashboard);
+  const built = join(outdir, "dashboard");
+  const { buildDashboard } = await import("./dashboard/build.ts");
+  await buildDashboard(built);
+  return built;
+}
+
 /** Builds and writes the cloud assembly; throws when a rule finds something. */
 export async function synthesize(options: BuildOptions = {}): Promise<CloudAssembly> {
   const app = await buildApp(options);
@@ -111,11 +126,15 @@ export async function synthesize(options: BuildOptions = {}): Promise<CloudAssem
 function configOf(context: Readonly<Record<string, unknown>>): StageConfig {
   const config = stageConfig(String(context["stage"] ?? "sandbox"));
   const first = String(context["first"] ?? false) === "true";
-  const { mailFrom } = context;
+  const { mailFrom, dashboardDomain: domain, dashboardCertificate: certificateArn } = context;
+  if ((domain === undefined) !== (certificateArn === undefined)) {
+    throw new Error("A dashboard at a domain needs both contexts, dashboardDomain and dashboardCertificate.");
+  }
   return {
     ...config,
     ...(first && { terminationProtection: false }),
     ...(mailFrom !== undefined && { mailFrom: String(mailFrom) }),
+    ...(domain !== undefined && { dashboard: { domain: String(domain), certificateArn: String(certificateArn) } }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { type Stage, stages } from "../shared/routes/route.ts";
-import { localOrigin } from "./local-origin.ts";
+import { localDashboard, localOrigin } from "./local-origin.ts";
 
 /** Requests per second and the size of the token bucket, as API Gateway counts them. */
 export interface Throttle {
@@ -81,8 +81,13 @@ export interface StageConfig {
   /** Custom domain name, mapped to the stage outside of this stack; without it the execute-api address is used. */
   readonly domain?: string;
   readonly logLevel: "DEBUG" | "INFO" | "WARN";
-  /** Where the pool's login page may send a browser back to. A local runner is reached under its own port as well. */
-  readonly signIn: { readonly callbackUrls: readonly string[]; readonly logoutUrls: readonly string[] };
+  /**
+   * Own name of the dashboard, with the ARN of its certificate in us-east-1 (ACM), where CloudFront looks for it;
+   * contexts `dashboardDomain` and `dashboardCertificate` beat it. Without it the name is one of CloudFront's.
+   */
+  readonly dashboard?: { readonly domain: string; readonly certificateArn: string };
+  /** Origins other than the dashboard that the pool's login page may send a browser back to. */
+  readonly signInOrigins: readonly string[];
   /**
    * Sender of invitations, an address of a domain that SES has verified in the account; context `mailFrom` beats it.
    * Without it Cognito sends them, 50 a day.
@@ -95,11 +100,6 @@ export const serviceName = "brokerage";
 
 /** Name of the API Gateway stage; it is the version in every path. */
 export const apiVersion = "v2";
-
-/** The page that completes a sign-in, and the one that a sign-out ends at. */
-function signInAt(...origins: string[]): StageConfig["signIn"] {
-  return { callbackUrls: origins.map((one) => `${one}/signed-in`), logoutUrls: origins.map((one) => `${one}/`) };
-}
 
 const planThrottle: Throttle = { ratePerSecond: 150, burst: 300 };
 const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
@@ -126,7 +126,7 @@ const configs: Record<Stage, StageConfig> = {
     tokenIssuer: "https://sandbox.brokerage.example",
     tokenAudience: "https://api.sandbox.brokerage.example/v2",
     logLevel: "INFO",
-    signIn: signInAt("https://dashboard.sandbox.brokerage.example", localOrigin),
+    signInOrigins: [localOrigin, localDashboard],
   },
   production: {
     stage: "production",
@@ -149,7 +149,7 @@ const configs: Record<Stage, StageConfig> = {
     tokenIssuer: "https://production.brokerage.example",
     tokenAudience: "https://api.production.brokerage.example/v2",
     logLevel: "INFO",
-    signIn: signInAt("https://dashboard.brokerage.example"),
+    signInOrigins: [],
     mailFrom: "no-reply@brokerage.example",
   },
 };

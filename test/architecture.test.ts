@@ -4,6 +4,7 @@ import { routes } from "../shared/routes/index.ts";
 import { importDirection } from "./support/rules/architecture-layers.ts";
 import {
   boundsInOnePlace,
+  browserSafety,
   crowdedFolders,
   docstrings,
   eventSourceFunctions,
@@ -28,7 +29,7 @@ const root = new URL("../", import.meta.url);
 
 /** What tools write and git ignores. */
 const generated = new Set(["node_modules", "cdk.out", ".build", ".local", ".git"]);
-const textual = /(?:\.(?:ts|mjs|md|json|sh)|\/run|\/LICENSE|\/\.gitignore)$/;
+const textual = /(?:\.(?:tsx?|mjs|css|md|json|sh)|\/run|\/LICENSE|\/\.gitignore)$/;
 
 function pathsUnder(folder: string): string[] {
   return readdirSync(new URL(folder, root), { withFileTypes: true }).flatMap((entry) => {
@@ -76,6 +77,24 @@ const toDo = "TO" + "DO";
 
 const planted: Record<string, Planted> = {
   "a file of the stacks of two things": [fileLength, "infra/a.ts", "work();\n".repeat(401), "work();\n".repeat(400)],
+  "a part of the component library that injects styles": [
+    browserSafety,
+    "infra/dashboard/app/a.tsx",
+    'import { Button, Grid } from "@mantine/core";\n',
+    'import { Button } from "@mantine/core";\n// Grid injects styles.\n',
+  ],
+  "markup from a text": [
+    browserSafety,
+    "infra/dashboard/app/a.tsx",
+    "const a = <p dangerouslySetInnerHTML={{ __html: b }} />;\n",
+    "const a = <p>{b}</p>;\n",
+  ],
+  "a token in localStorage": [
+    browserSafety,
+    "infra/dashboard/app/session/a.ts",
+    'localStorage.setItem("token", token);\n',
+    'sessionStorage.setItem("brokerage", id);\n',
+  ],
   "a schema that imports the data layer": [
     importDirection,
     "shared/schema/a.ts",

@@ -23,6 +23,7 @@ import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
 import type { Route } from "../../shared/routes/route.ts";
+import { originVariable } from "../../shared/runtime/origin.ts";
 import { apiVersion, functionName, type StageConfig, serviceName, type Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { limitParallelCreation } from "./creation-order.ts";
@@ -62,6 +63,13 @@ const accessLogFields = {
   traceId: "$context.xrayTraceId",
 } as const;
 
+/** What the API of a stage is made from. */
+export interface ApiProps {
+  readonly config: StageConfig;
+  /** What the dashboard's distribution shows to be believed; functions get it with each request. */
+  readonly originSecret: string;
+}
+
 /** What connects the rows to their functions. */
 export interface ConnectProps {
   readonly routes: readonly Route[];
@@ -93,14 +101,14 @@ export class Api extends Construct {
   private readonly config: StageConfig;
   private readonly invoker: Role;
 
-  constructor(scope: Construct, id: string, config: StageConfig) {
+  constructor(scope: Construct, id: string, { config, originSecret }: ApiProps) {
     super(scope, id);
     this.config = config;
     const accessLogs = new LogGroup(this, "AccessLogs", {
       retention: config.logRetention,
       removalPolicy: config.logAndSecretRemovalPolicy,
     });
-    this.restApi = this.makeRestApi(accessLogs);
+    this.restApi = this.makeRestApi(accessLogs, originSecret);
     this.keepExecutionLogs();
     this.baseUrl = this.makeBaseUrl();
     this.invoker = this.makeInvoker();
@@ -147,7 +155,7 @@ export class Api extends Construct {
     }
   }
 
-  private makeRestApi(accessLogs: LogGroup): RestApi {
+  private makeRestApi(accessLogs: LogGroup, originSecret: string): RestApi {
     const { stage, methodThrottle } = this.config;
     const restApi = new RestApi(this, "RestApi", {
       restApiName: `${serviceName}-${stage}`,
@@ -159,6 +167,7 @@ export class Api extends Construct {
       cloudWatchRole: false,
       deployOptions: {
         stageName: apiVersion,
+        variables: { [originVariable]: originSecret },
         accessLogDestination: new LogGroupLogDestination(accessLogs),
         accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLogFields)),
         loggingLevel: MethodLoggingLevel.ERROR,
@@ -185,10 +194,12 @@ export class Api extends Construct {
   /** From the API's id alone: the stage depends on every method and so on every function that asks for the address. */
   private makeBaseUrl(): string {
     if (this.config.domain !== undefined) return `https://${this.config.domain}/${apiVersion}`;
-    return Fn.join("", [
-      `https://${this.restApi.restApiId}.execute-api.${Aws.REGION}.`,
-      `${Aws.URL_SUFFIX}/${apiVersion}`,
-    ]);
+    return Fn.join("", ["https://", this.host, `/${apiVersion}`]);
+  }
+
+  /** The API's own host, which it answers at with and without a domain. */
+  get host(): string {
+    return Fn.join("", [`${this.restApi.restApiId}.execute-api.${Aws.REGION}.`, Aws.URL_SUFFIX]);
   }
 
   /** One role for all methods: a permission per method would double the template. */

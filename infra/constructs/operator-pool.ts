@@ -17,6 +17,30 @@ const userActions = [
   ["DeletePoolUsers", "AdminDeleteUser"],
 ] as const;
 
+/** What the pool of a stage is made from. */
+export interface OperatorPoolProps {
+  readonly config: StageConfig;
+  /** Address of the dashboard without a slash at the end, where a sign-in comes from and returns to. */
+  readonly dashboardUrl: string;
+}
+
+/** Prefix of the login page's host: no other account takes it. */
+function domainOf({ stage }: StageConfig): string {
+  return `${serviceName}-${stage}-${Aws.ACCOUNT_ID}`;
+}
+
+/** Address of the login page, without a slash at the end. */
+function pagesOf(config: StageConfig): string {
+  return `https://${domainOf(config)}.auth.${Aws.REGION}.amazoncognito.com`;
+}
+
+const identityService = `https://cognito-idp.${Aws.REGION}.${Aws.URL_SUFFIX}`;
+
+/** Origins that a browser calls to sign in: keys and metadata of the pool, and its pages with their token endpoint. */
+export function poolOrigins(config: StageConfig): readonly string[] {
+  return [identityService, pagesOf(config)];
+}
+
 /**
  * The user pool that operators sign in to, with its login page. It knows who a person is and nothing of what they may
  * do: brokerage and role are in the operator's own item (ADR 0058).
@@ -25,8 +49,9 @@ export class OperatorPool extends Construct {
   private readonly pool: CfnUserPool;
   private readonly client: CfnUserPoolClient;
 
-  constructor(scope: Construct, id: string, config: StageConfig) {
+  constructor(scope: Construct, id: string, { config, dashboardUrl }: OperatorPoolProps) {
     super(scope, id);
+    const origins = [dashboardUrl, ...config.signInOrigins];
     this.pool = new CfnUserPool(this, "Pool", {
       userPoolName: `${serviceName}-${config.stage}`,
       userPoolTier: "ESSENTIALS",
@@ -53,12 +78,13 @@ export class OperatorPool extends Construct {
       ...clientSettings,
       userPoolId: this.pool.ref,
       clientName: `${serviceName}-${config.stage}-dashboard`,
-      callbackUrLs: [...config.signIn.callbackUrls],
-      logoutUrLs: [...config.signIn.logoutUrls],
+      // The page that completes a sign-in, and the one that a sign-out ends at.
+      callbackUrLs: origins.map((origin) => `${origin}/signed-in`),
+      logoutUrLs: origins.map((origin) => `${origin}/`),
     });
     const domain = new CfnUserPoolDomain(this, "Domain", {
       userPoolId: this.pool.ref,
-      domain: `${serviceName}-${config.stage}-${Aws.ACCOUNT_ID}`,
+      domain: domainOf(config),
       managedLoginVersion: 2,
     });
     // Without it the page of the domain answers that it is unavailable.
@@ -87,6 +113,11 @@ export class OperatorPool extends Construct {
   /** May keep the users of this pool: one statement for each action, to be taken away alone. */
   userStatements(): PolicyStatement[] {
     return userActions.map(([sid, action]) => allow(sid, [`cognito-idp:${action}`], [this.pool.attrArn]));
+  }
+
+  /** What the dashboard needs to sign a person in and out. */
+  signInSettings(config: StageConfig): Record<string, string> {
+    return { issuer: this.issuer, client_id: this.client.ref, logout_url: `${pagesOf(config)}/logout` };
   }
 
   /** Tells what an OpenID Connect client is configured with. */

@@ -59,6 +59,25 @@ export class ServiceSecrets {
   }
 }
 
+/**
+ * Shown by the dashboard's distribution with each request to the API, which then believes the address that it passes
+ * on. Nothing reads it at run time: the deployment resolves it into the distribution and into the API's stage.
+ */
+export function originSecret(scope: Construct, config: StageConfig): string {
+  const secret = new Secret(scope, "OriginSecret", {
+    secretName: `${serviceName}/${config.stage}/origin-secret`,
+    description: "Shown by the dashboard's distribution to the API",
+    generateSecretString: { passwordLength: 64, excludePunctuation: true },
+    removalPolicy: config.logAndSecretRemovalPolicy,
+  });
+  acknowledge(
+    secret,
+    "AwsSolutions-SMG4",
+    "It only vouches for the address of a caller with a token; a deployment with another name replaces it.",
+  );
+  return secret.secretValue.unsafeUnwrap();
+}
+
 /** The key pair is made by its rotation function; what is generated here only fills the place until then. */
 function signingKey(scope: Construct, config: StageConfig): Secret {
   return new Secret(scope, "SigningKey", {

@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AwsError, accessDenied } from "./aws-error.ts";
+import type { Incoming, Plan, Reply, Service } from "./aws-plan.ts";
+import type { Buckets } from "./buckets/buckets.ts";
+import { bucketError, bucketPlan, isForBuckets } from "./buckets/plan.ts";
 import type { DynamoEndpoint } from "./dynamodb/endpoint.ts";
 import { FunctionCrash, FunctionTimeout } from "./functions/environment.ts";
 import type { FunctionDefinition, Functions } from "./functions/functions.ts";
@@ -32,9 +35,6 @@ export interface DeniedCall extends Access {
   readonly functionName: string;
 }
 
-/** Services that functions may call here. */
-export type Service = "dynamodb" | "sqs" | "secretsmanager" | "apigateway" | "lambda" | "cognito-idp";
-
 /** What the endpoint leads to. */
 export interface AwsEndpointOptions extends Placement {
   readonly permissions: Permissions;
@@ -42,6 +42,7 @@ export interface AwsEndpointOptions extends Placement {
   readonly secrets: Secrets;
   readonly apiKeys: ApiKeys;
   readonly queues: Queues;
+  readonly buckets: Buckets;
   /** Control plane of the user pool, where the template has one. */
   readonly pool: PoolAdmin | undefined;
   /** Given late, since functions need the endpoint's address. */
@@ -57,29 +58,6 @@ interface Caller {
   kill(): void;
 }
 
-/** A call that was understood: what it needs, and how to do it. */
-interface Plan {
-  readonly service: Service;
-  readonly action: string;
-  readonly access: readonly Access[];
-  readonly body: unknown;
-  do(): Promise<Reply> | Reply;
-}
-
-interface Reply {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | string;
-}
-
-interface Incoming {
-  readonly method: string;
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-  readonly body: unknown;
-}
-
 const maxBodyBytes = 20_000_000;
 
 /** Access key id of a function: it tells the endpoint who calls. */
@@ -88,7 +66,10 @@ export function accessKeyOf(definition: { readonly arn: string }): string {
   return `AKIALOCAL${digest.slice(0, 11).toUpperCase()}`;
 }
 
-/** Access key id of the person who runs all this. It may invoke functions, as an operator with rights in AWS may. */
+/**
+ * Access key id of the person who runs all this. It may invoke functions and use buckets, as an operator with rights in
+ * AWS may.
+ */
 export const operatorAccessKey = "AKIALOCALOPERATOR000";
 
 /**
@@ -127,7 +108,9 @@ export class AwsEndpoint {
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = createHash("sha256").update(`${Date.now()} ${Math.random()}`).digest("hex").slice(0, 32);
     const json = request.headers["x-amz-target"] !== undefined;
-    const reply = await this.reply(request).catch((error: unknown) => errorReply(error, json));
+    const forBuckets = isForBuckets(request);
+    const failed = (error: unknown) => (forBuckets ? bucketError(awsError(error)) : errorReply(error, json));
+    const reply = await this.reply(request).catch(failed);
     const type = json ? "application/x-amz-json-1.0" : "application/json";
     response.writeHead(reply.status, { "content-type": type, "x-amzn-requestid": requestId, ...reply.headers });
     response.end(reply.body);
@@ -138,12 +121,15 @@ export class AwsEndpoint {
     const caller = this.callerOf(incoming);
     const plan = this.plan(incoming);
     if (caller === undefined) {
-      if (plan.service === "lambda") return plan.do();
+      const isOperator = incoming.headers["authorization"]?.includes(`Credential=${operatorAccessKey}/`);
+      if (plan.service === "lambda" || (plan.service === "s3" && isOperator)) return plan.do();
       throw new AwsError(403, "UnrecognizedClientException", "The security token included in the request is invalid.");
     }
-    await this.check(caller.definition, plan);
+    await this.check(caller.definition, plan, plan.access);
     await this.tell("before", caller, plan);
     const reply = await plan.do();
+    // S3 refuses those who may not list a bucket what is not in it, so that they learn nothing.
+    if (reply.status === 404 && plan.mayKnow) await this.check(caller.definition, plan, [plan.mayKnow]);
     await this.tell("after", caller, plan);
     return reply;
   }
@@ -161,7 +147,7 @@ export class AwsEndpoint {
     return { definition, index, kill: () => environment?.kill() };
   }
 
-  private async check({ name, role_arn }: FunctionDefinition, { access, service }: Plan): Promise<void> {
+  private async check({ name, role_arn }: FunctionDefinition, { service }: Plan, access: readonly Access[]) {
     for (const one of access) {
       const decision = await this.options.permissions.decide(role_arn, name, one);
       if (decision.allowed) continue;
@@ -186,6 +172,7 @@ export class AwsEndpoint {
 
   /** Understands a call by its target header or its path. */
   private plan(incoming: Incoming): Plan {
+    if (isForBuckets(incoming)) return bucketPlan(this.options.buckets, incoming);
     const [prefix = "", operation = ""] = (incoming.headers["x-amz-target"] ?? "").split(".");
     if (prefix.startsWith("DynamoDB_")) return this.dynamodbPlan(operation, incoming);
     if (prefix === "secretsmanager") return this.secretsPlan(operation, incoming);
@@ -334,12 +321,14 @@ async function readRequest(request: IncomingMessage): Promise<Incoming> {
     if (bytes > maxBodyBytes) throw new AwsError(413, "RequestTooLargeException", "The request is too large.");
     chunks.push(chunk);
   }
-  const text = Buffer.concat(chunks).toString();
+  const sent = Buffer.concat(chunks);
+  const text = isForBuckets(request) ? "" : sent.toString();
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const);
   return {
     method: request.method ?? "GET",
     url: new URL(request.url ?? "/", "http://127.0.0.1"),
     headers: Object.fromEntries(headers),
+    bytes: sent,
     text,
     body: parse(text),
   };
@@ -356,13 +345,14 @@ function parse(text: string): unknown {
 
 /** JSON services read the type from the body, REST services from a header. */
 function errorReply(error: unknown, json: boolean): Reply {
-  const { status, type, message, extra } = error instanceof AwsError ? error : internal(error);
+  const { status, type, message, extra } = awsError(error);
   const body = JSON.stringify({ ...(json && { __type: type }), message, Message: message, ...extra });
   return { status, headers: { "x-amzn-errortype": type }, body };
 }
 
-/** A failure of this runner. Functions see an error of the service, and a person sees why. */
-function internal(error: unknown): AwsError {
+/** The error of a service, or a failure of this runner: functions see an error of the service, a person sees why. */
+function awsError(error: unknown): AwsError {
+  if (error instanceof AwsError) return error;
   const { message, stack } = asError(error);
   process.stderr.write(`The local AWS endpoint failed: ${stack ?? message}\n`);
   return new AwsError(500, "InternalServerError", message);

@@ -12,8 +12,9 @@ export class AwsError extends Error {
   }
 }
 
-/** The error of AWS for a call that no policy allows. Its status differs between services. */
+/** The error of AWS for a call that no policy allows. Its status differs between services, and S3 has its own name. */
 export function accessDenied(service: string, message: string): AwsError {
+  if (service === "s3") return new AwsError(403, "AccessDenied", message);
   return new AwsError(
     ["dynamodb", "secretsmanager", "cognito-idp"].includes(service) ? 400 : 403,
     "AccessDeniedException",

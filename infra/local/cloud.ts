@@ -1,70 +1,40 @@
 import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { localOrigin } from "../local-origin.ts";
-import { type AwsCall, AwsEndpoint, accessKeyOf, type DeniedCall, operatorAccessKey } from "./aws-endpoint.ts";
+import { localDashboard, localOrigin } from "../local-origin.ts";
+import { AwsEndpoint, accessKeyOf, operatorAccessKey } from "./aws-endpoint.ts";
+import { Buckets } from "./buckets/buckets.ts";
+import type { CloudOptions } from "./cloud-options.ts";
+import { copierFunctions } from "./distribution/files.ts";
+import { LocalDistribution } from "./distribution/index.ts";
 import { Database } from "./dynamodb/database.ts";
 import { DynamoEndpoint } from "./dynamodb/endpoint.ts";
 import { LateIndexes } from "./dynamodb/late-indexes.ts";
 import { Throttling } from "./dynamodb/throttling.ts";
+import { Emulator } from "./emulator/emulator.ts";
 import { EventSources, polledFunctions } from "./event-sources.ts";
 import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions/functions.ts";
 import { ApiKeys } from "./gateway/api-keys.ts";
-import { type OnAnswer, startGateway } from "./gateway/index.ts";
+import { startGateway } from "./gateway/index.ts";
 import { checkInvokers } from "./gateway/invokers.ts";
 import { Guard } from "./guard.ts";
 import { type Grant, Permissions, type UnusedGrant } from "./iam/permissions.ts";
 import { UserPool } from "./pool/index.ts";
-import type { BatchChange } from "./queues/pollers.ts";
 import { type QueueCounts, Queues } from "./queues/queues.ts";
 import { Secrets } from "./secrets/secrets.ts";
-import type { StreamChange } from "./streams/streams.ts";
 import { type Assembly, AssemblyError, type Resource, readAssembly } from "./template/assembly.ts";
 
 export type { AwsCall, DeniedCall } from "./aws-endpoint.ts";
+export type { CloudOptions } from "./cloud-options.ts";
 export type { Outcome } from "./functions/functions.ts";
 export type { Grant, UnusedGrant } from "./iam/permissions.ts";
-
-/** What to run, and how. */
-export interface CloudOptions {
-  /** Folder of the cloud assembly. */
-  readonly assemblyDir: string;
-  /** Folder of the database, secrets, keys and checkpoints; kept from run to run. */
-  readonly dataDir: string;
-  /** Folder of the log files; default `logs` in the data folder. */
-  readonly logsDir?: string;
-  /** Port of the gateway on the loopback; 0 takes any. */
-  readonly port: number;
-  /** How much faster business delays and schedules pass; default 1. */
-  readonly timeScale?: number;
-  /** How long a transaction keeps its items beyond the time the server takes; default 0. */
-  readonly transactionHoldMs?: number;
-  /** How long indexes lag behind their tables; default 0. */
-  readonly indexLagMs?: number;
-  /** Part of the functions' calls that DynamoDB throttles, from 0 to 1; default 0. */
-  readonly throttledShare?: number;
-  /** Processes of functions alive at the same time; default 24. */
-  readonly maxEnvironments?: number;
-  /** Functions get no leave to reach local addresses, as on AWS. */
-  readonly strictEgress?: boolean;
-  /** Puts other batches of a queue into a batch's place: repeated, in another order, or with messages left out. */
-  readonly onQueueBatch?: BatchChange;
-  /** The same for a batch of a stream. */
-  readonly onStreamBatch?: StreamChange;
-  /** Looks on at every call of a function to AWS, before it is done and before the function learns its answer. */
-  readonly onCall?: (call: AwsCall) => void | Promise<void>;
-  /** Looks on at every answer of the API, regardless of caller and origin. */
-  readonly onAnswer?: OnAnswer;
-  /** Told about each call that a role does not allow. */
-  readonly onDenied?: (denied: DeniedCall) => void;
-  /** Told what is worth a line: refusals of the gateway, a server that ended. */
-  readonly onNews?: (line: string) => void;
-}
 
 /** The template, running. */
 export interface Cloud {
   /** Address of the API with its stage, `http://127.0.0.1:3000/v2`. */
   readonly baseUrl: string;
+  /** Address of the dashboard, `http://127.0.0.1:3003/`; undefined where the template has no distribution. */
+  readonly dashboardUrl: string | undefined;
   /** Address of the AWS endpoint. */
   readonly endpoint: string;
   /** Address of the DynamoDB server itself: no permissions, no conflicts. */
@@ -91,6 +61,8 @@ export interface Cloud {
   rotateSecrets(): Promise<void>;
   /** The user pool of operators; undefined where the template has none. */
   readonly pool: UserPool | undefined;
+  /** The buckets of the template. */
+  readonly buckets: Buckets;
   /** Counts the messages of a queue by its name. */
   queueCounts(queue: string): Promise<QueueCounts>;
   /** Bodies of the messages that a queue would give out now. They stay, and are given out again at once. */
@@ -104,8 +76,8 @@ export interface Cloud {
 }
 
 const defaultMaxEnvironments = 24;
-/** The user pool comes after the gateway and the reference. */
-const portsBeside = 2;
+/** Ports after that of the gateway, which the reference of the API follows. */
+const portsBeside = { pool: 2, dashboard: 3 } as const;
 
 /** Runs a cloud assembly on this machine until `stop`. Rejects with an AssemblyError for what is not understood. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
@@ -140,7 +112,10 @@ class RunningCloud implements Cloud {
   private readonly runner: Functions;
   private readonly apiKeys: ApiKeys;
   private readonly secrets: Secrets;
+  private readonly emulator: Emulator;
   private readonly queues: Queues;
+  readonly buckets: Buckets;
+  private readonly distribution: LocalDistribution | undefined;
   private database: Database | undefined;
   private lateIndexes: readonly LateIndexes[] = [];
   private awsEndpoint: AwsEndpoint | undefined;
@@ -150,23 +125,29 @@ class RunningCloud implements Cloud {
   private fail: (error: Error) => void = () => undefined;
 
   constructor(options: CloudOptions, assembly: Assembly, dataDir: string, logs: string) {
-    const { resources, region } = assembly;
+    this.secrets = new Secrets(assembly.resources, dataDir);
+    const resources = this.secrets.resolved(assembly.resources);
+    const { region } = assembly;
     this.options = options;
-    this.assembly = assembly;
+    this.assembly = { ...assembly, resources };
     this.dataDir = dataDir;
     this.logs = logs;
     this.permissions = new Permissions(resources, assembly);
-    this.definitions = this.of("AWS::Lambda::Function").map(functionDefinition);
+    const copiers = copierFunctions(resources);
+    const run = this.of("AWS::Lambda::Function").filter(({ attributes }) => !copiers.has(attributes["Arn"]));
+    this.definitions = run.map(functionDefinition);
     this.apiKeys = new ApiKeys(resources, dataDir);
-    this.secrets = new Secrets(resources, dataDir);
     this.pool = this.poolOf(assembly);
     const { guard } = this;
+    this.emulator = new Emulator({ region, dataDir, log: join(logs, "emulator.log"), guard });
+    this.buckets = new Buckets({ resources, emulator: this.emulator });
+    const localized = (text: string) => this.localized(text);
+    this.distribution = LocalDistribution.of({ resources, buckets: this.buckets, localized });
     this.queues = new Queues({
       resources,
       region,
       dataDir,
-      log: join(logs, "sqs.log"),
-      guard,
+      emulator: this.emulator,
       timeScale: options.timeScale ?? 1,
       arrived: (queue) => this.sources.wakePollers(queue),
     });
@@ -204,12 +185,16 @@ class RunningCloud implements Cloud {
     return Object.fromEntries(this.of("AWS::DynamoDB::Table").map(({ path, physical_id }) => [path, physical_id]));
   }
 
+  get dashboardUrl(): string | undefined {
+    return this.distribution && `${this.distribution.origin}/`;
+  }
+
   get functions(): Cloud["functions"] {
     return this.runner.processes;
   }
 
   get servers(): Readonly<Record<string, number>> {
-    const servers = { guard: this.guard.pid, dynamodb: this.database?.pid, sqs: this.queues.pid };
+    const servers = { guard: this.guard.pid, dynamodb: this.database?.pid, emulator: this.emulator.pid };
     return Object.fromEntries(
       Object.entries(servers).filter((entry): entry is [string, number] => entry[1] !== undefined),
     );
@@ -220,7 +205,11 @@ class RunningCloud implements Cloud {
   }
 
   async start(): Promise<void> {
-    const [database] = await Promise.all([this.startDatabase(), this.queues.start(), this.pool?.start()]);
+    const { port } = this.options;
+    const dashboardPort = port === 0 ? 0 : port + portsBeside.dashboard;
+    const kept = [this.queues, this.buckets, this.pool].map((one) => one?.start());
+    kept.push(this.distribution?.start(dashboardPort));
+    const [database] = await Promise.all([this.startDatabase(), ...kept]);
     const lateIndexes = await this.startLateIndexes(database);
     this.awsEndpoint = new AwsEndpoint({
       ...this.assembly,
@@ -238,6 +227,7 @@ class RunningCloud implements Cloud {
       apiKeys: this.apiKeys,
       pool: this.pool?.admin,
       queues: this.queues,
+      buckets: this.buckets,
       functions: () => this.runner,
       onCall: this.options.onCall,
       onDenied: this.options.onDenied,
@@ -282,6 +272,7 @@ class RunningCloud implements Cloud {
   async stop(): Promise<void> {
     this.stopping = true;
     this.sources.stopClocks();
+    await this.distribution?.stop();
     await this.gateway?.stop();
     const readers = this.sources.stopReaders();
     await this.runner.stop();
@@ -289,6 +280,7 @@ class RunningCloud implements Cloud {
     await this.awsEndpoint?.stop();
     await Promise.all(this.lateIndexes.map((each) => each.stop()));
     await Promise.all([this.database?.stop(), this.queues.stop(), this.pool?.stop()]);
+    await this.emulator.stop();
     await this.guard.stop();
   }
 
@@ -370,10 +362,17 @@ class RunningCloud implements Cloud {
     const { port, onNews } = this.options;
     return UserPool.of(resources, region, {
       dataDir: this.dataDir,
-      port: port === 0 ? 0 : port + portsBeside,
-      localized: (url) => [url, url.replace(localOrigin, () => this.gateway?.origin ?? localOrigin)],
+      port: port === 0 ? 0 : port + portsBeside.pool,
+      localized: (url) => this.browserAddresses(url),
       onNews,
     });
+  }
+
+  /** An address that a sign-in returns to, and those on this machine that stand for it. */
+  private browserAddresses(url: string): string[] {
+    const [gateway, dashboard] = [this.gateway?.origin ?? localOrigin, this.distribution?.origin ?? localDashboard];
+    const local = this.distribution?.localized(url) ?? url;
+    return [...new Set([url, local, url.replace(localOrigin, gateway), url.replace(localDashboard, dashboard)])];
   }
 
   private localized(given: string): string {

@@ -104,7 +104,7 @@ export function isRunner(pid: number): boolean {
 const serverMarks: Readonly<Record<string, string>> = {
   guard: "guard.mjs",
   dynamodb: "dynoxide",
-  sqs: "queue-server.mjs",
+  emulator: "emulator/server.mjs",
 };
 const limitMs = 5_000;
 

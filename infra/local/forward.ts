@@ -20,10 +20,20 @@ export class Forwarder {
 
   /** Posts a body and waits for the whole answer; rejects when the server is gone or silent. */
   post(path: string, headers: Readonly<Record<string, string>>, body: Uint8Array | string): Promise<RawReply> {
+    return this.send("POST", path, headers, body);
+  }
+
+  /** Sends a request and waits for the whole answer; rejects when the server is gone or silent. */
+  send(
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: Uint8Array | string,
+  ): Promise<RawReply> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.origin;
       const all = { ...headers, "content-length": String(Buffer.byteLength(body)) };
-      const options = { agent: this.agent, hostname, port, path, method: "POST", headers: all, timeout: limitMs };
+      const options = { agent: this.agent, hostname, port, path, method, headers: all, timeout: limitMs };
       const sent = request(options, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -233,7 +233,7 @@ function announce(cloud: Cloud, demo: Demo, { url }: Reference): void {
   const sign_in = cloud.pool === undefined ? null : { ...cloud.pool.addresses, operators };
   const ready = {
     ...{ base_url: cloud.baseUrl, client_id, client_secret, tenant_id },
-    ...{ pid: process.pid, reference_url: url, sign_in },
+    ...{ pid: process.pid, reference_url: url, dashboard_url: cloud.dashboardUrl ?? null, sign_in },
   };
   const people = operators.map(({ email, password, totp_secret }) => `${email}  ${password}  ${totp_secret}`);
   writePrivately(operatorFile, `${JSON.stringify({ ...operatorEnvironment(cloud) }, null, 2)}\n`);
@@ -245,6 +245,7 @@ Ready.
   client_secret  ${client_secret}
   tenant_id      ${tenant_id}
   reference      ${url}
+  dashboard      ${cloud.dashboardUrl}
   sign-in        issuer ${sign_in?.issuer}, client id ${sign_in?.client_id}
   operators      with password and key of the second factor (its code: npm run code -- <e-mail>)
                  ${people.join("\n                 ")}

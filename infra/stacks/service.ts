@@ -11,15 +11,17 @@ import { Api } from "../constructs/api.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
 import { routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
-import { OperatorPool } from "../constructs/operator-pool.ts";
+import { OperatorPool, poolOrigins } from "../constructs/operator-pool.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
-import { ServiceSecrets } from "../constructs/service-secrets.ts";
+import { originSecret, ServiceSecrets } from "../constructs/service-secrets.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { WorkQueue } from "../constructs/work-queue.ts";
 import { slowRoutes } from "../latency.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
 import { BackgroundFunctions, workTimeout } from "./background-functions.ts";
+import { DashboardStack } from "./dashboard.ts";
+import { DashboardFiles } from "./dashboard-files.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
 
 /** What a stage is made from. */
@@ -31,6 +33,8 @@ export interface ServiceStackProps {
   readonly background: readonly BackgroundRow[];
   /** Folder of each file's bundle. */
   readonly bundles: ReadonlyMap<string, string>;
+  /** Folder of the built dashboard. */
+  readonly dashboard: string;
 }
 
 /** One stage of the service: API, methods, tables, queues and alarms here, functions in nested stacks. */
@@ -54,11 +58,13 @@ export class ServiceStack extends Stack {
     tagCosts(this, config);
     this.tables = new Tables(this, "Tables", config);
     this.secrets = new ServiceSecrets(this, config);
-    this.pool = new OperatorPool(this, "Operators", config);
+    const origin = originSecret(this, config);
+    const api = new Api(this, "Api", { config, originSecret: origin });
+    const dashboard = this.addDashboard(api, origin);
+    this.pool = new OperatorPool(this, "Operators", { config, dashboardUrl: dashboard.url });
     this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: workTimeout(rows, "deliveries") });
     this.marginQueue = new MarginQueue(this, "Margin", { config, timeoutSeconds: workTimeout(rows, "evaluations") });
     this.eventQueues = eventQueues(this, config, rows);
-    const api = new Api(this, "Api", config);
     this.functions = new FunctionStacks(this, {
       config,
       bundles: props.bundles,
@@ -78,8 +84,19 @@ export class ServiceStack extends Stack {
     const plan = api.connect({ routes, handler: (route) => handlerOf(handlers, route), authorizer: authorizer.lambda });
     background.addOthers(plan.usagePlanId);
     acknowledgeKeys(background.get("provision"), plan);
+    const settings = { ...this.pool.signInSettings(config), api_url: api.baseUrl };
+    new DashboardFiles(this, "DashboardFiles", {
+      ...{ config, settings, bucket: dashboard.bucket, directory: props.dashboard },
+    });
     this.addWatch(rows, background, routes);
     this.addOutputs(api.baseUrl, plan.usagePlanId, background.get("provision"));
+    new CfnOutput(this, "DashboardUrl", { value: dashboard.url, description: "Address of the dashboard" });
+  }
+
+  private addDashboard({ host }: Api, secret: string): DashboardStack {
+    const { config } = this;
+    const connectsTo = poolOrigins(config);
+    return new DashboardStack(this, "Dashboard", { config, apiHost: host, originSecret: secret, connectsTo });
   }
 
   private environmentOf(baseUrl: string): Record<string, string> {

@@ -3,21 +3,23 @@ import { countRequest } from "../table/counters.ts";
 import { callerOf } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
+import { refuseDashboard } from "./sender.ts";
 
 /**
- * Admits the caller: the token must have the scope of the row, and the application must allow the address.
- * @throws HttpProblem `unauthenticated`, `insufficient_scope`, `address_not_allowed`
+ * Admits the caller: at the dashboard's address it must be an operator, the token must have the scope of the row, and
+ * the application must allow the address.
+ * @throws HttpProblem `unauthenticated`, `operators_only`, `insufficient_scope`, `address_not_allowed`
  */
 export function admitCaller(exchange: Exchange): void {
-  const { row, event } = exchange;
+  const { row, event, sender } = exchange;
   const caller = callerOf(event);
+  if (caller.actor.type !== "operator") refuseDashboard(exchange);
   if (row.scope !== null && !caller.scopes.includes(row.scope)) {
     throw new HttpProblem("insufficient_scope", `This endpoint requires the scope ${row.scope}.`, {
       extra: { scope: row.scope },
     });
   }
-  const address = event.requestContext.identity?.sourceIp ?? "";
-  if (caller.allowed_ips.length > 0 && !addressInRanges(address, caller.allowed_ips)) {
+  if (caller.allowed_ips.length > 0 && !addressInRanges(sender.address, caller.allowed_ips)) {
     throw new HttpProblem("address_not_allowed", "The application may not call from this address.");
   }
   exchange.caller = caller;

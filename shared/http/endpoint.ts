@@ -18,6 +18,7 @@ import { idempotencyScope, type SealingOf } from "./idempotency.ts";
 import { HttpProblem, refused } from "./problem.ts";
 import { requireRate } from "./rate.ts";
 import { finish, problemAnswer } from "./response.ts";
+import { senderOf } from "./sender.ts";
 import { validBody, validQuery } from "./validate.ts";
 
 /** A function behind API Gateway. */
@@ -135,6 +136,7 @@ function newExchange(row: ShippedRoute, event: APIGatewayProxyEvent, lambda: Lam
     row,
     event,
     lambda,
+    sender: senderOf(event),
     request_id: event.requestContext.requestId,
     started_ms: nowMs(),
     ends_ms: nowMs() + budgetMs(row, lambda),

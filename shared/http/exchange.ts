@@ -6,12 +6,14 @@ import type { RateVerdict } from "../table/counters.ts";
 import type { IdempotencyScope, Load, Reply } from "../table/store.ts";
 import type { Caller } from "./caller.ts";
 import type { ListPlace } from "./page.ts";
+import type { Sender } from "./sender.ts";
 
 /** One request in the pipeline: each stage adds its result. */
 export interface Exchange {
   readonly row: ShippedRoute;
   readonly event: APIGatewayProxyEvent;
   readonly lambda: LambdaContext;
+  readonly sender: Sender;
   readonly request_id: string;
   readonly started_ms: number;
   /** End of the time budget, epoch milliseconds. */

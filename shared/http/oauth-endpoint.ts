@@ -37,12 +37,12 @@ export async function oauthEndpoint(
   unavailable: () => RawOAuthAnswer,
 ): Promise<Handler> {
   await prime();
-  return open(row, async ({ event, request_id }) => {
+  return open(row, async ({ event, sender, request_id }) => {
     const request = {
       authorization: headerOf(event, "Authorization"),
       ...readOAuthParameters(event),
       has_query: Object.keys(event.queryStringParameters ?? {}).length > 0,
-      address: event.requestContext.identity.sourceIp,
+      address: sender.address,
       user_agent: userAgentOf(event),
       time_ms: event.requestContext.requestTimeEpoch,
       request_id,

@@ -189,8 +189,8 @@ function targetOf(exchange: Exchange): string {
 }
 
 /** What the audit keeps of a request. */
-function originOf({ row, event }: Exchange): Origin {
-  return { action: row.id, ip: event.requestContext.identity.sourceIp, user_agent: userAgentOf(event) };
+function originOf({ row, event, sender }: Exchange): Origin {
+  return { action: row.id, ip: sender.address, user_agent: userAgentOf(event) };
 }
 
 function expectVersion(exchange: Exchange, version: number): void {

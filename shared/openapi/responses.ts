@@ -61,8 +61,11 @@ const commonRefusals: Readonly<Record<string, { status: number; codes: readonly 
     status: 400,
     codes: ["invalid_parameter", "unknown_parameter", "malformed_json", "duplicate_key", "idempotency_key_invalid"],
   },
-  Forbidden: { status: 403, codes: ["insufficient_scope", "address_not_allowed"] },
-  ApprovalRequired: { status: 403, codes: ["insufficient_scope", "address_not_allowed", "four_eyes_required"] },
+  Forbidden: { status: 403, codes: ["insufficient_scope", "address_not_allowed", "operators_only"] },
+  ApprovalRequired: {
+    status: 403,
+    codes: ["insufficient_scope", "address_not_allowed", "operators_only", "four_eyes_required"],
+  },
   IllegalTransition: { status: 409, codes: ["illegal_transition"], kept: true },
   WebhookEndpointDisabled: { status: 409, codes: ["webhook_endpoint_disabled"], kept: true },
   IdempotencyKeyReused: { status: 422, codes: ["idempotency_key_reused"], kept: true },
@@ -208,6 +211,8 @@ function standardRefusals(row: Route): ProblemCode[] {
     ...(row.auth === "token" ? (["unauthenticated"] as const) : []),
     ...(row.scope === null ? [] : (["insufficient_scope"] as const)),
     ...(row.auth === "token" ? (["address_not_allowed"] as const) : []),
+    // The answer at the dashboard's address, where an operator's token counts and nothing else does.
+    "operators_only",
     ...(row.path.includes("{") ? (["not_found"] as const) : []),
     ...(isConditional(row) ? (["precondition_failed"] as const) : []),
     ...(hasBody ? (["payload_too_large", "unsupported_media_type", "validation_failed"] as const) : []),
@@ -266,6 +271,7 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
   return {
     "400": oauthResponse("The request is not valid.", oauthErrorsOf(row), rateHeaders, tokenErrorContent),
     "401": responseReference("OAuthInvalidClient"),
+    ...(row.path === "/oauth/token" ? {} : { "403": problemResponse(["operators_only"], rateHeaders) }),
     "413": responseReference("OAuthPayloadTooLarge"),
     "429": responseReference("OAuthTooManyAttempts"),
     "500": responseReference("InternalError"),

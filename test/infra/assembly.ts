@@ -10,6 +10,7 @@ import type { NamedTemplate, TemplateResource } from "../../infra/checks/assembl
 import { keptAssembly, sourceDigest } from "../../infra/local/synthesis.ts";
 import { routes as routeTable } from "../../shared/routes/index.ts";
 import type { Route, Stage } from "../../shared/routes/route.ts";
+import { placeholderDashboard } from "../support/assemblies.ts";
 
 /** A synthesized stage on disk. */
 export interface SynthesizedStage {
@@ -89,7 +90,7 @@ async function synthesizeInto(outdir: string, options: BuildOptions): Promise<vo
   const handlers = await mkdtemp(join(tmpdir(), "infra-handlers-"));
   try {
     const functionsRoot = await writeHandlers(handlers, options.routes ?? routeTable, options.background);
-    await synthesize({ functionsRoot, outdir, ...options });
+    await synthesize({ functionsRoot, outdir, dashboard: placeholderDashboard, ...options });
   } finally {
     await rm(handlers, { recursive: true, force: true });
   }

@@ -13,29 +13,29 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 115,
+  "documents/openapi": 116,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
-  "oauth/token": 138,
+  "oauth/token": 139,
   // It links an account to the source of a platform.
-  "accounts/create": 130,
+  "accounts/create": 131,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 190,
-  "transactions/withdrawal": 191,
+  "transactions/deposit": 191,
+  "transactions/withdrawal": 192,
   // It asks the platform of a linked account for it.
   "transactions/adjustment": 130,
-  "transactions/credit": 130,
+  "transactions/credit": 131,
   // The steps of a transfer over a platform are 10 KiB.
   "transactions/transfer": 207,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 214,
+  "transactions/update": 215,
   // They are decided as the same move of an update.
   "transactions/approve": 214,
   "transactions/reject": 201,
   "accounts/update": 188,
-  "sandbox/open-trade": 179,
-  "sandbox/close-trade": 166,
+  "sandbox/open-trade": 180,
+  "sandbox/close-trade": 167,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 190,
@@ -48,7 +48,7 @@ const others: Readonly<Record<string, number>> = {
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 137,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 207,
+  "sandbox/set-prices": 208,
   // It reads the events that it causes, whose payloads need their dictionary.
   "sandbox/drive-account": 219,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
@@ -56,7 +56,7 @@ const others: Readonly<Record<string, number>> = {
   "feed/send-batch": 272,
   "feed/retry-reject": 263,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 229,
+  "feed/ack-command": 230,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 293,
@@ -65,8 +65,8 @@ const others: Readonly<Record<string, number>> = {
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
-  "webhooks/test": 149,
-  "sandbox/trigger-event": 149,
+  "webhooks/test": 150,
+  "sandbox/trigger-event": 150,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
   "events/sweep-events": 296,
 };

@@ -36,8 +36,8 @@ describe("the user pool", () => {
       GenerateSecret: false,
       AllowedOAuthFlows: ["code"],
       AllowedOAuthScopes: ["openid", "email"],
-      CallbackURLs: ["https://dashboard.brokerage.example/signed-in"],
-      LogoutURLs: ["https://dashboard.brokerage.example/"],
+      CallbackURLs: [expect.anything()],
+      LogoutURLs: [expect.anything()],
       IdTokenValidity: 5,
       AccessTokenValidity: 5,
       RefreshTokenValidity: 12,
@@ -45,8 +45,14 @@ describe("the user pool", () => {
       RefreshTokenRotation: { Feature: "ENABLED", RetryGracePeriodSeconds: 0 },
       PreventUserExistenceErrors: "ENABLED",
     });
+    const [callback, logout] = ["CallbackURLs", "LogoutURLs"].map((name) => JSON.stringify(properties[name]));
+    const dashboard = /^\[\{"Fn::Join":\["",\["https:\/\/",\{"Fn::GetAtt":\["Dashboard\w+","[\w.]+DomainName"\]\},/;
+    expect([callback, logout]).toEqual([expect.stringMatching(dashboard), expect.stringMatching(dashboard)]);
+    expect(callback).toContain('"/signed-in"]]}]');
+    expect(logout).toContain('"/"]]}]');
     const local = resource("sandbox", "UserPoolClient").properties["CallbackURLs"];
     expect(local).toContain("http://127.0.0.1:3000/signed-in");
+    expect(local).toContain("http://127.0.0.1:3003/signed-in");
   });
 
   test("has a login page at a name that no other account takes, which is unavailable without its branding", () => {

@@ -183,9 +183,9 @@ describe("what is kept", () => {
       const execution = JSON.stringify(properties["LogGroupName"] ?? "").includes("API-Gateway-Execution-Logs");
       return `${execution ? "execution log " : ""}${deletion} ${replace}`;
     });
-    // A log for each function and one for the gateway's access, and two secrets.
+    // A log for each function and one for the gateway's access, and three secrets.
     const functions = ofType(synthesized("production"), "AWS::Lambda::Function").length;
-    expect(policies.filter((policy) => policy === "RetainExceptOnCreate Retain")).toHaveLength(functions + 3);
+    expect(policies.filter((policy) => policy === "RetainExceptOnCreate Retain")).toHaveLength(functions + 4);
     expect(policies.filter((policy) => policy !== "RetainExceptOnCreate Retain")).toEqual([
       "execution log Delete Delete",
     ]);
@@ -271,7 +271,8 @@ describe("what runs by itself", () => {
     });
     const secrets = ofType(synthesized("sandbox"), "AWS::SecretsManager::Secret");
     const names = secrets.map(({ properties }) => properties["Name"]);
-    expect(names.sort()).toEqual(["brokerage/sandbox/service-key", "brokerage/sandbox/signing-key"]);
+    const expected = ["origin-secret", "service-key", "signing-key"];
+    expect(names.sort()).toEqual(expected.map((name) => `brokerage/sandbox/${name}`));
   });
 
   test("provision and both sweeps run every minute, with a dead-letter queue", () => {
@@ -390,7 +391,7 @@ describe("what runs by itself", () => {
     );
     const { Outputs: outputs } = parent.template as unknown as { Outputs: Record<string, unknown> };
     expect(Object.keys(outputs).sort()).toEqual([
-      ...["ApiUrl", "PoolClientId", "PoolIssuer", "ProvisionFunctionName", "UsagePlanId"],
+      ...["ApiUrl", "DashboardUrl", "PoolClientId", "PoolIssuer", "ProvisionFunctionName", "UsagePlanId"],
     ]);
   });
 });

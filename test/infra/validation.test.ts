@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { buildApp, parseArguments, synthesize } from "../../infra/app.ts";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { keptAssemblies } from "../support/assemblies.ts";
+import { keptAssemblies, placeholderDashboard } from "../support/assemblies.ts";
 import { readTemplates, writeHandlers } from "./assembly.ts";
 
 /** A stage of one nested stack: a defect is found in it as in the whole one, and sooner. */
@@ -28,7 +28,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Builds the sandbox with every rule pack, plants a defect, and synthesizes. */
 async function synthesizeWith(plant: (app: App) => void, context: Record<string, unknown> = {}): Promise<void> {
   const outdir = await mkdtemp(join(folder, "cdk.out-"));
-  const app = await buildApp({ functionsRoot: join(folder, "functions"), outdir, context, routes: someRows });
+  const sources = { functionsRoot: join(folder, "functions"), dashboard: placeholderDashboard };
+  const app = await buildApp({ ...sources, outdir, context, routes: someRows });
   plant(app);
   app.synth();
 }

@@ -99,9 +99,9 @@ describe("nested stacks", () => {
 });
 
 describe("what is not understood stops the runner and is named", () => {
-  const bucket = { Type: "AWS::S3::Bucket", Properties: {} };
+  const stream = { Type: "AWS::Kinesis::Stream", Properties: {} };
   it.each<[string, TestStack, RegExp]>([
-    ["a resource type", { resources: { Files: bucket } }, /test\/Files.*AWS::S3::Bucket/],
+    ["a resource type", { resources: { Ticks: stream } }, /test\/Ticks.*AWS::Kinesis::Stream/],
     [
       "a property",
       { resources: { Q: { Type: "AWS::SQS::Queue", Properties: { KmsMasterKeyId: "k" } } } },

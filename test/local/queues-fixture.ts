@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
+import { Emulator } from "../../infra/local/emulator/emulator.ts";
 import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { type BatchChange, QueuePoller, type QueueRecord, queueMapping } from "../../infra/local/queues/pollers.ts";
@@ -12,8 +13,11 @@ import { temporaryFolder } from "./fixture.ts";
 export const folder = temporaryFolder();
 
 const guard = new Guard();
+const log = join(folder.path, "logs", "emulator.log");
 
 export const region = "eu-west-1";
+
+const emulator = new Emulator({ region, dataDir: folder.path, guard, log });
 
 /** Business delays are so much shorter in this file. */
 export const timeScale = 600;
@@ -44,17 +48,18 @@ export let queues: Queues;
 let count = 0;
 
 beforeAll(async () => {
-  const options = { resources, region, dataDir: folder.path, guard, timeScale };
+  const options = { resources, region, dataDir: folder.path, emulator, timeScale };
   mkdirSync(join(folder.path, "logs"));
   const arrived = (queue: string) => {
     for (const poller of pollers) if (poller.queue === queue) poller.wake();
   };
-  queues = new Queues({ ...options, log: join(folder.path, "logs", "sqs.log"), arrived });
+  queues = new Queues({ ...options, arrived });
   await queues.start();
 });
 
 afterAll(async () => {
   await queues.stop();
+  await emulator.stop();
   await guard.stop();
   folder.remove();
 });

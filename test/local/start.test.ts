@@ -104,6 +104,7 @@ describe("npm start", { timeout: 90_000 }, () => {
       tenant_id: expect.stringMatching(/^brk_/),
       pid: first.child.pid,
       reference_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
+      dashboard_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
       sign_in: {
         issuer: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/eu-west-1_[a-z0-9]{9}$/),
         client_id: expect.stringMatching(/^[a-z0-9]{26}$/),
@@ -247,11 +248,11 @@ describe("npm start", { timeout: 90_000 }, () => {
       const assembly = seed(other.path);
       const file = join(assembly, "brokerage-sandbox.template.json");
       const template = JSON.parse(readFileSync(file, "utf8"));
-      template.Resources.Files = { Type: "AWS::S3::Bucket", Properties: {} };
+      template.Resources.Files = { Type: "AWS::EFS::FileSystem", Properties: {} };
       writeFileSync(file, JSON.stringify(template));
       const start = run(startArgs, other.path);
       expect(await ended(start.child)).toBe(1);
-      expect(start.text()).toContain("brokerage-sandbox/Files: the resource type AWS::S3::Bucket is not known");
+      expect(start.text()).toContain("brokerage-sandbox/Files: the resource type AWS::EFS::FileSystem is not known");
       expect(start.text()).not.toMatch(/\n\s+at /);
     } finally {
       other.remove();

@@ -52,6 +52,7 @@ export function functionDefinition(resource: Resource): FunctionDefinition {
   if (typeof runtime !== "string" || !runtime.startsWith("nodejs")) {
     throw new AssemblyError(path, `the runtime ${String(runtime)} is not run here`);
   }
+  if (properties["Layers"] !== undefined) throw new AssemblyError(path, "a function with layers is not run here");
   if (typeof handler !== "string" || typeof role !== "string" || resource.asset === undefined) {
     throw new AssemblyError(path, "the function has no handler, no role or no code");
   }

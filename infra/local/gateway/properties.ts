@@ -66,7 +66,7 @@ export class Properties {
     for (const [name, value] of Object.entries(this.values)) {
       if (known.has(name) || isEmpty(value)) continue;
       if (lists.harmless !== undefined && name in lists.harmless && lists.harmless[name] === value) continue;
-      throw this.error(name, `(${JSON.stringify(value)}) is not implemented by the local gateway`);
+      throw this.error(name, `(${JSON.stringify(value)}) is not implemented by the local runner`);
     }
     return this;
   }
@@ -91,7 +91,7 @@ export class Properties {
     const value = this.optionalText(name) ?? otherwise;
     const found = choices.find((choice) => choice === value);
     if (found === undefined) {
-      throw this.error(name, `(${String(value)}) is not implemented by the local gateway, only ${choices.join(", ")}`);
+      throw this.error(name, `(${String(value)}) is not implemented by the local runner, only ${choices.join(", ")}`);
     }
     return found;
   }

@@ -70,8 +70,8 @@ const patternOperators = /^(?:ForAllValues:|ForAnyValue:)?String(?:Not)?(?:Equal
 export class Permissions {
   private readonly placement: Placement;
   private readonly roles = new Map<string, Role>();
-  /** Policies of queues by the queue's ARN. */
-  private readonly queuePolicies: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  /** Policies of queues and buckets by the ARN of what they belong to. */
+  private readonly resourcePolicies: ReadonlyMap<string, Policy>;
   private readonly decisions = new Map<string, Promise<Decision>>();
   private readonly used = new Map<string, Grant>();
   /** Decisions that had to be simulated, for measuring. */
@@ -83,7 +83,7 @@ export class Permissions {
     for (const resource of resources) {
       if (resource.type === "AWS::IAM::Role") this.roles.set(resource.attributes["Arn"] ?? "", readRole(resource));
     }
-    this.queuePolicies = readQueuePolicies(resources);
+    this.resourcePolicies = new Map([...readQueuePolicies(resources), ...readBucketPolicies(resources)]);
   }
 
   /** Decides for a role; `user` is the function's name, which grants are recorded under. */
@@ -146,7 +146,9 @@ export class Permissions {
   private async simulate(role: Role, user: string, access: Access): Promise<Decision> {
     this.simulated += 1;
     const { action, resource, leading_keys, enclosing_operation, context } = access;
-    const resourcePolicy = this.queuePolicies.get(resource);
+    // The policy of a bucket is also that of its objects.
+    const owner = resource.startsWith("arn:aws:s3:::") ? (resource.split("/")[0] ?? "") : resource;
+    const resourcePolicy = this.resourcePolicies.get(owner);
     const simulation: Simulation = {
       request: {
         principal: this.principal(role.name, user),
@@ -238,8 +240,31 @@ function readRole(resource: Resource): Role {
   return { arn: attributes["Arn"] ?? "", name: physical_id, policies, keyPatterns: patternsOf(conditions) };
 }
 
-function readQueuePolicies(resources: readonly Resource[]): Map<string, Readonly<Record<string, unknown>>> {
-  const policies = new Map<string, Readonly<Record<string, unknown>>>();
+type Policy = Readonly<Record<string, unknown>>;
+
+/**
+ * Policies of buckets by ARN. What a statement grants to a service of AWS, under conditions that only that service
+ * meets, is left out: it decides nothing about a role.
+ */
+function readBucketPolicies(resources: readonly Resource[]): Map<string, Policy> {
+  const policies = new Map<string, Policy>();
+  for (const { type, properties, path } of resources) {
+    if (type !== "AWS::S3::BucketPolicy") continue;
+    const { PolicyDocument: policy, Bucket: name } = properties;
+    const bucket = resources.find((each) => each.type === "AWS::S3::Bucket" && each.physical_id === name);
+    if (!isRecord(policy)) throw new AssemblyError(path, "the policy has no document");
+    if (bucket === undefined) throw new AssemblyError(path, `the bucket ${String(name)} is not in the template`);
+    const forRoles = statementsOf(policy).filter(({ Effect, Principal: who }) => {
+      return Effect !== "Allow" || !isRecord(who) || Object.keys(who).join() !== "Service";
+    });
+    refuseUnknownContext(path, forRoles.flatMap(conditionsOf));
+    if (forRoles.length > 0) policies.set(bucket.attributes["Arn"] ?? "", { ...policy, Statement: forRoles });
+  }
+  return policies;
+}
+
+function readQueuePolicies(resources: readonly Resource[]): Map<string, Policy> {
+  const policies = new Map<string, Policy>();
   for (const { type, properties, path } of resources) {
     if (type !== "AWS::SQS::QueuePolicy") continue;
     const { PolicyDocument: policy, Queues: urls } = properties;

@@ -101,7 +101,8 @@ export class UserPool {
 
   /** A text of the template with the local address of the pool in place of that on AWS. */
   localized(text: string): string {
-    return text.replaceAll(this.settings.aws_origin, this.origin);
+    const { aws_origin, aws_pages } = this.settings;
+    return text.replaceAll(aws_origin, this.origin).replaceAll(aws_pages, this.origin);
   }
 
   /** Makes a user with a password and a second factor, unless there is one: who begins with the runner gets no mail. */

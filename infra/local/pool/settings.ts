@@ -19,6 +19,8 @@ export interface PoolSettings {
   readonly arn: string;
   /** Address that the pool's issuer has on AWS, without its path. */
   readonly aws_origin: string;
+  /** Address that its pages have on AWS. */
+  readonly aws_pages: string;
   readonly client_id: string;
   readonly scopes: readonly string[];
   readonly callback_urls: readonly string[];
@@ -67,10 +69,12 @@ export function readPool(resources: readonly Resource[], region: string): PoolSe
   refuseOthers(client, clientValues);
   refuseUnavailable(resources, pool, client);
   const { properties } = client;
+  const domain = only(resources, "AWS::Cognito::UserPoolDomain");
   return {
     id: pool.physical_id,
     arn: pool.attributes["Arn"] ?? "",
     aws_origin: `https://cognito-idp.${region}.amazonaws.com`,
+    aws_pages: `https://${domain?.physical_id}.auth.${region}.amazoncognito.com`,
     client_id: client.physical_id,
     scopes: texts(properties["AllowedOAuthScopes"]),
     callback_urls: texts(properties["CallbackURLs"]),

@@ -1,10 +1,6 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { AwsError } from "../aws-error.ts";
-import { Forwarder, type RawReply, unverifiedHeaders } from "../forward.ts";
-import { freePort, reachable } from "../free-port.ts";
-import { functionNode } from "../functions/functions.ts";
-import type { Guard, GuardedProcess } from "../guard.ts";
+import type { Emulator } from "../emulator/emulator.ts";
+import { type RawReply, unverifiedHeaders } from "../forward.ts";
 import type { Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 import { FifoQueues, isFifo } from "./fifo-queues.ts";
@@ -12,13 +8,13 @@ import { type HeldMessage, HeldMessages } from "./held-messages.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What the queue server needs. */
+/** What the queues need. */
 export interface QueuesOptions {
   readonly resources: readonly Resource[];
   readonly region: string;
   readonly dataDir: string;
-  readonly log: string;
-  readonly guard: Guard;
+  /** Where standard queues are kept. */
+  readonly emulator: Emulator;
   /** How much faster delays pass. */
   readonly timeScale: number;
   /** Told the name of a queue that has something new to receive. */
@@ -48,21 +44,17 @@ const maxDelaySeconds = 900;
 const maxBatch = 10;
 /** Messages whose facts are remembered; older ones show the server's own. */
 const maxFacts = 20_000;
-const script = new URL("queue-server.mjs", import.meta.url).pathname;
 
 /** Attributes of SQS by property of the template, with their defaults. Delays are the runner's, not the server's. */
 const defaults = { MessageRetentionPeriod: 345_600, VisibilityTimeout: 30 } as const;
 
-/** The queues of the template: standard queues on a server of their own, FIFO queues in this process. */
+/** The queues of the template: standard queues on the server of queues and buckets, FIFO queues in this process. */
 export class Queues {
   private readonly options: QueuesOptions;
   private readonly byName = new Map<string, Resource>();
   private readonly held: HeldMessages;
   private readonly fifo: FifoQueues;
   private readonly facts = new Map<string, Facts>();
-  private server:
-    | { readonly process: GuardedProcess; readonly forwarder: Forwarder; readonly origin: string }
-    | undefined;
 
   constructor(options: QueuesOptions) {
     this.options = options;
@@ -73,28 +65,11 @@ export class Queues {
     }
   }
 
-  /** Starts the server and makes the queues; does nothing when the template has none. */
+  /** Makes the queues on the server, which it starts where the template has any. */
   async start(): Promise<void> {
     if (this.byName.size === 0) return;
-    const { guard, dataDir, log, region } = this.options;
-    const node = functionNode();
-    if (node === process.execPath && !hasSqlite()) {
-      throw new Error(`The queue server needs Node 22.13 or newer; this is ${process.versions.node}.`);
-    }
-    const port = await freePort();
-    const folder = join(dataDir, "queues");
-    mkdirSync(folder, { recursive: true });
-    const env = { FAUXQS_DATA_DIR: folder, FAUXQS_PORT: String(port), FAUXQS_DEFAULT_REGION: region };
-    const server = await guard.run({ command: node, args: [script], env, log });
-    const origin = `http://127.0.0.1:${port}`;
-    this.server = { process: server, forwarder: new Forwarder(origin), origin };
-    await reachable(port, server.ended, log);
+    await this.options.emulator.start();
     for (const [name, { properties }] of this.byName) if (!isFifo(name)) await this.create(name, properties);
-  }
-
-  /** Process id of the server, when it runs. */
-  get pid(): number | undefined {
-    return this.server?.process.pid;
   }
 
   /** Names of the queues. */
@@ -168,7 +143,7 @@ export class Queues {
     return [...found.values()].map(({ body }) => body);
   }
 
-  /** Hands what is still held to the server, which keeps it for the next run, and stops the server. */
+  /** Hands what is still held to the server, which keeps it for the next run. */
   async stop(): Promise<void> {
     const left = await this.held.takeAll();
     const now = Date.now();
@@ -185,17 +160,14 @@ export class Queues {
         await this.forward("SendMessageBatch", { QueueUrl: queue, Entries }).catch(() => undefined);
       }
     }
-    this.server?.forwarder.close();
-    await this.server?.process.stop();
   }
 
   private async forward(operation: string, body: Body): Promise<RawReply> {
-    const { server } = this;
-    if (server === undefined) throw new Error("The queue server does not run.");
-    const { region } = this.options;
-    const url = `${server.origin}/000000000000/${nameIn(body["QueueUrl"])}`;
+    const { emulator, region } = this.options;
+    const { origin, forwarder } = await emulator.server();
+    const url = `${origin}/000000000000/${nameIn(body["QueueUrl"])}`;
     const sent = JSON.stringify(body["QueueUrl"] === undefined ? body : { ...body, QueueUrl: url });
-    return server.forwarder.post("/", unverifiedHeaders(`AmazonSQS.${operation}`, "sqs", region), sent);
+    return forwarder.post("/", unverifiedHeaders(`AmazonSQS.${operation}`, "sqs", region), sent);
   }
 
   /** Delay of a message in seconds: its own or the queue's. A message that SQS would not take has none. */
@@ -301,12 +273,6 @@ export class Queues {
       if (reply.status !== 200) throw new Error(`The queue ${name} cannot be made: ${reply.body.toString()}`);
     }
   }
-}
-
-/** Whether this Node has SQLite without a flag. */
-function hasSqlite(): boolean {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  return major > 22 || (major === 22 && minor >= 13);
 }
 
 function nameIn(url: unknown): string {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { AwsError } from "../aws-error.ts";
 import { StateFile } from "../state-file.ts";
-import type { Resource } from "../template/assembly.ts";
+import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 
 interface Version {
@@ -68,6 +68,25 @@ export class Secrets {
       case "UpdateSecretVersionStage":
         return this.moveStage(secret, body);
     }
+  }
+
+  /**
+   * Resources with the values of secrets in the place of the references that a deployment resolves. Throws an
+   * AssemblyError for another reference than to the whole current value.
+   */
+  resolved(resources: readonly Resource[]): readonly Resource[] {
+    return resources.map((resource) => {
+      const properties = filled(resource.properties, (text) => this.filledText(text, resource.path));
+      return properties === resource.properties ? resource : { ...resource, properties };
+    });
+  }
+
+  private filledText(text: string, path: string): string {
+    return text.replace(/\{\{resolve:([^}]*)\}\}/g, (_, reference: string) => {
+      const arn = /^secretsmanager:(arn:[^}]+):SecretString:::$/.exec(reference)?.[1];
+      if (arn === undefined) throw new AssemblyError(path, `the local runner does not resolve ${reference}`);
+      return String(this.get(this.find(arn), {})["SecretString"]);
+    });
   }
 
   /** Whether a secret was ever rotated, and when, in milliseconds since the epoch. */
@@ -219,4 +238,14 @@ function randomWord(length: number): string {
   let word = "";
   while (word.length < length) word += randomBytes(length).toString("base64url").replace(/[-_]/g, "");
   return word.slice(0, length);
+}
+
+/** A value with every text in it changed; the same value where no text changes. */
+function filled<T>(value: T, fill: (text: string) => string): T {
+  if (typeof value === "string") return (value.includes("{{resolve:") ? fill(value) : value) as T;
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [name, inner, filled(inner, fill)] as const);
+  if (entries.every(([, before, after]) => before === after)) return value;
+  const changed = entries.map(([name, , after]) => [name, after] as const);
+  return (Array.isArray(value) ? changed.map(([, after]) => after) : Object.fromEntries(changed)) as T;
 }

@@ -24,6 +24,8 @@ export interface Resource {
   readonly attributes: Readonly<Record<string, string>>;
   /** Absolute path of the code asset; functions only. */
   readonly asset?: string;
+  /** Absolute paths of the assets that are copied into a bucket; deployments of files only. */
+  readonly sources?: readonly string[];
 }
 
 /** Where the resources pretend to be. */
@@ -264,6 +266,7 @@ class StackScope {
     const physical_id = rule.physicalId(names);
     const base = { path, type, physical_id, properties, attributes: rule.attributes?.(names, physical_id) ?? {} };
     if (type === "AWS::CloudFormation::Stack") this.addNested(id, path, properties);
+    if (type === "Custom::CDKBucketDeployment") return { ...base, sources: this.sourcesOf(path, properties) };
     return type === "AWS::Lambda::Function" ? { ...base, asset: this.codeOf(path, properties["Code"]) } : base;
   }
 
@@ -280,6 +283,11 @@ class StackScope {
     const directory = this.reader.asset(path, key);
     if (!statSync(directory).isDirectory()) throw new AssemblyError(path, `the asset ${key} is no folder`);
     return directory;
+  }
+
+  private sourcesOf(path: string, { SourceObjectKeys: keys }: Readonly<Record<string, unknown>>): string[] {
+    if (!Array.isArray(keys)) throw new AssemblyError(path, "the deployment has no assets");
+    return keys.map((key) => this.reader.asset(path, String(key)));
   }
 
   private attribute(id: string, attribute: string, owner: string): string {

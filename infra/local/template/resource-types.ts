@@ -77,7 +77,9 @@ const table: TypeRule = {
 };
 
 const lambdaFunction: TypeRule = {
-  properties: ["FunctionName", "Handler", "Runtime", "Code", "Environment", "MemorySize", "Timeout", "Role"],
+  properties: [
+    ...["FunctionName", "Handler", "Runtime", "Code", "Environment", "MemorySize", "Timeout", "Role", "Layers"],
+  ],
   idle: {
     Architectures: "the code is JavaScript",
     Description: text,
@@ -138,6 +140,32 @@ const secret: TypeRule = {
   physicalId: (names) => arn("secretsmanager", names, `secret:${named("Name")(names)}-${shortId(names).slice(0, 6)}`),
 };
 
+const bucket: TypeRule = {
+  properties: ["BucketName", "VersioningConfiguration", "ObjectLockEnabled", "ObjectLockConfiguration"],
+  idle: {
+    BucketEncryption: "encryption at rest",
+    LifecycleConfiguration: "the newest version of an object is kept here alone, until --fresh",
+    OwnershipControls: "one account owns everything here",
+    PublicAccessBlockConfiguration: "only roles of the template reach a bucket here",
+    Tags: cost,
+  },
+  physicalId: bucketName,
+  attributes: ({ region }, name) => ({
+    Arn: `arn:aws:s3:::${name}`,
+    DomainName: `${name}.s3.amazonaws.com`,
+    RegionalDomainName: `${name}.s3.${region}.amazonaws.com`,
+  }),
+};
+
+/** The name given, or one as CloudFormation makes it, in small letters and no longer than S3 takes. */
+function bucketName(names: ResourceNames): string {
+  const { properties, stack, id } = names;
+  const given = properties["BucketName"];
+  if (typeof given === "string") return given;
+  const end = shortId(names).slice(0, 6);
+  return `${`${stack}-${id}`.toLowerCase().slice(0, 56)}-${end}`;
+}
+
 /** The pool looks into the values itself (`pool/settings.ts`) and refuses those that it does not imitate. */
 const cognito: Readonly<Record<string, TypeRule>> = {
   "AWS::Cognito::UserPool": {
@@ -196,9 +224,45 @@ const gateway: Readonly<Record<string, TypeRule>> = {
   "AWS::ApiGateway::Authorizer": gatewayType((_, id) => ({ AuthorizerId: id })),
 };
 
+const distribution: Readonly<Record<string, TypeRule>> = {
+  "AWS::CloudFront::Distribution": {
+    properties: ["DistributionConfig"],
+    idle: { Tags: cost },
+    physicalId: (names) => `E${shortId(names).toUpperCase()}`,
+    attributes: (names) => ({ DomainName: `d${shortId(names)}.cloudfront.net` }),
+  },
+  "AWS::CloudFront::Function": {
+    properties: ["FunctionCode", "FunctionConfig", "AutoPublish"],
+    idle: { Name: text, Tags: cost },
+    physicalId: shortId,
+    attributes: (names, id) => ({ FunctionARN: `arn:aws:cloudfront::${names.account_id}:function/${id}` }),
+  },
+  "AWS::CloudFront::OriginAccessControl": {
+    properties: [],
+    idle: { OriginAccessControlConfig: "requests of the distribution to the bucket are not signed here" },
+    physicalId: shortId,
+    attributes: (_, id) => ({ Id: id }),
+  },
+  "AWS::CloudFront::ResponseHeadersPolicy": { properties: ["ResponseHeadersPolicyConfig"], physicalId: shortId },
+  "Custom::CDKBucketDeployment": {
+    properties: [
+      ...["DestinationBucketName", "DestinationBucketKeyPrefix", "Prune", "SystemMetadata"],
+      ...["SourceObjectKeys", "SourceMarkers", "SourceMarkersConfig", "ServiceToken"],
+    ],
+    idle: {
+      OutputObjectKeys: "no other resource asks for the keys",
+      RetainOnDelete: "nothing is deleted by a stack here",
+      SourceBucketNames: "assets are folders of the assembly here",
+      WaitForDistributionInvalidation: "nothing is cached here",
+    },
+    physicalId: shortId,
+  },
+};
+
 const running: Readonly<Record<string, TypeRule>> = {
   ...gateway,
   ...cognito,
+  ...distribution,
   "AWS::CloudFormation::Stack": {
     properties: ["TemplateURL", "Parameters"],
     idle: { Tags: cost },
@@ -223,6 +287,8 @@ const running: Readonly<Record<string, TypeRule>> = {
     properties: ["SecretId", "RotationLambdaARN", "RotationRules", "RotateImmediatelyOnUpdate"],
     physicalId: ({ properties }) => String(properties["SecretId"]),
   },
+  "AWS::S3::Bucket": bucket,
+  "AWS::S3::BucketPolicy": { properties: ["Bucket", "PolicyDocument"], physicalId: named("Id") },
   "AWS::SQS::Queue": queue,
   "AWS::SQS::QueuePolicy": { properties: ["PolicyDocument", "Queues"], physicalId: named("Id") },
 };
@@ -243,6 +309,10 @@ const idleTypes: Readonly<Record<string, Omit<TypeRule, "properties">>> = {
   "AWS::CloudWatch::Dashboard": {
     without_effect: "there are no metrics here to show",
     physicalId: named("DashboardName"),
+  },
+  "AWS::Lambda::LayerVersion": {
+    without_effect: "a function that runs here has no layers",
+    physicalId: (names) => arn("lambda", names, `layer:${names.id}:1`),
   },
   "AWS::Logs::LogGroup": {
     without_effect: "logs are files here, bounded in size instead of age",

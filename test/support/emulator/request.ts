@@ -4,6 +4,7 @@ import { type Role, roleScopes } from "../../../shared/roles.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
+import { originHeader, originVariable } from "../../../shared/runtime/origin.ts";
 import { type Scope, scopes } from "../../../shared/schema/scope.ts";
 
 /** An application of a tenant, as the authorizer tells the functions of it. */
@@ -48,11 +49,16 @@ export interface RequestParts {
   /** When API Gateway took the request in, epoch milliseconds. */
   readonly atMs?: number;
   readonly sourceIp?: string;
+  /** Passes through the dashboard's distribution, which this address connects to; `sourceIp` is that of its server. */
+  readonly browserIp?: string;
   /** Time that the function has for this request. */
   readonly timeoutMs?: number;
   /** Sent in base64, as API Gateway does with binary types; the text is turned into bytes by this encoding. */
   readonly base64?: "utf8" | "latin1";
 }
+
+/** What the distribution of the dashboard shows the API, which every test event knows as the stage does. */
+const originSecret = "A".repeat(64);
 
 let minute = 0;
 
@@ -111,14 +117,18 @@ export function proxyEvent(
   const [path = "", search = ""] = address.split("?");
   const { row, parameters } = findRoute(method, path);
   const text = parts.body === undefined || typeof parts.body === "string" ? parts.body : JSON.stringify(parts.body);
+  const sourceIp = parts.sourceIp ?? "198.51.100.7";
+  const claimed = [parts.headers?.["X-Forwarded-For"] ?? []].flat();
   const headers: Record<string, string | readonly string[]> = {
     Accept: "*/*",
     Host: "api.test.example",
     "User-Agent": "tests",
-    "X-Forwarded-For": parts.sourceIp ?? "198.51.100.7",
     ...(parts.body === undefined ? {} : { "Content-Type": contentType(row) }),
     ...(row.keyed === true ? { "Idempotency-Key": newId("key") } : {}),
     ...parts.headers,
+    // API Gateway makes one header of all, with the address that connects to it at the end.
+    "X-Forwarded-For": [...claimed, ...(parts.browserIp === undefined ? [] : [parts.browserIp]), sourceIp].join(", "),
+    ...(parts.browserIp !== undefined && { [originHeader]: originSecret }),
   };
   const headerLists = Object.entries(headers).map(([name, value]) => [name, [value].flat()] as const);
   const query = new URLSearchParams(search);
@@ -135,13 +145,13 @@ export function proxyEvent(
     multiValueQueryStringParameters:
       names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, query.getAll(name)])),
     pathParameters: Object.keys(parameters).length === 0 ? null : parameters,
-    stageVariables: null,
+    stageVariables: { [originVariable]: originSecret },
     requestContext: {
       accountId: "000000000000",
       apiId: "test",
       authorizer: caller === undefined ? null : authorizerContext(caller),
       httpMethod: method,
-      identity: identityOf(parts.sourceIp ?? "198.51.100.7"),
+      identity: identityOf(sourceIp),
       path: `/v2${path}`,
       protocol: "HTTP/1.1",
       requestId: newId("req").slice(4),

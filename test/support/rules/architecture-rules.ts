@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
+import { parseSync } from "oxc-parser";
 import { covers, importDirection, importsOf } from "./architecture-layers.ts";
 import type { Rule } from "./source-file.ts";
 import { sourceText } from "./source-text.ts";
@@ -149,20 +150,34 @@ export const handlerLength: Rule = ({ path, text }) => {
 /** A file that grows past this holds two things. */
 export const fileLength: Rule = ({ path, text }) => {
   const lines = text.trimEnd().split("\n").length;
-  return /\.(?:ts|mjs)$/.test(path) && !ofData.has(path) && lines > longestFile
+  return /\.(?:tsx?|mjs|css)$/.test(path) && !ofData.has(path) && lines > longestFile
     ? [`has ${lines} lines, more than ${longestFile}`]
     : [];
 };
 
 /** No function is longer than a screen. */
 export const functionLength: Rule = ({ path, text }) => {
-  if (!/^(?:shared|functions|infra)\/.*\.(?:ts|mjs)$/.test(path)) return [];
-  const source = sourceText(text);
-  return functionSpans(source.code).flatMap(([from, to]) => {
+  if (!/^(?:shared|functions|infra)\/.*\.(?:tsx?|mjs)$/.test(path)) return [];
+  const spans = path.endsWith(".tsx") ? componentSpans(text) : functionSpans(sourceText(text).code);
+  return spans.flatMap(([from, to]) => {
     const lines = lineOf(text, to) - lineOf(text, from) + 1;
     return lines > longestFunction ? [`line ${lineOf(text, from)}: a function of ${lines} lines`] : [];
   });
 };
+
+/** Start and end of every function with a body in a file whose markup only a parser can tell from its code. */
+function componentSpans(text: string): [from: number, to: number][] {
+  const spans: [number, number][] = [];
+  const walk = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { type, start, end, body } = node as Readonly<Record<string, unknown>>;
+    const isFunction = /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(String(type));
+    if (isFunction && typeof start === "number" && typeof end === "number" && body !== null) spans.push([start, end]);
+    for (const child of Object.values(node)) walk(child);
+  };
+  walk(parseSync("component.tsx", text).program);
+  return spans;
+}
 
 /** Start of the head and end of the body of every function, method and arrow function with a block. */
 function functionSpans(code: string): [from: number, to: number][] {
@@ -217,7 +232,7 @@ function closingBrace(code: string, open: number): number {
 
 /** Lines fit next to each other on a screen. */
 export const lineLength: Rule = ({ path, text }) =>
-  /(?:\.(?:ts|mjs|sh)|\/run)$/.test(path)
+  /(?:\.(?:tsx?|mjs|css|sh)|\/run)$/.test(path)
     ? text
         .split("\n")
         .flatMap((line, i) => (line.length > longestLine ? [`line ${i + 1} has ${line.length} characters`] : []))
@@ -243,7 +258,7 @@ const declaration =
 
 /** Everything exported says in a sentence what it is. */
 export const docstrings: Rule = ({ path, text }) => {
-  if (!/^(?:shared|functions|infra|test\/support)\/.*\.ts$/.test(path)) return [];
+  if (!/^(?:shared|functions|infra|test\/support)\/.*\.tsx?$/.test(path)) return [];
   const { code, raw } = sourceText(text);
   return [...code.matchAll(declaration)]
     .filter((match) => !hasDocstring(raw, match.index))
@@ -257,6 +272,41 @@ function hasDocstring(raw: string, position: number): boolean {
   const start = text.lastIndexOf("/**");
   return text.endsWith("*/") && start >= 0 && text.indexOf("*/", start) === text.length - 2;
 }
+
+/** Parts of the component library that inject styles, which a browser refuses under the content security policy. */
+const injecting = ["AppShell", "Grid", "SimpleGrid", "Flex", "ActionBar", "ColorSchemeScript", "Drawer", "Menu"];
+
+const unsafeInBrowser: readonly (readonly [RegExp, string])[] = [
+  [/\bdangerouslySetInnerHTML\b/, "sets markup"],
+  [/\.(?:inner|outer)HTML\b|\binsertAdjacentHTML\b|\bdocument\.write\b/, "sets markup"],
+  [/\blocalStorage\b/, "keeps something in localStorage"],
+  [/\b(?:parseFloat|Number\.parseFloat)\b/, "takes a decimal for a float"],
+  [/<style\b/, "has a style element"],
+];
+
+/** The theme is all that a device remembers. */
+const remembersTheTheme = "infra/dashboard/app/shell/theme.ts";
+
+/** The dashboard runs under a policy without inline styles and with trusted types, and shows text as text. */
+export const browserSafety: Rule = ({ path, text }) => {
+  if (!/^infra\/dashboard\/app\/.*\.tsx?$/.test(path)) return [];
+  const { withoutComments, code } = sourceText(text);
+  const imported = [...withoutComments.matchAll(/import\s+\{([^}]*)\}\s+from\s+"@mantine\/core"/g)]
+    .flatMap(([, names = ""]) => names.split(","))
+    .map(
+      (name) =>
+        name
+          .replace(/^\s*type\s/, "")
+          .trim()
+          .split(" ")[0] ?? "",
+    );
+  return [
+    ...imported.filter((name) => injecting.includes(name)).map((name) => `imports ${name}, which injects styles`),
+    ...unsafeInBrowser
+      .filter(([pattern, what]) => pattern.test(code) && !(path === remembersTheTheme && what.includes("localStorage")))
+      .map(([, what]) => what),
+  ];
+};
 
 /** Rules that look at one file alone. */
 export const rules: Readonly<Record<string, Rule>> = {
@@ -273,6 +323,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   noLeftovers,
   noMachinePaths,
   docstrings,
+  browserSafety,
 };
 
 /** Entries of the root that have no place there. */

@@ -1,5 +1,6 @@
 /** Files that share one running stack (`sharedStack`), in the order in which they run; without `.test.ts`. */
 export const onSharedStack = [
-  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "demo", "margin"],
+  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
+  ...["demo", "margin"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
 ] as const;

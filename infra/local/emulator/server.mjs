@@ -1,6 +1,6 @@
 /**
- * The queue server, bound to the loopback: it would listen on every address of the machine, and knows no option for
- * that. Settings come from its own environment variables.
+ * The server of queues and buckets, bound to the loopback: it would listen on every address of the machine, and has no
+ * option for that. Settings come from its own environment variables.
  */
 import { Server } from "node:net";
 import { DatabaseSync } from "node:sqlite";

@@ -1,0 +1,54 @@
+import bundled from "@sparticuz/chromium";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { totpCode } from "../../../infra/local/pool/totp.ts";
+import type { SignInUser } from "../stack/sign-in.ts";
+
+/** A page of a person's own browser, and what went wrong in it. */
+export interface Visit {
+  readonly page: Page;
+  /** Violations of the content security policy, and errors that the page did not catch. */
+  readonly faults: readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a browser: the Chromium of an npm package, unpacked into the temporary folder at first, or the one that
+ * `CHROME_PATH` names. Its sandbox needs rights that a container does not give; every other protection is on.
+ */
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = process.env["CHROME_PATH"] ?? (await bundled.executablePath());
+  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}
+
+/** Reports what a policy refuses even where the page goes on without it. */
+const reportViolations = `document.addEventListener("securitypolicyviolation", (event) => {
+  const { violatedDirective: directive, blockedURI, sample } = event;
+  console.error("Content security policy: " + directive + " refused " + blockedURI + " " + sample);
+});`;
+
+/** Opens a page in a new browser context, with cookies and storage of its own. */
+export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ locale: "en-US", ...options });
+  await context.addInitScript({ content: reportViolations });
+  const faults: string[] = [];
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(`The page threw ${error.message}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    if (message.type() === "error" && /content security policy|trustedhtml|trusted type/i.test(text)) faults.push(text);
+  });
+  await page.goto(url);
+  return { page, faults, close: () => context.close() };
+}
+
+/** Signs in from the dashboard's entrance, as a person does at the pool's pages, and waits for the dashboard. */
+export async function signInAs(page: Page, user: SignInUser): Promise<void> {
+  const dashboard = new URL(page.url()).origin;
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByLabel("E-mail").fill(user.email);
+  await page.getByLabel("Password").fill(user.password);
+  await page.getByRole("button").click();
+  await page.getByLabel("Code").fill(totpCode(user.totp_secret, Date.now()));
+  await page.getByRole("button").click();
+  await page.waitForURL((url) => url.origin === dashboard && url.pathname !== "/signed-in");
+}

@@ -1,0 +1,31 @@
+import { GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
+import type { Role } from "../../../shared/roles.ts";
+import { operatorKeys, operators } from "../../../shared/table/entities.ts";
+import { eventually } from "../wait.ts";
+import { tableClient, tableNameOf } from "./cloud-tables.ts";
+import type { SignInUser } from "./sign-in.ts";
+import type { Stack } from "./stack.ts";
+
+/** An operator of a stack's brokerage who can sign in at once. */
+export interface OperatorUser extends SignInUser {
+  readonly id: string;
+}
+
+/** Invites an operator whose user the pool has already, and waits until provisioning has bound the one to the other. */
+export async function newOperator(stack: Stack, role: Role): Promise<OperatorUser> {
+  const user = stack.cloud.pool?.makeReady(`${role}.${stack.tenant_id.toLowerCase()}@example.com`);
+  if (user === undefined) throw new Error("There is no pool, or the user is there already.");
+  const body = { email: user.email, name: `A ${role}`, role };
+  const { id } = (await stack.api.call<{ id: string }>("POST", "/operators", { body })).body;
+  const client = tableClient(stack.cloud);
+  const TableName = tableNameOf(stack.cloud, "main");
+  for (const { pk, sk } of [operators.key(stack.tenant_id, id), operatorKeys.key(stack.tenant_id)]) {
+    await eventually(async () => {
+      const { Item: item = {} } = await client.send(new GetItemCommand({ TableName, Key: marshall({ pk, sk }) }));
+      return unmarshall(item)["wake_at"] === null || undefined;
+    });
+  }
+  client.destroy();
+  return { ...user, id };
+}
