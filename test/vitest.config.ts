@@ -25,6 +25,7 @@ process.env[variable] = answersDir;
 const fast = [
   "test/{architecture,language}.test.ts",
   "test/bench/load-figures.test.ts",
+  "test/dashboard/**/*.test.ts",
   "test/domain/**/*.test.ts",
   "test/local/queues/fifo-*.test.ts",
   "test/table/**/*.test.ts",
@@ -42,7 +43,9 @@ const sharing = onSharedStack.map((name) => `test/e2e/${name}.test.ts`);
 const together = "test/e2e/shared-stack.test.ts";
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
-const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/e2e/tools/*.test.ts"];
+const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/e2e/tools/*.test.ts"].concat(
+  "test/browser/*.test.ts",
+);
 /** Files that share a stack run as one, and by themselves when a file is named. */
 const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
 

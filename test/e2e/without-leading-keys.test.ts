@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { synthesize } from "../../infra/app.ts";
+import { placeholderDashboard } from "../support/assemblies.ts";
 import { fundedAccount } from "../support/stack/api-client.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
@@ -14,7 +15,8 @@ beforeAll(async () => {
   assemblyDir = mkdtempSync(join(tmpdir(), "brokerage-without-leading-keys-"));
   // The rules have judged these templates in test/infra: here they are run. Every other test runs the form with them.
   const bundled = join(inject("assemblyDir"), "bundle");
-  await synthesize({ stage: "sandbox", outdir: assemblyDir, validate: false, config: { leadingKeys: false }, bundled });
+  const made = { bundled, dashboard: placeholderDashboard };
+  await synthesize({ stage: "sandbox", outdir: assemblyDir, validate: false, config: { leadingKeys: false }, ...made });
   stack = await startStack({ assemblyDir });
 });
 afterAll(async () => {

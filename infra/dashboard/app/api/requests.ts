@@ -1,0 +1,47 @@
+import { createStore } from "./store.ts";
+
+/** A request behind the page. */
+export interface SentRequest {
+  readonly method: string;
+  /** Path and query, with the version. */
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly request_id: string;
+  readonly etag: "changed" | "unchanged" | null;
+  /** The body as it was sent, for the copy as curl; null where it holds a secret or there is none. */
+  readonly body: string | null;
+}
+
+/** The last request of the page and how many there were. */
+export const lastRequest = createStore<{ readonly request: SentRequest | undefined; readonly count: number }>({
+  request: undefined,
+  count: 0,
+});
+
+/** When the service answered last, in milliseconds since the epoch; 0 before it has. */
+export const answeredAt = createStore(0);
+
+/** Why the service cannot be used now; undefined while it can. */
+export const outage = createStore<{ readonly text: string; readonly slow: boolean } | undefined>(undefined);
+
+/** Takes note of a request that was answered. */
+export function noteRequest(request: SentRequest): void {
+  lastRequest.set({ request, count: lastRequest.get().count + 1 });
+  answeredAt.set(Date.now());
+}
+
+/** Begins the count of a new page. */
+export function startPage(): void {
+  lastRequest.set({ request: lastRequest.get().request, count: 0 });
+}
+
+/** The request as a command for a terminal; it takes the token from the environment. */
+export function asCurl({ method, path, body }: SentRequest, apiUrl: string): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+  return [
+    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(apiUrl.replace(/\/v2$/, "") + path)}`,
+    `-H "Authorization: Bearer $TOKEN"`,
+    ...(body === null ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(body)}`]),
+  ].join(" \\\n  ");
+}

@@ -1,0 +1,184 @@
+import { command } from "../../api/client.ts";
+import { useResource } from "../../api/data.ts";
+import type { Schemas } from "../../api/types.ts";
+import { addressWith, useAddress } from "../../parts/address.ts";
+import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
+import { type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { inWords } from "../../parts/format.ts";
+import { useKeys } from "../../parts/keys.ts";
+import { ListView, Split } from "../../parts/list.tsx";
+import { OpenedHead, PageHead, Pairs, Panel } from "../../parts/page.tsx";
+import { Failed } from "../../parts/states-of-page.tsx";
+import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Age, Clock, Go, Id } from "../../parts/values.tsx";
+import { ScopeTags } from "./scope-tags.tsx";
+
+type Operator = Schemas["Operator"];
+
+const columns: readonly Column<Operator>[] = [
+  { head: "Name", key: true, small: "name", cell: ({ name }) => name },
+  { head: "E-mail", small: "purpose", cell: ({ email }) => email },
+  { head: "Role", width: 120, cell: ({ role }) => inWords(role) },
+  { head: "Status", width: 120, small: "amount", cell: ({ status }) => <Status state={status} /> },
+  { head: "Last seen", width: 150, right: true, small: "age", cell: ({ last_seen_at }) => <Age at={last_seen_at} /> },
+];
+
+const roleWords: readonly (readonly [string, string])[] = [
+  ["owner", "Owner: everything"],
+  ["finance", "Finance: transactions and reports"],
+  ["support", "Support: clients and accounts, no money"],
+  ["risk", "Risk: trading, margin, drift"],
+  ["developer", "Developer: applications, webhooks, events"],
+  ["viewer", "Viewer: reads everything"],
+];
+
+function fieldsOf(now?: Operator): Field[] {
+  return [
+    { name: "name", label: "Name", first: now?.name ?? "" },
+    { name: "role", label: "Role", kind: "choice", values: roleWords, first: now?.role ?? "viewer" },
+  ];
+}
+
+/** The people of the brokerage. */
+export function OperatorsPage() {
+  const [search, change] = useAddress();
+  const opened = search["open"];
+  const invite = (
+    <ActionButton word="Invite operator" icon="plus" primary dialog={(close) => <Invite onClose={close} />} />
+  );
+  return (
+    <div className="full">
+      <PageHead title="Operators" actions={invite} />
+      <Split
+        list={
+          <ListView
+            path="/operators"
+            caption="Operators"
+            filters={[{ name: "status", label: "Status", values: ["invited", "active", "suspended"] }]}
+            columns={columns}
+            idOf={({ id }) => id}
+            to={({ id }) => addressWith("/operators", { ...search, open: id })}
+            selected={opened}
+            empty={{
+              title: "No operators",
+              text: "An operator is a person who signs in to this dashboard.",
+              action: invite,
+            }}
+          />
+        }
+        opened={opened ? <OperatorPanel id={opened} onClose={() => change({ open: undefined })} /> : null}
+      />
+    </div>
+  );
+}
+
+function Invite({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <FormDialog
+      title="Invite operator"
+      fields={[{ name: "email", label: "E-mail", help: "The invitation is sent to this address." }, ...fieldsOf()]}
+      submit="Invite"
+      run={(entered, key) =>
+        command("POST", "/operators", {
+          key,
+          body: Object.fromEntries(["email", "name", "role"].map((name) => [name, textOf(entered, name) ?? ""])),
+        })
+      }
+      onClose={onClose}
+    />
+  );
+}
+
+function OperatorPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const { data, error, refetch } = useResource("/operators/{id}", { path: { id } });
+  useKeys({ Escape: onClose });
+  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (data === undefined) return null;
+  return (
+    <>
+      <OpenedHead title={data.name} onClose={onClose} />
+      <Panel>
+        <Pairs
+          pairs={[
+            ["Id", <Id key="id" id={id} />],
+            ["E-mail", data.email],
+            ["Role", inWords(data.role)],
+            ["Status", <Status key="status" state={data.status} />],
+            ["Last seen", <Age key="seen" at={data.last_seen_at} />],
+            ["Invited", <Clock key="created" at={data.created_at} />],
+            ["Scopes", <ScopeTags key="scopes" scopes={data.scopes} />],
+            [
+              "What they did",
+              <Go key="audit" to={addressWith("/audit", { actor: id })}>
+                Audit log
+              </Go>,
+            ],
+          ]}
+        />
+      </Panel>
+      <div className="panel chips">
+        <Actions operator={data} onRemoved={onClose} />
+      </div>
+    </>
+  );
+}
+
+function Actions({ operator, onRemoved }: { readonly operator: Operator; readonly onRemoved: () => void }) {
+  const { id, name, status } = operator;
+  const path = { id };
+  const suspended = status === "suspended";
+  return (
+    <>
+      <ActionButton
+        word="Edit"
+        dialog={(close) => (
+          <FormDialog
+            title={`Edit ${name}`}
+            fields={fieldsOf(operator)}
+            submit="Save"
+            run={(entered, key) =>
+              command("PATCH", "/operators/{id}", {
+                key,
+                path,
+                body: { name: textOf(entered, "name") ?? "", role: textOf(entered, "role") },
+              })
+            }
+            onClose={close}
+          />
+        )}
+      />
+      {status !== "invited" && (
+        <ActionButton
+          word={suspended ? "Admit again" : "Suspend"}
+          dialog={(close) => (
+            <ConfirmDialog
+              title={suspended ? `Admit ${name} again` : `Suspend ${name}`}
+              text={suspended ? "They can sign in again." : "Their access ends within 60 seconds."}
+              word={suspended ? "Admit" : "Suspend"}
+              danger={!suspended}
+              run={(key) =>
+                command("PATCH", "/operators/{id}", { key, path, body: { status: suspended ? "active" : "suspended" } })
+              }
+              onClose={close}
+            />
+          )}
+        />
+      )}
+      <ActionButton
+        word="Remove"
+        dialog={(close) => (
+          <ConfirmDialog
+            title={`Remove ${name}`}
+            text="Their access ends within 60 seconds. What they did stays in the audit log."
+            word="Remove"
+            danger
+            run={(key) => command("DELETE", "/operators/{id}", { key, path })}
+            onDone={onRemoved}
+            onClose={close}
+          />
+        )}
+      />
+    </>
+  );
+}

@@ -1,0 +1,209 @@
+import { command } from "../../api/client.ts";
+import { useResource } from "../../api/data.ts";
+import type { Schemas } from "../../api/types.ts";
+import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
+import { type Entered, type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { grouped, inWords } from "../../parts/format.ts";
+import { PageHead, Pairs, Panel } from "../../parts/page.tsx";
+import { Failed } from "../../parts/states-of-page.tsx";
+import { Age, Go } from "../../parts/values.tsx";
+import { ActorName } from "../actor.tsx";
+
+type Settings = Schemas["Settings"];
+type Rule = Schemas["ApprovalRule"];
+
+/** The policies of the brokerage. */
+export function SettingsPage() {
+  const { data, error, refetch } = useResource("/settings");
+  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (data === undefined) return null;
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        note={<Go to="/settings/api">API</Go>}
+        actions={
+          <ActionButton word="Edit" primary dialog={(close) => <EditSettings settings={data} onClose={close} />} />
+        }
+      />
+      <Panel title="Policies">
+        <Pairs
+          pairs={[
+            ["Verified clients", inWords(data.require_verified_client)],
+            ["Four eyes", data.four_eyes ? "The maker does not approve" : "Off"],
+            ["Default leverage", `1:${data.default_leverage}`],
+            ["Requests lapse", `after ${data.transaction_expiry_days} days`],
+            ["Transfer mark-up", `${data.transfer_mark_up_percent} %`],
+            ["Credit", `On withdrawal: ${inWords(data.credit_on_withdrawal).toLowerCase()}`],
+            ["Currencies", data.currencies.join(", ")],
+            ["Changed", <Age key="changed" at={data.updated_at} />],
+          ]}
+        />
+      </Panel>
+      <Rules settings={data} />
+    </>
+  );
+}
+
+function Rules({ settings }: { readonly settings: Settings }) {
+  const { approval_rules, proposed_approval_rules: proposed } = settings;
+  return (
+    <>
+      <Panel
+        title="Approval rules"
+        side={
+          <ActionButton word="Change rules" dialog={(close) => <EditRules rules={approval_rules} onClose={close} />} />
+        }
+      >
+        <RuleList rules={approval_rules} />
+      </Panel>
+      {proposed && (
+        <Panel
+          title="Proposed rules"
+          note={
+            <>
+              by <ActorName actor={proposed.by} />, <Age at={proposed.at} />. Another owner has to agree.
+            </>
+          }
+          side={<ActionButton word="Agree" dialog={(close) => <Agree rules={proposed.rules} onClose={close} />} />}
+        >
+          <RuleList rules={proposed.rules} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+/** A rule in words. */
+function ruleText({ kind, over, approvers, roles }: Rule): string {
+  const amounts = Object.entries(over).map(([currency, amount]) => `${grouped(String(amount))} ${currency}`);
+  const who = roles === undefined || roles.length === 0 ? "" : ` of ${roles.join(" or ")}`;
+  const count = approvers === 1 ? "1 approver" : `${approvers} approvers`;
+  return `${inWords(kind)} over ${amounts.join(", ")}: ${count}${who}`;
+}
+
+function RuleList({ rules }: { readonly rules: readonly Rule[] }) {
+  if (rules.length === 0) return <p className="dim">One approval is enough for every amount.</p>;
+  return (
+    <ul className="checks">
+      {rules.map((rule) => (
+        <li key={ruleText(rule)}>{ruleText(rule)}</li>
+      ))}
+    </ul>
+  );
+}
+
+const change = (key: string, body: object) => command("PATCH", "/settings", { key, body });
+
+function Agree({ rules, onClose }: { readonly rules: readonly Rule[]; readonly onClose: () => void }) {
+  return (
+    <ConfirmDialog
+      title="Agree to the proposed rules"
+      text={rules.length === 0 ? "One approval is enough for every amount." : rules.map(ruleText).join(". ")}
+      word="Agree"
+      run={(key) => change(key, { approval_rules: rules })}
+      onClose={onClose}
+    />
+  );
+}
+
+/** One rule a line: `withdrawal 5000.00 USD 2 finance,owner`. */
+function EditRules({ rules, onClose }: { readonly rules: readonly Rule[]; readonly onClose: () => void }) {
+  const lines = rules.map(({ kind, over, approvers, roles = [] }) =>
+    [
+      kind,
+      Object.entries(over)
+        .map(([currency, amount]) => `${amount} ${currency}`)
+        .join(" "),
+      approvers,
+      roles.join(","),
+    ]
+      .join(" ")
+      .trim(),
+  );
+  return (
+    <FormDialog
+      title="Change the approval rules"
+      wide
+      fields={[
+        {
+          name: "approval_rules",
+          label: "Rules",
+          kind: "area",
+          first: lines.join("\n"),
+          help: "One in a line, as withdrawal 5000.00 USD 2 finance,owner: kind, amounts, approvers, roles.",
+        },
+      ]}
+      submit="Save"
+      foot="Once there are two owners, another one has to agree."
+      run={(entered, key) =>
+        change(key, {
+          approval_rules: (textOf(entered, "approval_rules") ?? "")
+            .split("\n")
+            .filter((line) => line.trim() !== "")
+            .map(ruleOf),
+        })
+      }
+      onClose={onClose}
+    />
+  );
+}
+
+function ruleOf(line: string): object {
+  const [kind = "", ...rest] = line.trim().split(/\s+/);
+  const over: Record<string, string> = {};
+  while (rest.length > 1 && /^[A-Z]/.test(rest[1] ?? "")) over[rest[1] ?? ""] = rest.splice(0, 2)[0] ?? "";
+  const [approvers = "1", roles] = rest;
+  return { kind, over, approvers: Number(approvers), ...(roles && { roles: roles.split(",") }) };
+}
+
+const fields = (now: Settings): Field[] => [
+  {
+    name: "require_verified_client",
+    label: "Verified clients",
+    kind: "choice",
+    values: ["none", "withdrawal", "live_account"],
+    first: now.require_verified_client,
+    help: "What only verified clients may do.",
+  },
+  {
+    name: "four_eyes",
+    label: "Four eyes: the maker of a transaction does not approve it",
+    kind: "tick",
+    first: now.four_eyes ? "yes" : "",
+  },
+  { name: "default_leverage", label: "Default leverage", first: String(now.default_leverage) },
+  { name: "transaction_expiry_days", label: "Requests lapse after days", first: String(now.transaction_expiry_days) },
+  { name: "transfer_mark_up_percent", label: "Transfer mark-up in percent", first: now.transfer_mark_up_percent },
+  {
+    name: "credit_on_withdrawal",
+    label: "Credit on a withdrawal",
+    kind: "choice",
+    values: ["keep", "remove", "prorate"],
+    first: now.credit_on_withdrawal,
+  },
+];
+
+function bodyOf(entered: Entered, now: Settings): object {
+  const wanted = {
+    require_verified_client: textOf(entered, "require_verified_client"),
+    four_eyes: textOf(entered, "four_eyes") === "yes",
+    default_leverage: Number(textOf(entered, "default_leverage")),
+    transaction_expiry_days: Number(textOf(entered, "transaction_expiry_days")),
+    transfer_mark_up_percent: textOf(entered, "transfer_mark_up_percent") ?? "",
+    credit_on_withdrawal: textOf(entered, "credit_on_withdrawal"),
+  };
+  return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => value !== now[name as keyof Settings]));
+}
+
+function EditSettings({ settings, onClose }: { readonly settings: Settings; readonly onClose: () => void }) {
+  return (
+    <FormDialog
+      title="Edit settings"
+      fields={fields(settings)}
+      submit="Save"
+      run={(entered, key) => change(key, bodyOf(entered, settings))}
+      onClose={onClose}
+    />
+  );
+}

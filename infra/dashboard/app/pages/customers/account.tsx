@@ -1,0 +1,319 @@
+import { command } from "../../api/client.ts";
+import { useResource } from "../../api/data.ts";
+import type { Schemas } from "../../api/types.ts";
+import { addressWith, useAddress, useId } from "../../parts/address.ts";
+import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
+import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { dateOf, grouped, inWords, less } from "../../parts/format.ts";
+import { ListView } from "../../parts/list.tsx";
+import { Crumb, PageHead, Pairs, Panel, Tabs } from "../../parts/page.tsx";
+import { Failed } from "../../parts/states-of-page.tsx";
+import { Mark, Status } from "../../parts/status.tsx";
+import { Age, Go, Id, Profit } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
+import { transactionColumns } from "../money/transaction-parts.tsx";
+import { RequestMoney } from "./account-forms.tsx";
+import { requiredEquity } from "./margin-room.ts";
+import { ledgerColumns, orderColumns, positionColumns, tradeColumns } from "./trading-columns.tsx";
+
+type Account = Schemas["TradingAccount"];
+
+/** One account: its money now with the arithmetic and its age, and what it holds. */
+export function AccountPage() {
+  const id = useId();
+  const { data, error, refetch } = useResource("/accounts/{id}", { path: { id } });
+  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (data === undefined) return null;
+  return (
+    <>
+      <Head account={data} />
+      <MoneyNow account={data} />
+      <div className="columns">
+        <Holdings id={id} />
+        <div className="side-column">
+          <MarginLevel account={data} />
+          <Details account={data} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Head({ account }: { readonly account: Account }) {
+  const { id, number, status, type, position_mode, leverage, client_id, trading_mode } = account;
+  const may = useMay();
+  return (
+    <PageHead
+      title={number}
+      crumbs={
+        <Crumb to="/accounts" name="Accounts">
+          <Id id={id} />
+        </Crumb>
+      }
+      note={
+        <>
+          <ClientName id={client_id} />
+          <Status state={status} />
+          {trading_mode !== "full" && (
+            <Status state={trading_mode} word={`Trading ${inWords(trading_mode).toLowerCase()}`} />
+          )}
+          <span className="dim">
+            {type}, {position_mode}, 1:{leverage}
+          </span>
+        </>
+      }
+      actions={
+        <>
+          {may("transactions:write") && (
+            <>
+              <ActionButton
+                word="Deposit"
+                dialog={(close) => <RequestMoney account={account} kind="deposit" onClose={close} />}
+              />
+              <ActionButton
+                word="Withdraw"
+                dialog={(close) => <RequestMoney account={account} kind="withdrawal" onClose={close} />}
+              />
+            </>
+          )}
+          {may("accounts:write") && <More account={account} />}
+        </>
+      }
+    />
+  );
+}
+
+/** A client by name, for those who may read clients. */
+function ClientName({ id }: { readonly id: string }) {
+  const may = useMay();
+  const { data } = useResource("/clients/{id}", { path: { id } }, { enabled: may("clients:read") });
+  if (data === undefined) return may("clients:read") ? null : <Id id={id} />;
+  const name = data.company_name ?? ([data.first_name, data.last_name].filter(Boolean).join(" ") || data.email);
+  return <Go to={`/clients/${id}`}>{name}</Go>;
+}
+
+function More({ account }: { readonly account: Account }) {
+  const { id, number, status } = account;
+  return (
+    <MoreMenu
+      actions={[
+        {
+          word: "Edit",
+          dialog: (close) => (
+            <FormDialog
+              title={`Edit account ${number}`}
+              fields={[
+                { name: "name", label: "Name", first: account.name ?? "", optional: true },
+                { name: "leverage", label: "Leverage", first: String(account.leverage) },
+                {
+                  name: "trading_mode",
+                  label: "Trading",
+                  kind: "choice",
+                  values: ["full", "close_only", "none"],
+                  first: account.trading_mode,
+                },
+              ]}
+              submit="Save"
+              run={(entered, key) =>
+                command("PATCH", "/accounts/{id}", {
+                  key,
+                  path: { id },
+                  body: {
+                    name: textOf(entered, "name") ?? null,
+                    leverage: Number(textOf(entered, "leverage")),
+                    trading_mode: textOf(entered, "trading_mode"),
+                  },
+                })
+              }
+              onClose={close}
+            />
+          ),
+        },
+        ...(status === "active"
+          ? [
+              {
+                word: "Disable",
+                dialog: (close: () => void) => (
+                  <ConfirmDialog
+                    title={`Disable account ${number}`}
+                    text="It takes no deposits, withdrawals or trades until it is active again."
+                    word="Disable"
+                    danger
+                    run={(key) => command("DELETE", "/accounts/{id}", { key, path: { id } })}
+                    onClose={close}
+                  />
+                ),
+              },
+            ]
+          : []),
+      ]}
+    />
+  );
+}
+
+function MoneyNow({ account }: { readonly account: Account }) {
+  const { currency, metrics_as_of, metrics_stale } = account;
+  const sums = [
+    ["", "Balance", grouped(account.balance)],
+    ["+", "Credit", grouped(account.credit)],
+    ["+", "Floating P/L", <Profit key="pnl" amount={account.floating_pnl} />],
+    ["=", "Equity", grouped(account.equity)],
+    ["−", "Used margin", grouped(account.used_margin)],
+    ["−", "Held", grouped(account.held)],
+    ["=", "Free margin", grouped(account.free_margin)],
+  ] as const;
+  return (
+    <Panel
+      title="Money now"
+      note={
+        <span className="with-icon">
+          {currency}
+          <Mark shape={metrics_stale ? "triangle" : "tick"} tone={metrics_stale ? "warn" : "ok"} />
+          <span className={metrics_stale ? "warn" : undefined}>
+            {metrics_stale ? "stale prices" : "prices"} <Age at={metrics_as_of} />
+          </span>
+        </span>
+      }
+    >
+      <dl className={metrics_stale ? "sums stale-value" : "sums"}>
+        {sums.map(([sign, name, value]) => (
+          <div key={name} className="sum">
+            {sign && <span className="sign">{sign}</span>}
+            <div>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          </div>
+        ))}
+        <div className="apart">
+          <dt>Withdrawable</dt>
+          <dd>{grouped(account.withdrawable)}</dd>
+        </div>
+      </dl>
+    </Panel>
+  );
+}
+
+function MarginLevel({ account }: { readonly account: Account }) {
+  const { margin_level, margin_status, equity, used_margin, margin_call_level, stop_out_level } = account;
+  const room = (level: string) => grouped(less(equity, requiredEquity(used_margin, level)));
+  return (
+    <Panel title="Margin level" side={<Status state={margin_status} />}>
+      <p className="decide">{margin_level === null ? "–" : `${grouped(margin_level)}%`}</p>
+      {margin_level !== null && (
+        <>
+          <p className="dim">Equity may fall by this much until</p>
+          <ul className="checks">
+            <li>
+              <span>Margin call, {grouped(margin_call_level)}%</span>
+              <span>{room(margin_call_level)}</span>
+            </li>
+            <li>
+              <span>Stop-out, {grouped(stop_out_level)}%</span>
+              <span>{room(stop_out_level)}</span>
+            </li>
+          </ul>
+        </>
+      )}
+      {margin_level === null && <p className="dim">No open position uses margin.</p>}
+    </Panel>
+  );
+}
+
+function Details({ account }: { readonly account: Account }) {
+  const { platform, platform_login } = account;
+  return (
+    <>
+      <Panel title="Details">
+        <Pairs
+          pairs={[
+            ["Name", account.name],
+            ["Group", account.group_id],
+            ["Platform", `${inWords(platform)}${platform_login ? `, login ${platform_login}` : ""}`],
+            ["Trading", inWords(account.trading_mode)],
+            ["Hedged margin", inWords(account.margin_calculation)],
+            ["Protection", account.negative_balance_protection ? "No loss below zero" : "None"],
+            ["Swap", account.swap_free ? "Free of swap" : "Charged"],
+            ["Opened", dateOf(account.created_at)],
+          ]}
+        />
+      </Panel>
+      <Panel title="Timeline">
+        <Go to={addressWith("/events", { account_id: account.id })}>All events of this account</Go>
+      </Panel>
+    </>
+  );
+}
+
+const tabs = [
+  ["positions", "Positions", "trading:read"],
+  ["orders", "Orders", "trading:read"],
+  ["trades", "Trades", "trading:read"],
+  ["transactions", "Transactions", "transactions:read"],
+  ["ledger", "Ledger", "accounts:read"],
+] as const;
+
+function Holdings({ id }: { readonly id: string }) {
+  const may = useMay();
+  const [search] = useAddress();
+  const open = tabs.filter(([, , scope]) => may(scope));
+  const tab = search["tab"] ?? open[0]?.[0];
+  const shared = { params: { path: { id } }, dense: true, idOf: (row: { readonly id: string }) => row.id };
+  return (
+    <Panel>
+      <Tabs
+        tabs={open.map(([value, name]) => ({
+          name,
+          to: addressWith(`/accounts/${id}`, { tab: value }),
+          current: tab === value,
+        }))}
+      />
+      {tab === "positions" && (
+        <ListView
+          {...shared}
+          path="/accounts/{id}/positions"
+          caption="Positions"
+          columns={positionColumns}
+          empty={{ title: "No open positions", text: "Positions appear with the first trade." }}
+        />
+      )}
+      {tab === "orders" && (
+        <ListView
+          {...shared}
+          path="/accounts/{id}/orders"
+          caption="Orders"
+          columns={orderColumns}
+          empty={{ title: "No orders", text: "Pending orders appear here." }}
+        />
+      )}
+      {tab === "trades" && (
+        <ListView
+          {...shared}
+          path="/accounts/{id}/trades"
+          caption="Trades"
+          columns={tradeColumns}
+          empty={{ title: "No trades", text: "Trades appear here, open and closed." }}
+        />
+      )}
+      {tab === "transactions" && (
+        <ListView
+          {...shared}
+          path="/accounts/{id}/transactions"
+          caption="Transactions"
+          columns={transactionColumns}
+          to={(row) => `/transactions?open=${row.id}`}
+          empty={{ title: "No transactions", text: "Deposits and withdrawals appear here." }}
+        />
+      )}
+      {tab === "ledger" && (
+        <ListView
+          {...shared}
+          path="/accounts/{id}/ledger"
+          caption="Ledger"
+          columns={ledgerColumns}
+          empty={{ title: "No entries", text: "Every change of the balance is an entry." }}
+        />
+      )}
+    </Panel>
+  );
+}

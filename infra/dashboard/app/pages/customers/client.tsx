@@ -1,0 +1,231 @@
+import { command } from "../../api/client.ts";
+import { useResource } from "../../api/data.ts";
+import type { Schemas } from "../../api/types.ts";
+import { addressWith, useAddress, useId } from "../../parts/address.ts";
+import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
+import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { dateOf, inWords } from "../../parts/format.ts";
+import { ListView } from "../../parts/list.tsx";
+import { Crumb, PageHead, Pairs, Panel, Tabs } from "../../parts/page.tsx";
+import { Failed } from "../../parts/states-of-page.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Clock, Go, Id } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
+import { transactionColumns } from "../money/transaction-parts.tsx";
+import { CreateAccount } from "./account-forms.tsx";
+import { accountColumns } from "./accounts.tsx";
+import { nameOf } from "./clients.tsx";
+import { tradeColumns } from "./trading-columns.tsx";
+
+type Client = Schemas["BrokerageClient"];
+
+/** One client: who they are, and what they hold. */
+export function ClientPage() {
+  const id = useId();
+  const { data, error, refetch } = useResource("/clients/{id}", { path: { id } });
+  const may = useMay();
+  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (data === undefined) return null;
+  return (
+    <>
+      <PageHead
+        title={nameOf(data)}
+        crumbs={
+          <Crumb to="/clients" name="Clients">
+            <Id id={id} />
+          </Crumb>
+        }
+        note={
+          <>
+            <Status state={data.status} />
+            <Status state={data.verification_status} word={`Identity ${data.verification_status}`} />
+          </>
+        }
+        actions={
+          <>
+            {may("accounts:write") && (
+              <ActionButton
+                word="Open account"
+                icon="plus"
+                dialog={(close) => <CreateAccount clientId={id} onClose={close} />}
+              />
+            )}
+            {may("clients:write") && (
+              <ActionButton word="Edit" dialog={(close) => <EditClient client={data} onClose={close} />} />
+            )}
+            {may("sandbox") && data.verification_status !== "verified" && <Verify id={id} />}
+          </>
+        }
+      />
+      <div className="columns">
+        <Holdings id={id} />
+        <div className="side-column">
+          <Details client={data} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const tabs = [
+  ["accounts", "Accounts", "accounts:read"],
+  ["transactions", "Transactions", "transactions:read"],
+  ["trades", "Trades", "trading:read"],
+] as const;
+
+function Holdings({ id }: { readonly id: string }) {
+  const may = useMay();
+  const [search] = useAddress();
+  const open = tabs.filter(([, , scope]) => may(scope));
+  const tab = search["tab"] ?? open[0]?.[0];
+  const shared = { params: { path: { id } }, dense: true, idOf: (row: { readonly id: string }) => row.id };
+  return (
+    <Panel>
+      <Tabs
+        tabs={open.map(([value, name]) => ({
+          name,
+          to: addressWith(`/clients/${id}`, { tab: value }),
+          current: tab === value,
+        }))}
+      />
+      {tab === "accounts" && (
+        <ListView
+          {...shared}
+          path="/clients/{id}/accounts"
+          caption="Accounts"
+          columns={accountColumns}
+          to={(row) => `/accounts/${row.id}`}
+          empty={{ title: "No accounts", text: "Open one to take deposits." }}
+        />
+      )}
+      {tab === "transactions" && (
+        <ListView
+          {...shared}
+          path="/clients/{id}/transactions"
+          caption="Transactions"
+          columns={transactionColumns}
+          to={(row) => `/transactions?open=${row.id}`}
+          empty={{ title: "No transactions", text: "Deposits and withdrawals of all accounts are listed here." }}
+        />
+      )}
+      {tab === "trades" && (
+        <ListView
+          {...shared}
+          path="/clients/{id}/trades"
+          caption="Trades"
+          columns={tradeColumns}
+          empty={{ title: "No trades", text: "Trades of all accounts are listed here." }}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function Details({ client }: { readonly client: Client }) {
+  const { address, verification, tags } = client;
+  const place =
+    address &&
+    [address.line1, address.line2, address.postal_code, address.city, address.country].filter(Boolean).join(", ");
+  return (
+    <>
+      <Panel title="Details">
+        <Pairs
+          pairs={[
+            ["E-mail", client.email],
+            ["Phone", client.phone],
+            ["Type", inWords(client.type)],
+            ["Born", client.date_of_birth === null ? null : dateOf(client.date_of_birth)],
+            ["Nationality", client.nationality],
+            ["Country", client.country],
+            ["Address", place],
+            ["Language", client.language],
+            ["Class", inWords(client.classification)],
+            ["Risk", inWords(client.risk_level)],
+            ["Tags", tags.join(", ")],
+            ["Your reference", client.external_id],
+            ["Created", <Clock key="created" at={client.created_at} />],
+          ]}
+        />
+      </Panel>
+      <Panel title="Identity" side={<Status state={client.verification_status} />}>
+        <Pairs
+          pairs={[
+            ["Level", inWords(verification?.level ?? "none")],
+            ["Provider", verification?.provider ?? null],
+            ["Reference", verification?.reference ?? null],
+            ["Verified", <Clock key="verified" at={verification?.verified_at} />],
+            ["Expires", verification?.expires_at ? dateOf(verification.expires_at) : null],
+            ...(verification?.rejection_reasons.length
+              ? [["Rejected for", verification.rejection_reasons.map(inWords).join(", ")] as const]
+              : []),
+          ]}
+        />
+      </Panel>
+      <Panel title="Timeline">
+        <Go to={addressWith("/events", { client_id: client.id })}>All events of this client</Go>
+      </Panel>
+    </>
+  );
+}
+
+function EditClient({ client, onClose }: { readonly client: Client; readonly onClose: () => void }) {
+  return (
+    <FormDialog
+      title={`Edit ${nameOf(client)}`}
+      fields={[
+        { name: "email", label: "E-mail", first: client.email },
+        { name: "phone", label: "Phone", first: client.phone ?? "", optional: true },
+        {
+          name: "status",
+          label: "Status",
+          kind: "choice",
+          values: ["active", "suspended", "closed"],
+          first: client.status,
+        },
+        {
+          name: "suspended_reason",
+          label: "Reason of a suspension",
+          first: client.suspended_reason ?? "",
+          optional: true,
+        },
+        {
+          name: "risk_level",
+          label: "Risk",
+          kind: "choice",
+          values: ["low", "medium", "high"],
+          first: client.risk_level,
+        },
+      ]}
+      submit="Save"
+      run={(entered, key) => {
+        const status = textOf(entered, "status");
+        const body = {
+          email: textOf(entered, "email"),
+          phone: textOf(entered, "phone") ?? null,
+          risk_level: textOf(entered, "risk_level"),
+          ...(status !== client.status && { status }),
+          ...(textOf(entered, "suspended_reason") && { suspended_reason: textOf(entered, "suspended_reason") }),
+        };
+        return command("PATCH", "/clients/{id}", { key, path: { id: client.id }, body });
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
+function Verify({ id }: { readonly id: string }) {
+  return (
+    <ActionButton
+      word="Simulate identity check"
+      dialog={(close) => (
+        <ConfirmDialog
+          title="Simulate a successful identity check"
+          text="The sandbox answers as a provider would."
+          word="Verify"
+          run={(key) => command("POST", "/sandbox/clients/{id}/verify", { key, path: { id } })}
+          onClose={close}
+        />
+      )}
+    />
+  );
+}

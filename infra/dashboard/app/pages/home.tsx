@@ -1,0 +1,307 @@
+import { useList, useResource } from "../api/data.ts";
+import type { Schemas } from "../api/types.ts";
+import { useClock } from "../parts/clock.ts";
+import { grouped, less, relative, signed, sum } from "../parts/format.ts";
+import { Rows } from "../parts/list.tsx";
+import { PageHead, Panel } from "../parts/page.tsx";
+import type { Shape, Tone } from "../parts/states.ts";
+import { Mark, Status } from "../parts/status.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Age, Go, Money, Waiting as WaitingSince } from "../parts/values.tsx";
+import { useMay } from "../session/caller.ts";
+import { useApprovals, type Waiting } from "./money/approval-data.ts";
+import { Kind } from "./money/kind.tsx";
+import { feedState } from "./trading/feed-state.ts";
+import { marginColumns } from "./trading/margin-columns.tsx";
+
+/** What needs a person now. */
+export function HomePage() {
+  const day = useClock((now) =>
+    new Date(now).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", timeZone: "UTC" }),
+  );
+  const may = useMay();
+  return (
+    <>
+      <PageHead title="Home" note={<span className="dim">{day}</span>} />
+      <div className="counters">
+        {may("transactions:approve") && <ApprovalsCounter />}
+        {may("accounts:read") && <MarginCounter />}
+        {may("feed:write") && <FeedsCounter />}
+        {may("webhooks:read") && <WebhooksCounter />}
+      </div>
+      <div className="columns">
+        <div>
+          {may("accounts:read") && <LowestLevels />}
+          {may("transactions:approve") && <OldestApprovals />}
+        </div>
+        <div className="side-column">
+          {may("transactions:read") && <MoneyToday />}
+          {may("feed:write") && <Feeds />}
+          {may("webhooks:read") && <FailingEndpoints />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface CounterProps {
+  readonly to: string;
+  readonly name: string;
+  readonly count: string;
+  readonly note: string;
+  /** The mark while there is something; nothing is quiet. */
+  readonly mark: readonly [Shape, Tone];
+}
+
+function Counter({ to, name, count, note, mark }: CounterProps) {
+  const [shape, tone] = count === "0" ? (["tick", "ok"] as const) : mark;
+  return (
+    <Go to={to}>
+      <span className="with-icon dim">
+        <Mark shape={shape} tone={tone} /> {name}
+      </span>
+      <div>
+        <strong>{count}</strong>
+        <span className="dim">{note}</span>
+      </div>
+    </Go>
+  );
+}
+
+const count = (length: number, more: boolean) => `${length}${more ? "+" : ""}`;
+
+function ApprovalsCounter() {
+  const { rows, hasMore } = useApprovals();
+  const [oldest] = rows;
+  const note = useClock((now) =>
+    oldest === undefined ? "nothing waits" : `oldest ${relative(oldest.created_at, now).replace(/ ago$/, "")}`,
+  );
+  return (
+    <Counter
+      to="/approvals"
+      name="Waiting for your approval"
+      count={count(rows.length, hasMore)}
+      note={note}
+      mark={["ring", "accent"]}
+    />
+  );
+}
+
+function MarginCounter() {
+  const { rows, hasMore } = useList("/accounts/margin_watch", {
+    query: { limit: 100, margin_status: "margin_call,stop_out" },
+  });
+  const out = rows.filter(({ margin_status }) => margin_status === "stop_out").length;
+  const calls = rows.length - out;
+  const note = `${out} ${out === 1 ? "stop-out" : "stop-outs"}, ${calls} margin ${calls === 1 ? "call" : "calls"}`;
+  return (
+    <Counter
+      to="/margin-watch"
+      name="Margin alerts"
+      count={count(rows.length, hasMore)}
+      note={note}
+      mark={out > 0 ? ["octagon", "bad"] : ["triangle", "warn"]}
+    />
+  );
+}
+
+const useFeeds = () => useList("/feed/sources", { query: { limit: 50 } });
+
+function FeedsCounter() {
+  const { rows } = useFeeds();
+  const active = rows.filter(({ status }) => status === "active");
+  const stale = active.filter((row) => feedState(row) === "stale").length;
+  return (
+    <Counter
+      to="/feeds"
+      name="Feeds"
+      count={String(stale)}
+      note={`of ${active.length} stale`}
+      mark={["triangle", "warn"]}
+    />
+  );
+}
+
+const useEndpoints = () => useList("/webhook_endpoints", { query: { limit: 50 } });
+
+const isFailing = ({ consecutive_failures, status }: Schemas["WebhookEndpoint"]) =>
+  status === "auto_disabled" || (consecutive_failures > 0 && status === "enabled");
+
+function WebhooksCounter() {
+  const { rows } = useEndpoints();
+  return (
+    <Counter
+      to="/webhooks"
+      name="Webhook endpoints"
+      count={String(rows.filter(isFailing).length)}
+      note={`of ${rows.length} failing`}
+      mark={["half", "warn"]}
+    />
+  );
+}
+
+function LowestLevels() {
+  const list = useList("/accounts/margin_watch", { query: { limit: 10 } });
+  return (
+    <Panel title="Lowest margin levels" side={<Go to="/margin-watch">Margin watch</Go>}>
+      <Rows
+        list={{ ...list, hasMore: false }}
+        dense
+        bare
+        caption="Lowest margin levels"
+        columns={marginColumns}
+        idOf={({ account_id }) => account_id}
+        to={({ account_id }) => `/accounts/${account_id}`}
+        empty={{ title: "No account uses margin", text: "Accounts with open positions are listed here." }}
+      />
+    </Panel>
+  );
+}
+
+const waitingColumns: readonly Column<Waiting>[] = [
+  { head: "Kind", key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
+  { head: "Approvals", width: 100, right: true, cell: ({ approvals = [] }) => approvals.length },
+  {
+    head: "Amount",
+    width: 180,
+    right: true,
+    small: "amount",
+    cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+  },
+  {
+    head: "Waiting",
+    width: 130,
+    right: true,
+    small: "age",
+    cell: ({ created_at }) => <WaitingSince since={created_at} />,
+  },
+];
+
+function OldestApprovals() {
+  const list = useApprovals();
+  return (
+    <Panel title="Oldest approvals" side={<Go to="/approvals">All {count(list.rows.length, list.hasMore)}</Go>}>
+      <Rows
+        list={{ ...list, rows: list.rows.slice(0, 5), hasMore: false }}
+        dense
+        bare
+        caption="Oldest approvals"
+        columns={waitingColumns}
+        idOf={({ id }) => id}
+        to={({ id }) => `/approvals?open=${id}`}
+        empty={{ title: "Nothing waits for you", text: "What others create appears here, if it needs an approval." }}
+      />
+    </Panel>
+  );
+}
+
+interface DayOfMoney {
+  readonly currency: string;
+  readonly into: string;
+  readonly out: string;
+}
+
+/** What came in and went out today, exact, by currency. */
+function moneyOf(summary: Schemas["TransactionSummary"]): DayOfMoney[] {
+  const done = summary.data.filter(
+    ({ status, kind }) => status === "completed" && (kind === "deposit" || kind === "withdrawal"),
+  );
+  const currencies = [...new Set(done.map(({ currency }) => currency))];
+  const total = (currency: string, of: string) => {
+    const all = done.filter((one) => one.currency === currency);
+    const amounts = all.filter(({ kind }) => kind === of).map(({ amount }) => amount);
+    // Nothing in one direction is a zero with the decimals of the currency.
+    return sum([...amounts, ...all.slice(0, 1).map(({ amount }) => less(amount, amount))]);
+  };
+  return currencies.map((currency) => ({
+    currency,
+    into: total(currency, "deposit"),
+    out: total(currency, "withdrawal"),
+  }));
+}
+
+const moneyColumns: readonly Column<DayOfMoney>[] = [
+  { head: "Currency", width: 70, small: "name", cell: ({ currency }) => <span className="dim">{currency}</span> },
+  { head: "In", right: true, small: "purpose", cell: ({ into }) => grouped(into) },
+  { head: "Out", right: true, small: "age", cell: ({ out }) => grouped(out) },
+  { head: "Net", right: true, small: "amount", cell: ({ into, out }) => <strong>{signed(less(into, out))}</strong> },
+];
+
+function MoneyToday() {
+  const day = useClock((now) => new Date(now).toISOString().slice(0, 10));
+  const { data } = useResource("/transactions/summary", { query: { from: day, to: day } });
+  const rows = data === undefined ? [] : moneyOf(data);
+  return (
+    <Panel title="Money today" note="since 00:00 UTC">
+      {rows.length > 0 && (
+        <Table dense caption="Money today" rows={rows} columns={moneyColumns} idOf={({ currency }) => currency} />
+      )}
+      {data !== undefined && rows.length === 0 && <p className="dim">No deposit or withdrawal was completed yet.</p>}
+    </Panel>
+  );
+}
+
+const feedColumns: readonly Column<Schemas["FeedSource"]>[] = [
+  { head: "Source", key: true, small: "name", cell: ({ name }) => name },
+  { head: "State", width: 90, small: "amount", cell: (row) => <Status state={feedState(row)} /> },
+  {
+    head: "Last batch",
+    width: 110,
+    right: true,
+    small: "age",
+    cell: ({ last_batch_at }) => <Age at={last_batch_at} />,
+  },
+];
+
+function Feeds() {
+  const { rows } = useFeeds();
+  const active = rows.filter(({ status }) => status === "active").slice(0, 5);
+  if (active.length === 0) return null;
+  return (
+    <Panel title="Feeds" side={<Go to="/feeds">All feeds</Go>}>
+      <Table
+        dense
+        caption="Feeds"
+        rows={active}
+        columns={feedColumns}
+        idOf={({ id }) => id}
+        to={({ id }) => `/feeds/${id}`}
+      />
+    </Panel>
+  );
+}
+
+const endpointColumns: readonly Column<Schemas["WebhookEndpoint"]>[] = [
+  { head: "Endpoint", key: true, small: "name", cell: ({ url }) => url.replace(/^https?:\/\//, "") },
+  {
+    head: "Failures",
+    width: 76,
+    right: true,
+    small: "amount",
+    cell: ({ consecutive_failures }) => consecutive_failures,
+  },
+  {
+    head: "Last success",
+    width: 100,
+    right: true,
+    small: "age",
+    cell: ({ last_success_at }) => <Age at={last_success_at} />,
+  },
+];
+
+function FailingEndpoints() {
+  const failing = useEndpoints().rows.filter(isFailing);
+  if (failing.length === 0) return null;
+  return (
+    <Panel title="Failing endpoints" side={<Go to="/webhooks">All webhooks</Go>}>
+      <Table
+        dense
+        caption="Failing endpoints"
+        rows={failing.slice(0, 5)}
+        columns={endpointColumns}
+        idOf={({ id }) => id}
+        to={({ id }) => `/webhooks/${id}`}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,77 @@
+import { command } from "../../api/client.ts";
+import { useResource } from "../../api/data.ts";
+import type { Schemas } from "../../api/types.ts";
+import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { inWords } from "../../parts/format.ts";
+import { Json, Pairs } from "../../parts/page.tsx";
+import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Clock, Id, Maybe } from "../../parts/values.tsx";
+
+type Drift = Schemas["Drift"];
+
+/** Differences between the books of a platform and those of the service. */
+export const driftColumns: readonly Column<Drift>[] = [
+  { head: "Kind", key: true, small: "name", cell: ({ kind }) => inWords(kind) },
+  { head: "Id", width: 130, cell: ({ id }) => <Id id={id} /> },
+  { head: "Login", width: 110, small: "purpose", cell: ({ platform_login }) => platform_login },
+  { head: "Symbol", width: 90, cell: ({ symbol }) => <Maybe value={symbol} /> },
+  { head: "Here", width: 120, right: true, cell: ({ ours }) => <Maybe value={ours} /> },
+  { head: "There", width: 120, right: true, cell: ({ theirs }) => <Maybe value={theirs} /> },
+  { head: "Status", width: 110, small: "amount", cell: ({ status }) => <Status state={status} /> },
+  { head: "Found", width: 120, right: true, small: "age", cell: ({ created_at }) => <Clock at={created_at} /> },
+];
+
+/** A drift, and what to do about it. */
+export function ResolveDrift({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const { data } = useResource("/drift/{id}", { path: { id } });
+  if (data === undefined) return null;
+  const { ours, theirs, platform_login, account_id, proposal, explained_by } = data;
+  return (
+    <FormDialog
+      title={inWords(data.kind)}
+      wide
+      intro={
+        <>
+          <Pairs
+            pairs={[
+              ["Status", <Status key="status" state={data.status} />],
+              ["Login", platform_login],
+              ["Account", account_id && <Id id={account_id} />],
+              ["Here", ours],
+              ["There", theirs],
+              ...(proposal
+                ? [["Proposed", `${inWords(proposal.action)} by ${proposal.by.name ?? proposal.by.id}`] as const]
+                : []),
+            ]}
+          />
+          {explained_by.length > 0 && <Json value={explained_by} label="Possible explanations" />}
+        </>
+      }
+      fields={[
+        {
+          name: "action",
+          label: "Do",
+          kind: "choice",
+          values: ["accept", "adopt_platform", "command_platform"],
+          first: "accept",
+        },
+        { name: "code", label: "Reason", first: "reviewed", help: "A code." },
+        { name: "message", label: "In words", optional: true },
+      ]}
+      submit="Resolve"
+      run={(entered, key) => {
+        const message = textOf(entered, "message");
+        return command("POST", "/drift/{id}/resolve", {
+          key,
+          path: { id },
+          body: {
+            action: textOf(entered, "action"),
+            reason: { code: textOf(entered, "code") ?? "", ...(message && { message }) },
+          },
+        });
+      }}
+      onClose={onClose}
+    />
+  );
+}

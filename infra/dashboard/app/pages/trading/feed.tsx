@@ -1,0 +1,233 @@
+import { Button } from "@mantine/core";
+import { command, post } from "../../api/client.ts";
+import { useCommand, useResource } from "../../api/data.ts";
+import type { Schemas } from "../../api/types.ts";
+import { addressWith, useAddress, useId } from "../../parts/address.ts";
+import { ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
+import { inWords, lengthOf } from "../../parts/format.ts";
+import { ListView } from "../../parts/list.tsx";
+import { Crumb, Facts, PageHead, Panel, Tabs } from "../../parts/page.tsx";
+import { Failed } from "../../parts/states-of-page.tsx";
+import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Age, Clock, Id, Maybe } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
+import { driftColumns, ResolveDrift } from "./drift.tsx";
+import { feedState } from "./feed-state.ts";
+
+type Source = Schemas["FeedSource"];
+
+/** One feed: its lag, what it rejected, its commands, snapshots and drift. */
+export function FeedPage() {
+  const id = useId();
+  const { data, error, refetch } = useResource("/feed/sources/{id}", { path: { id } });
+  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (data === undefined) return null;
+  const { name, lag_ms, accepted_through } = data;
+  return (
+    <>
+      <PageHead
+        title={name}
+        crumbs={
+          <Crumb to="/feeds" name="Feeds">
+            <Id id={id} />
+          </Crumb>
+        }
+        note={<Status state={feedState(data)} />}
+        actions={data.status === "active" && <Actions source={data} />}
+      />
+      <Facts
+        facts={[
+          ["Last batch", <Age key="batch" at={data.last_batch_at} />],
+          ["Lag", lag_ms === null ? "–" : lengthOf(lag_ms)],
+          ["Accepted through", accepted_through ?? "–"],
+          ["Expects", data.expected_next_seq],
+          ["Price epoch", data.quote_epoch],
+          ["Platform", inWords(data.platform)],
+          ["Decides about trades", inWords(data.authoritative)],
+        ]}
+      />
+      <Parts id={id} />
+    </>
+  );
+}
+
+function Actions({ source: { id, name, paused } }: { readonly source: Source }) {
+  return (
+    <MoreMenu
+      actions={[
+        {
+          word: paused ? "Resume" : "Pause",
+          dialog: (close) => (
+            <ConfirmDialog
+              title={paused ? `Resume ${name}` : `Pause ${name}`}
+              text={
+                paused
+                  ? "Its batches and prices are taken again."
+                  : "Its batches and prices are refused until it is resumed."
+              }
+              word={paused ? "Resume" : "Pause"}
+              run={(key) => command("PATCH", "/feed/sources/{id}", { key, path: { id }, body: { paused: !paused } })}
+              onClose={close}
+            />
+          ),
+        },
+        {
+          word: "End",
+          dialog: (close) => (
+            <ConfirmDialog
+              title={`End ${name}`}
+              text="The platform cannot send anything any more. This cannot be undone."
+              word="End"
+              danger
+              run={(key) => command("DELETE", "/feed/sources/{id}", { key, path: { id } })}
+              onClose={close}
+            />
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+const rejectColumns: readonly Column<Schemas["FeedReject"]>[] = [
+  { head: "Sequence", width: 110, key: true, small: "name", cell: ({ seq }) => seq },
+  { head: "Code", width: 200, small: "purpose", cell: ({ code }) => inWords(code) },
+  { head: "Detail", cell: ({ detail }) => <span title={detail}>{detail}</span> },
+  { head: "Status", width: 110, small: "amount", cell: ({ status }) => <Status state={status} /> },
+  { head: "Tries", width: 70, right: true, cell: ({ tries }) => tries },
+  { head: "At", width: 130, right: true, small: "age", cell: ({ created_at }) => <Clock at={created_at} /> },
+  {
+    head: "Action",
+    width: 110,
+    right: true,
+    cell: (row) => (row.status === "open" ? <RetryReject reject={row} /> : null),
+  },
+];
+
+function RetryReject({ reject: { source_id: id, seq } }: { readonly reject: Schemas["FeedReject"] }) {
+  const sending = useCommand((path: { readonly id: string; readonly seq: string }) =>
+    post("/feed/sources/{id}/rejects/{seq}/retry", { path }, {}),
+  );
+  return (
+    <Button
+      variant="default"
+      disabled={sending.isPending}
+      title={sending.error?.message}
+      onClick={() => sending.mutate({ id, seq })}
+    >
+      {sending.error === null ? "Retry" : "Refused"}
+    </Button>
+  );
+}
+
+const commandColumns: readonly Column<Schemas["Command"]>[] = [
+  { head: "Type", key: true, small: "name", cell: ({ type }) => inWords(type) },
+  { head: "Id", width: 130, cell: ({ id }) => <Id id={id} /> },
+  { head: "Account", width: 130, cell: ({ account_id }) => <Id id={account_id} /> },
+  { head: "Status", width: 120, small: "purpose", cell: ({ status }) => <Status state={status} /> },
+  { head: "Attempt", width: 90, right: true, small: "amount", cell: ({ attempt }) => attempt },
+  { head: "Error", width: 160, cell: ({ error }) => <Maybe value={error && inWords(error.code)} /> },
+  { head: "Issued", width: 130, right: true, small: "age", cell: ({ issued_at }) => <Clock at={issued_at} /> },
+];
+
+const snapshotColumns: readonly Column<Schemas["FeedSnapshot"]>[] = [
+  { head: "Snapshot", key: true, small: "name", cell: ({ snapshot_id }) => snapshot_id },
+  {
+    head: "Complete",
+    width: 110,
+    small: "purpose",
+    cell: ({ complete, received_parts, parts }) => (complete ? "Complete" : `${received_parts} of ${parts}`),
+  },
+  { head: "Equal", width: 90, right: true, cell: ({ equal }) => equal },
+  { head: "Moved on", width: 90, right: true, cell: ({ moved_on }) => moved_on },
+  {
+    head: "Drifting",
+    width: 90,
+    right: true,
+    small: "amount",
+    cell: ({ drifting }) => <span className={drifting > 0 ? "warn strong" : undefined}>{drifting}</span>,
+  },
+  { head: "Missing", width: 90, right: true, cell: ({ missing }) => <Maybe value={missing} /> },
+  { head: "Taken", width: 130, right: true, small: "age", cell: ({ taken_at }) => <Clock at={taken_at} /> },
+];
+
+const tabs = ["rejects", "commands", "snapshots", "drift"] as const;
+
+function Parts({ id }: { readonly id: string }) {
+  const [search] = useAddress();
+  const may = useMay();
+  const tab = search["tab"] ?? "rejects";
+  const open = tabs.filter((one) => one !== "drift" || may("transactions:read"));
+  const params = { path: { id } };
+  return (
+    <Panel>
+      <Tabs
+        tabs={open.map((name) => ({
+          name: inWords(name),
+          to: addressWith(`/feeds/${id}`, { tab: name }),
+          current: tab === name,
+        }))}
+      />
+      {tab === "rejects" && (
+        <ListView
+          dense
+          path="/feed/sources/{id}/rejects"
+          params={params}
+          caption="Rejected items"
+          columns={rejectColumns}
+          idOf={({ seq }) => seq}
+          empty={{ title: "No rejected items", text: "Items that could not be applied appear here, with a retry." }}
+        />
+      )}
+      {tab === "commands" && (
+        <ListView
+          dense
+          path="/feed/sources/{id}/commands"
+          params={params}
+          caption="Commands"
+          columns={commandColumns}
+          idOf={(row) => row.id}
+          empty={{ title: "No commands", text: "What the service asks the platform to do appears here." }}
+        />
+      )}
+      {tab === "snapshots" && (
+        <ListView
+          dense
+          path="/feed/sources/{id}/snapshots"
+          params={params}
+          caption="Snapshots"
+          columns={snapshotColumns}
+          idOf={({ snapshot_id }) => snapshot_id}
+          empty={{ title: "No snapshots", text: "A snapshot compares the books of the platform with ours." }}
+        />
+      )}
+      {tab === "drift" && <Drifts source={id} />}
+    </Panel>
+  );
+}
+
+function Drifts({ source }: { readonly source: string }) {
+  const [search, change] = useAddress();
+  const opened = search["open"];
+  return (
+    <>
+      <ListView
+        dense
+        path="/drift"
+        params={{ query: { source_id: source } }}
+        caption="Drift"
+        filters={[{ name: "status", label: "Status", values: ["open", "resolved"] }]}
+        columns={driftColumns}
+        idOf={({ id }) => id}
+        to={({ id }) => addressWith(`/feeds/${source}`, { ...search, open: id })}
+        selected={opened}
+        empty={{
+          title: "No drift",
+          text: "Differences between the books of the platform and those of the service appear here.",
+        }}
+      />
+      {opened && <ResolveDrift id={opened} onClose={() => change({ open: undefined })} />}
+    </>
+  );
+}

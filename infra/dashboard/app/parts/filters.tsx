@@ -1,0 +1,110 @@
+import { useEffect, useRef, useState } from "react";
+import { useAddress } from "./address.ts";
+import { inWords } from "./format.ts";
+import { Icon } from "./icons.tsx";
+
+/** A filter of a list: a choice of values, or a text. Its name is that of the query parameter of the API. */
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  readonly values?: readonly string[];
+  /** The words of the values where the value itself is the word. */
+  readonly verbatim?: boolean;
+  readonly wide?: boolean;
+}
+
+/** The filters of a list as chips. Each is a parameter of the address. */
+export function Filters({
+  filters,
+  children,
+}: {
+  readonly filters: readonly Filter[];
+  readonly children?: React.ReactNode;
+}) {
+  const [search, change] = useAddress();
+  return (
+    <search className="chips filters">
+      {filters.map((filter) => (
+        <Chip
+          key={filter.name}
+          filter={filter}
+          value={search[filter.name]}
+          onChange={(value) => change({ [filter.name]: value })}
+        />
+      ))}
+      {children}
+    </search>
+  );
+}
+
+interface ChipProps {
+  readonly filter: Filter;
+  readonly value: string | undefined;
+  readonly onChange: (value: string | undefined) => void;
+}
+
+function Chip({ filter, value, onChange }: ChipProps) {
+  const { label, values, verbatim = false } = filter;
+  if (values === undefined) return <TextChip filter={filter} value={value} onChange={onChange} />;
+  return (
+    <span className="chip">
+      <label className="with-icon">
+        {label.toLowerCase()}
+        <select value={value ?? ""} onChange={({ target }) => onChange(target.value || undefined)}>
+          <option value="">any</option>
+          {values.map((one) => (
+            <option key={one} value={one}>
+              {verbatim ? one : inWords(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {value !== undefined && <Clear label={label} onClear={() => onChange(undefined)} />}
+    </span>
+  );
+}
+
+function TextChip({ filter, value, onChange }: ChipProps) {
+  const [text, setText] = useState(value ?? "");
+  const before = useRef(value);
+  useEffect(() => {
+    if (before.current !== value) setText(value ?? "");
+    before.current = value;
+  }, [value]);
+  const apply = () => {
+    if (text.trim() !== (value ?? "")) onChange(text.trim() || undefined);
+  };
+  const className = `chip${value === undefined ? " open-text" : ""}${filter.wide ? " wide" : ""}`;
+  return (
+    <form
+      className={className}
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply();
+      }}
+    >
+      {value !== undefined && <span>{filter.label.toLowerCase()}</span>}
+      <input
+        aria-label={filter.label}
+        placeholder={filter.label}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onBlur={apply}
+      />
+      {value !== undefined && <Clear label={filter.label} onClear={() => onChange(undefined)} />}
+    </form>
+  );
+}
+
+function Clear({ label, onClear }: { readonly label: string; readonly onClear: () => void }) {
+  return (
+    <button type="button" aria-label={`Remove the filter ${label}`} onClick={onClear}>
+      <Icon name="close" small />
+    </button>
+  );
+}
+
+/** The filters that are set, for the query of the list. */
+export function queryOf(filters: readonly Filter[], search: Readonly<Record<string, string | undefined>>) {
+  return Object.fromEntries(filters.flatMap(({ name }) => (search[name] ? [[name, search[name]]] : [])));
+}

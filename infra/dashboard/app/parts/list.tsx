@@ -1,0 +1,92 @@
+import type { ReactNode } from "react";
+import type { Parameters } from "../api/client.ts";
+import { type List, useList } from "../api/data.ts";
+import type { ItemOf, ListPath } from "../api/types.ts";
+import { useAddress } from "./address.ts";
+import { type Filter, Filters, queryOf } from "./filters.tsx";
+import { moveInRows, useKeys } from "./keys.ts";
+import { Empty, type EmptyText, Failed } from "./states-of-page.tsx";
+import { Bones, type Column, Table } from "./table.tsx";
+
+interface RowsProps<T> {
+  readonly list: List<T>;
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly idOf: (row: T) => string;
+  readonly to?: ((row: T) => string) | undefined;
+  readonly selected?: string | undefined;
+  readonly filters?: readonly Filter[];
+  readonly empty: EmptyText;
+  readonly dense?: boolean;
+  /** Without the line that counts them. */
+  readonly bare?: boolean;
+}
+
+/** The rows of a list in whichever state it is: on its way, refused, empty, or shown. */
+export function Rows<T>({ list, empty, filters = [], bare = false, ...table }: RowsProps<T>) {
+  if (list.loading) return <Bones columns={table.columns} />;
+  if (list.error) return <Failed error={list.error} again={list.again} />;
+  if (list.rows.length === 0) return <Empty empty={empty} filters={filters} />;
+  return (
+    <>
+      <Table rows={list.rows} {...table} />
+      {!bare && (
+        <div className="list-foot">
+          <span>{list.rows.length} shown.</span>
+          {list.hasMore && (
+            <button type="button" className="plain" onClick={list.loadMore} disabled={list.loadingMore}>
+              {list.loadingMore ? "Loading…" : "Load 50 more"}
+            </button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+interface ListViewProps<P extends ListPath> extends Omit<RowsProps<ItemOf<P>>, "list"> {
+  readonly path: P;
+  readonly params?: Parameters;
+  /** Stands behind the filters. */
+  readonly afterFilters?: ReactNode;
+  readonly limit?: number;
+}
+
+/** A list of the API with its filters in the address. */
+export function ListView<P extends ListPath>({
+  path,
+  params = {},
+  afterFilters,
+  limit = 50,
+  ...rows
+}: ListViewProps<P>) {
+  const { filters = [] } = rows;
+  const [search] = useAddress();
+  const list = useList(path, { ...params, query: { limit, ...params.query, ...queryOf(filters, search) } });
+  useKeys({ j: () => moveInRows(1), k: () => moveInRows(-1) });
+  return (
+    <>
+      {filters.length > 0 && <Filters filters={filters}>{afterFilters}</Filters>}
+      <Rows list={list} {...rows} />
+    </>
+  );
+}
+
+/** A list at the left and the opened item, which the address names, at the right. */
+export function Split({
+  list,
+  opened,
+  queue = false,
+}: {
+  readonly list: ReactNode;
+  readonly opened: ReactNode;
+  readonly queue?: boolean;
+}) {
+  const shape = opened === null ? "split alone" : queue ? "split queue" : "split";
+  return (
+    <div className={shape}>
+      <div className="list">{list}</div>
+      {opened !== null && <aside className="opened">{opened}</aside>}
+    </div>
+  );
+}

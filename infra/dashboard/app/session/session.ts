@@ -1,0 +1,143 @@
+import { config, loadConfig } from "../api/config.ts";
+import { createStore } from "../api/store.ts";
+
+/** Where a session stands; `choose` is for a person who is an operator of several brokerages. */
+export type Session =
+  | { readonly state: "starting" }
+  | { readonly state: "out"; readonly reason: string | undefined }
+  | { readonly state: "choose"; readonly brokerages: readonly string[] }
+  | { readonly state: "in" };
+
+/** The session of this page. Its tokens are in memory alone, so a new page begins without. */
+export const session = createStore<Session>({ state: "starting" });
+
+/** A token of the API is renewed so long before it ends. */
+const renewedBeforeMs = 60_000;
+const returningKey = "dashboard.signed-in";
+const brokerageKey = "dashboard.brokerage";
+
+let accessToken: string | undefined;
+let renewing: Promise<boolean> | undefined;
+let timer: number | undefined;
+
+/** The token that requests carry; undefined without a session. */
+export function token(): string | undefined {
+  return accessToken;
+}
+
+/** Sign-in and its library are a file of their own. */
+const loadSignIn = () => import("./sign-in.ts");
+
+/**
+ * Completes the sign-in that the pool returns from, or begins the session of a person who was signed in to this tab:
+ * the pool still knows them. Returns the path to show.
+ */
+export async function startSession(): Promise<string | undefined> {
+  await loadConfig();
+  const { pathname } = window.location;
+  if (pathname === "/signed-in") {
+    try {
+      const { finishSignIn } = await loadSignIn();
+      const { idToken, returnTo } = await finishSignIn();
+      await exchange(idToken);
+      return returnTo;
+    } catch (error) {
+      endSession(error instanceof Error ? error.message : String(error));
+      return "/";
+    }
+  }
+  if (sessionStorage.getItem(returningKey) !== null) {
+    // Only once: a pool that does not know the person any more shows its own page.
+    sessionStorage.removeItem(returningKey);
+    await signIn();
+    return undefined;
+  }
+  endSession(undefined);
+  return undefined;
+}
+
+/** Leads to the pool's page, and back to the address that is shown now. */
+export async function signIn(): Promise<void> {
+  const { pathname, search } = window.location;
+  const { beginSignIn } = await loadSignIn();
+  await beginSignIn(pathname === "/signed-in" ? "/" : pathname + search);
+}
+
+/** Ends the session here and at the pool. */
+export async function signOut(): Promise<void> {
+  const { logout_url, client_id } = config();
+  const query = new URLSearchParams({ client_id, logout_uri: `${window.location.origin}/` });
+  endSession(undefined);
+  const { forgetSignIn } = await loadSignIn();
+  await forgetSignIn();
+  window.location.assign(`${logout_url}?${query}`);
+}
+
+/** Gets a new token from the sign-in that is kept in memory; false when the person has to sign in again. */
+export function renewToken(): Promise<boolean> {
+  renewing ??= renew().finally(() => {
+    renewing = undefined;
+  });
+  return renewing;
+}
+
+async function renew(): Promise<boolean> {
+  if (accessToken === undefined) return false;
+  try {
+    const { refreshSignIn } = await loadSignIn();
+    await exchange(await refreshSignIn());
+    return true;
+  } catch (error) {
+    // Without a connection the sign-in is still good: the next request tries again.
+    if (error instanceof TypeError) return false;
+    endSession("Your session has ended. Sign in again to go on where you were.");
+    return false;
+  }
+}
+
+/** Takes the brokerage that the person has chosen. */
+export async function chooseBrokerage(id: string): Promise<void> {
+  sessionStorage.setItem(brokerageKey, id);
+  const { refreshSignIn } = await loadSignIn();
+  await exchange(await refreshSignIn());
+}
+
+interface TokenAnswer {
+  readonly access_token?: string;
+  readonly expires_in?: number;
+  readonly error_description?: string;
+  readonly brokerage_ids?: readonly string[];
+}
+
+/** Exchanges the pool's token for one of the API (RFC 8693); only that one is sent anywhere else. */
+async function exchange(idToken: string): Promise<void> {
+  const brokerage = sessionStorage.getItem(brokerageKey);
+  const body = new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    subject_token: idToken,
+    subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
+    ...(brokerage !== null && { brokerage_id: brokerage }),
+  });
+  const response = await fetch("/v2/oauth/token", { method: "POST", body, cache: "no-store" });
+  const answer = (await response.json()) as TokenAnswer;
+  if (answer.brokerage_ids !== undefined) {
+    session.set({ state: "choose", brokerages: answer.brokerage_ids });
+    return;
+  }
+  if (!response.ok || answer.access_token === undefined) {
+    sessionStorage.removeItem(brokerageKey);
+    throw new Error(answer.error_description ?? `The service answered ${response.status}.`);
+  }
+  accessToken = answer.access_token;
+  sessionStorage.setItem(returningKey, "1");
+  window.clearTimeout(timer);
+  timer = window.setTimeout(() => void renewToken(), (answer.expires_in ?? 0) * 1000 - renewedBeforeMs);
+  session.set({ state: "in" });
+}
+
+function endSession(reason: string | undefined): void {
+  accessToken = undefined;
+  window.clearTimeout(timer);
+  sessionStorage.removeItem(returningKey);
+  session.set({ state: "out", reason });
+}

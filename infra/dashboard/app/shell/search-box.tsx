@@ -1,0 +1,71 @@
+import { useRouter } from "@tanstack/react-router";
+import { type FormEvent, useRef, useState } from "react";
+import { Icon } from "../parts/icons.tsx";
+import { useKeys } from "../parts/keys.ts";
+import { Go } from "../parts/values.tsx";
+import { useMay } from "../session/caller.ts";
+import { type Finding, find, findById } from "./find.ts";
+
+/** One box for any identifier, e-mail address, account number, login or reference. One finding is opened at once. */
+export function SearchBox() {
+  const [text, setText] = useState("");
+  const [found, setFound] = useState<readonly Finding[]>();
+  const input = useRef<HTMLInputElement>(null);
+  const { history } = useRouter();
+  const may = useMay();
+  useKeys({ "/": () => input.current?.focus() });
+  const close = () => {
+    setFound(undefined);
+    setText("");
+  };
+  const search = async (event: FormEvent) => {
+    event.preventDefault();
+    const wanted = text.trim();
+    if (wanted === "") return;
+    const findings = await find(wanted, may);
+    const [only, another] = findings;
+    if (only === undefined || another !== undefined) return setFound(findings);
+    close();
+    input.current?.blur();
+    history.push(only.to);
+  };
+  return (
+    <search>
+      <form className="search" onSubmit={(event) => void search(event)}>
+        <Icon name="search" />
+        <input
+          ref={input}
+          aria-label="Find by id, e-mail, account number, login or reference"
+          placeholder="Find by id, e-mail, account number, login"
+          value={text}
+          onChange={({ target }) => {
+            setText(target.value);
+            const byId = findById(target.value.trim());
+            setFound(byId && [byId]);
+          }}
+          onKeyDown={({ key }) => {
+            if (key !== "Escape") return;
+            close();
+            input.current?.blur();
+          }}
+        />
+        <kbd>/</kbd>
+        {found && <Found found={found} onGo={close} />}
+      </form>
+    </search>
+  );
+}
+
+function Found({ found, onGo }: { readonly found: readonly Finding[]; readonly onGo: () => void }) {
+  return (
+    <div className="found">
+      {found.length === 0 && <p role="status">Nothing has this id, address, number, login or reference.</p>}
+      {found.map(({ to, name, kind }) => (
+        <Go key={to} to={to} onGo={onGo}>
+          <span>{name}</span>
+          <span className="dim">{kind}</span>
+        </Go>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import { useResource } from "../api/data.ts";
+import { usePath } from "../parts/address.ts";
+import { Icon } from "../parts/icons.tsx";
+import { Go } from "../parts/values.tsx";
+import { useCaller, useMay } from "../session/caller.ts";
+import { signOut } from "../session/session.ts";
+import { currentEntry, type Entry, openTo } from "./navigation.ts";
+import { RequestBar } from "./request-bar.tsx";
+
+/** Brokerage, environment, and what the person may open. */
+export function Sidebar({ open, onGo }: { readonly open: boolean; readonly onGo: () => void }) {
+  const { environment, scopes } = useCaller();
+  const current = currentEntry(usePath());
+  return (
+    <div className={open ? "side open" : "side"}>
+      <div className="brand">
+        <span>Brokerage</span>
+        <Environment environment={environment} />
+      </div>
+      <nav aria-label="Main">
+        {openTo(scopes, environment).map(({ name, entries }) => (
+          <div key={name ?? ""}>
+            {name && <h2>{name}</h2>}
+            {entries.map((entry) => (
+              <Go
+                key={entry.to}
+                to={entry.to}
+                current={entry.to === current}
+                className={entry.nested ? "nested" : undefined}
+                onGo={onGo}
+              >
+                {!entry.nested && <Icon name={entry.icon} />}
+                <span>{entry.name}</span>
+                {entry.counter && <Counter of={entry.counter} />}
+              </Go>
+            ))}
+          </div>
+        ))}
+      </nav>
+      {open && <RequestBar />}
+      <Person />
+    </div>
+  );
+}
+
+/** Production or sandbox, on every screen. */
+function Environment({ environment }: { readonly environment: string }) {
+  const sandbox = environment === "sandbox";
+  return <span className={sandbox ? "environment sandbox" : "environment"}>{sandbox ? "Sandbox" : "Production"}</span>;
+}
+
+function Person() {
+  const { operator } = useCaller();
+  return (
+    <div className="person">
+      <div>
+        <strong>{operator?.name ?? "Application"}</strong>
+        <span className="dim">{operator?.role}</span>
+      </div>
+      <button
+        type="button"
+        className="plain quiet"
+        aria-label="Sign out"
+        title="Sign out"
+        onClick={() => void signOut()}
+      >
+        <Icon name="leave" />
+      </button>
+    </div>
+  );
+}
+
+function Counter({ of }: { readonly of: NonNullable<Entry["counter"]> }) {
+  return of === "margin" ? <MarginCounter /> : null;
+}
+
+const most = 100;
+
+function countOf(
+  page: { readonly data: readonly unknown[]; readonly page: { readonly has_more: boolean } } | undefined,
+) {
+  return page === undefined ? "" : `${page.data.length}${page.page.has_more ? "+" : ""}`;
+}
+
+function MarginCounter() {
+  const may = useMay();
+  const query = { limit: most, margin_status: "margin_call,stop_out" };
+  const { data } = useResource("/accounts/margin_watch", { query }, { enabled: may("accounts:read") });
+  return <span className="count">{countOf(data)}</span>;
+}
