@@ -36,7 +36,12 @@ export function sum(amounts: readonly bigint[]): bigint {
 /** Items by a key. */
 export function groupBy(items: readonly RawItem[], keyOf: (item: RawItem) => string): Map<string, RawItem[]> {
   const groups = new Map<string, RawItem[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
   return groups;
 }
 

@@ -62,9 +62,17 @@ export interface StreamRecord {
   };
 }
 
+/** What was read of each stream so far: tests look at it again and again, and it only grows. */
+const known = new WeakMap<Emulator, { readonly changes: RawChange[]; last: string | undefined }>();
+
 /** Every change of the main table since it was made, in order, read from its stream. */
-export async function readChanges(emulator: Emulator): Promise<RawChange[]> {
-  return (await readStream(emulator)).map(plainChange);
+export async function readChanges(emulator: Emulator): Promise<readonly RawChange[]> {
+  const read = known.get(emulator) ?? { changes: [], last: undefined };
+  known.set(emulator, read);
+  const records = await readStream(emulator, read.last);
+  for (const record of records) read.changes.push(plainChange(record));
+  read.last = records.at(-1)?.dynamodb.SequenceNumber ?? read.last;
+  return read.changes;
 }
 
 /** Every record of the main table's stream, in order; those after a sequence number where one is given. */
