@@ -54,14 +54,19 @@ async function readKeySet(url: string): Promise<KnownKeys> {
 /** The keys of a set that sign with RS256, by their ids; any other member is passed over (RFC 7517 5). */
 function keysIn(text: string): ReadonlyMap<string, KeyObject> {
   const { keys } = JSON.parse(text) as { readonly keys?: unknown };
-  const found = new Map<string, KeyObject>();
-  if (!Array.isArray(keys)) return found;
-  for (const jwk of keys.slice(0, limits.exchange.max_keys) as (JsonWebKey & Record<string, unknown>)[]) {
-    const { kid, kty, alg = "RS256", use = "sig" } = jwk;
-    if (typeof kid !== "string" || kty !== "RSA" || alg !== "RS256" || use !== "sig") continue;
-    found.set(kid, createPublicKey({ key: { kty, n: String(jwk.n), e: String(jwk.e) }, format: "jwk" }));
+  const entries: readonly unknown[] = Array.isArray(keys) ? keys.slice(0, limits.exchange.max_keys) : [];
+  return new Map(entries.flatMap(keyIn));
+}
+
+/** A member of a set with its id; none where it is malformed, for another use, or of another algorithm. */
+function keyIn(entry: unknown): readonly (readonly [string, KeyObject])[] {
+  const { kid, kty, alg = "RS256", use = "sig", n, e } = (entry ?? {}) as JsonWebKey & Record<string, unknown>;
+  if (typeof kid !== "string" || kty !== "RSA" || alg !== "RS256" || use !== "sig") return [];
+  try {
+    return [[kid, createPublicKey({ key: { kty, n: String(n), e: String(e) }, format: "jwk" })]];
+  } catch {
+    return [];
   }
-  return found;
 }
 
 /** The body of a GET, bounded in time and bytes; a redirect is no answer. */

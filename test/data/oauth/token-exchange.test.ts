@@ -295,4 +295,13 @@ describe("the key set of the pool", () => {
     vi.setSystemTime(Date.now() + 3_600_000);
     expect((await exchange(one.token())).status).toBe(200);
   });
+
+  it("serves its other keys when one entry is malformed", async () => {
+    const [one, rotated] = [await person(), newPoolKey()];
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 183_000 });
+    const good = { ...rotated.publicKey.export({ format: "jwk" }), kid: rotated.kid, use: "sig" };
+    const malformed = [null, "key", { ...good, kid: "without-modulus", n: "" }, { ...good, kid: "text", e: "*" }];
+    pool.answer = { status: 200, body: JSON.stringify({ keys: [...malformed, good] }) };
+    expect((await exchange(one.token({}, rotated))).status).toBe(200);
+  });
 });
