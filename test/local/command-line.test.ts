@@ -109,6 +109,8 @@ describe("the arguments of a command", () => {
 
 const scripts = [
   "application",
+  "bridge",
+  "ticks",
   "receiver",
   "demo",
   "start",
@@ -128,6 +130,7 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["start", ["--data=", "--fresh"], "--data"],
   ["soak", ["--events", "many"], "--events"],
   ["bench", ["--rounds", "x"], "--rounds"],
+  ["bridge", ["--config", "venue.json", "--source", "mt5:one"], "--source"],
   ["application", [], "create"],
   ["application", ["create"], "--name"],
   ["application", ["create", "--name", " "], "--name"],

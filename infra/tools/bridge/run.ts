@@ -116,9 +116,9 @@ async function main(): Promise<void> {
     {
       config: { type: "string" },
       simulate: { type: "boolean", default: false },
-      source: { type: "string", default: "mt5:simulated" },
-      currency: { type: "string", default: "USD" },
-      data: { type: "string", default: resolve(".local", "bridge") },
+      source: { type: "string" },
+      currency: { type: "string" },
+      data: { type: "string" },
       ordermatch: { type: "string" },
       seconds: { type: "string", default: "45" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
@@ -126,14 +126,19 @@ async function main(): Promise<void> {
     },
     { positionals: 1 },
   );
-  const { config, simulate, source, currency, data } = values;
+  const { config, simulate } = values;
   if (positionals[0] === "test") {
     await test(wholeNumber("seconds", values.seconds, 5, 3600), wholeNumber("seed", values.seed, 0), values.ordermatch);
     process.exit();
   }
   if (positionals.length > 0) throw new UsageError(`The argument "${positionals[0]}" is not known.`);
-  if (config !== undefined) return runFix(config);
+  if (config !== undefined) {
+    const ofSimulation = (["simulate", "source", "currency", "data", "base-url"] as const).find((name) => values[name]);
+    if (ofSimulation === undefined) return runFix(config);
+    throw new UsageError(`--${ofSimulation} does not go with --config: the file says what the bridge connects.`);
+  }
   if (!simulate) throw new UsageError("Give --config <file> or --simulate; --help says what they do.");
+  const { source = "mt5:simulated", currency = "USD", data = resolve(".local", "bridge") } = values;
   const venue = (client: ServiceClient, folder: string) => SimulatedVenue.open({ client, folder, currency });
   return run({ source, baseUrl: values["base-url"], data, venue });
 }
