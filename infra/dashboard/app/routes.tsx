@@ -6,7 +6,7 @@ import {
   type RouteComponent,
 } from "@tanstack/react-router";
 import type { Search } from "./parts/address.ts";
-import { Failed } from "./parts/states-of-page.tsx";
+import { FailedPage } from "./parts/states-of-page.tsx";
 import { Go } from "./parts/values.tsx";
 import { Shell } from "./shell/shell.tsx";
 
@@ -146,6 +146,6 @@ export function makeRouter() {
       return query.size === 0 ? "" : `?${query}`;
     },
     defaultPendingMs: 300,
-    defaultErrorComponent: ({ error, reset }) => <Failed error={error} again={reset} />,
+    defaultErrorComponent: ({ error, reset }) => <FailedPage error={error} again={reset} />,
   });
 }

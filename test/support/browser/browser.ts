@@ -1,7 +1,8 @@
 import bundled from "@sparticuz/chromium";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from "playwright-core";
 import { totpCode } from "../../../infra/local/pool/totp.ts";
 import type { SignInUser } from "../stack/sign-in.ts";
+import { eventually } from "../wait.ts";
 
 /** A page of a person's own browser, and what went wrong in it. */
 export interface Visit {
@@ -32,6 +33,7 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
   await context.addInitScript({ content: reportViolations });
   const faults: string[] = [];
   const page = await context.newPage();
+  followRequests(page);
   page.on("pageerror", (error) => faults.push(`The page threw ${error.message}`));
   page.on("console", (message) => {
     const text = message.text();
@@ -51,4 +53,38 @@ export async function signInAs(page: Page, user: SignInUser): Promise<void> {
   await page.getByLabel("Code").fill(totpCode(user.totp_secret, Date.now()));
   await page.getByRole("button").click();
   await page.waitForURL((url) => url.origin === dashboard && url.pathname !== "/signed-in");
+}
+
+/** Requests of a page that are not answered yet. */
+const underWay = new WeakMap<Page, Set<Request>>();
+
+function followRequests(page: Page): void {
+  const open = new Set<Request>();
+  underWay.set(page, open);
+  page.on("request", (request) => open.add(request));
+  page.on("requestfinished", (request) => open.delete(request));
+  page.on("requestfailed", (request) => open.delete(request));
+}
+
+/** What is drawn in two frames without a request on its way, a row that is awaited or a font that is loaded. */
+const isDrawn = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+  done(document.querySelector(".waiting") === null && document.querySelector("h1") !== null
+    && document.fonts.status === "loaded"))))`;
+
+/** Waits until a page shows what it is about: what it asked for is answered and drawn. */
+export async function settled(page: Page): Promise<void> {
+  const quiet = () => underWay.get(page)?.size === 0;
+  await eventually(async () => (quiet() && (await page.evaluate(isDrawn)) === true && quiet()) || undefined);
+}
+
+/** Opens an address of the dashboard as a link of it does, without another sign-in. */
+export async function open(page: Page, address: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(address)})`);
+  await settled(page);
+}
+
+/** Shows the light or the dark theme. */
+export async function showTheme(page: Page, theme: "light" | "dark"): Promise<void> {
+  const button = page.getByRole("button", { name: theme === "dark" ? "Dark theme" : "Light theme" });
+  if ((await button.count()) > 0) await button.click();
 }

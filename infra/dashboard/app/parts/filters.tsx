@@ -52,6 +52,7 @@ function Chip({ filter, value, onChange }: ChipProps) {
         {label.toLowerCase()}
         <select value={value ?? ""} onChange={({ target }) => onChange(target.value || undefined)}>
           <option value="">any</option>
+          {value !== undefined && !values.includes(value) && <option value={value}>{value}</option>}
           {values.map((one) => (
             <option key={one} value={one}>
               {verbatim ? one : inWords(one)}

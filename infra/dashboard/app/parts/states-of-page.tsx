@@ -97,6 +97,16 @@ export function Empty({ empty, filters = [] }: { readonly empty: EmptyText; read
   );
 }
 
+/** An error in the place of a whole page. */
+export function FailedPage({ error, again }: { readonly error: unknown; readonly again: () => void }) {
+  return (
+    <>
+      <h1 className="hidden-text">{problemOf(error).title}</h1>
+      <Failed error={error} again={again} />
+    </>
+  );
+}
+
 /** An error of a part that has nothing to show yet. */
 export function Failed({ error, again }: { readonly error: unknown; readonly again: () => void }) {
   return (

@@ -9,6 +9,8 @@ export interface Column<T> {
   readonly width?: number;
   readonly right?: boolean;
   readonly small?: "name" | "amount" | "purpose" | "age";
+  /** Left out where the table has little room, as next to an opened item. */
+  readonly wide?: boolean;
   /** The column whose text is the link of the row. */
   readonly key?: boolean;
 }
@@ -27,32 +29,40 @@ interface TableProps<T> {
 /** Rows of one height, with a link over each. */
 export function Table<T>({ caption, rows, columns, idOf, to, selected, dense = false }: TableProps<T>) {
   return (
-    <table className={dense ? "table dense" : "table"} role="table">
-      <caption className="hidden-text">{caption}</caption>
-      <Head columns={columns} />
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr key={idOf(row)} className="row" role="row" aria-selected={selected === idOf(row) || undefined}>
-            {columns.map((column) => (
-              <td key={column.head} role="cell" className={classOf(column)}>
-                {column.key && to !== undefined ? (
-                  <Go to={to(row)} className="row-link">
-                    {column.cell(row)}
-                  </Go>
-                ) : (
-                  column.cell(row)
-                )}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div className="table-place">
+      <table className={dense ? "table dense" : "table"} role="table">
+        <caption className="hidden-text">{caption}</caption>
+        <Head columns={columns} />
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <tr key={idOf(row)} className="row" role="row" aria-selected={selected === idOf(row) || undefined}>
+              {columns.map((column) => (
+                <td key={column.head} role="cell" className={classOf(column)}>
+                  {column.key && to !== undefined ? (
+                    <Go to={to(row)} className="row-link">
+                      {column.cell(row)}
+                    </Go>
+                  ) : (
+                    column.cell(row)
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
-function classOf({ right, small }: { readonly right?: boolean; readonly small?: string }): string | undefined {
-  const names = [...(right ? ["right"] : []), ...(small ? [`small-${small}`] : [])];
+interface Look {
+  readonly right?: boolean;
+  readonly wide?: boolean;
+  readonly small?: string;
+}
+
+function classOf({ right, wide, small }: Look): string | undefined {
+  const names = [...(right ? ["right"] : []), ...(wide ? ["wide-only"] : []), ...(small ? [`small-${small}`] : [])];
   return names.length === 0 ? undefined : names.join(" ");
 }
 
@@ -60,14 +70,18 @@ function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }) {
   return (
     <>
       <colgroup>
-        {columns.map(({ head, width }) => (
-          <col key={head} style={width === undefined ? undefined : { width }} />
+        {columns.map(({ head, width, wide = false }) => (
+          <col
+            key={head}
+            className={wide ? "wide-only" : undefined}
+            style={width === undefined ? undefined : { width }}
+          />
         ))}
       </colgroup>
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column) => (
-            <th key={column.head} role="columnheader" className={column.right ? "right" : undefined} scope="col">
+            <th key={column.head} role="columnheader" className={classOf({ ...column, small: "" })} scope="col">
               {column.head}
             </th>
           ))}
@@ -80,19 +94,21 @@ function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }) {
 /** The place of rows that are on their way; it is seen after 300 ms only. */
 export function Bones<T>({ columns, rows = 6 }: { readonly columns: readonly Column<T>[]; readonly rows?: number }) {
   return (
-    <table className="table waiting" aria-hidden="true">
-      <Head columns={columns} />
-      <tbody>
-        {Array.from({ length: rows }, (_, row) => `bones-${row}`).map((row) => (
-          <tr key={row} className="row">
-            {columns.map((column) => (
-              <td key={column.head} className={classOf(column)}>
-                <span className="bone" />
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div className="table-place">
+      <table className="table waiting" aria-hidden="true">
+        <Head columns={columns} />
+        <tbody>
+          {Array.from({ length: rows }, (_, row) => `bones-${row}`).map((row) => (
+            <tr key={row} className="row">
+              {columns.map((column) => (
+                <td key={column.head} className={classOf(column)}>
+                  <span className="bone" />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

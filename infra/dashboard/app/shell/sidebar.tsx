@@ -44,7 +44,7 @@ export function Sidebar({ open, onGo }: { readonly open: boolean; readonly onGo:
 }
 
 /** Production or sandbox, on every screen. */
-function Environment({ environment }: { readonly environment: string }) {
+export function Environment({ environment }: { readonly environment: string }) {
   const sandbox = environment === "sandbox";
   return <span className={sandbox ? "environment sandbox" : "environment"}>{sandbox ? "Sandbox" : "Production"}</span>;
 }

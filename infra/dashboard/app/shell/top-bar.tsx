@@ -4,7 +4,9 @@ import { useClock } from "../parts/clock.ts";
 import { lengthOf } from "../parts/format.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Mark } from "../parts/status.tsx";
+import { useCaller } from "../session/caller.ts";
 import { SearchBox } from "./search-box.tsx";
+import { Environment } from "./sidebar.tsx";
 import { colorScheme, switchColorScheme } from "./theme.ts";
 
 const staleAfterMs = 20_000;
@@ -20,6 +22,9 @@ export function TopBar({ onMenu, onHelp }: { readonly onMenu: () => void; readon
       </button>
       <SearchBox />
       <div className="right">
+        <span className="small-environment">
+          <Environment environment={useCaller().environment} />
+        </span>
         <PageAge />
         <span className="clock dim">{time}</span>
         <button
@@ -30,7 +35,7 @@ export function TopBar({ onMenu, onHelp }: { readonly onMenu: () => void; readon
         >
           <Icon name={dark ? "sun" : "moon"} />
         </button>
-        <button type="button" className="plain quiet" aria-label="Keys" onClick={onHelp}>
+        <button type="button" className="plain quiet help-button" aria-label="Keys" onClick={onHelp}>
           <Icon name="help" />
         </button>
       </div>

@@ -6,7 +6,7 @@ import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { FormDialog, textOf, wordsOf } from "../../parts/form-dialog.tsx";
 import { grouped } from "../../parts/format.ts";
 import { Crumb, Facts, PageHead, Panel } from "../../parts/page.tsx";
-import { Failed } from "../../parts/states-of-page.tsx";
+import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Age, Id } from "../../parts/values.tsx";
 import { applicationFields, RotateSecret } from "./application-forms.tsx";
@@ -18,7 +18,7 @@ type Application = Schemas["ApiApplication"];
 export function ApplicationPage() {
   const id = useId();
   const { data, error, refetch } = useResource("/applications/{id}", { path: { id } });
-  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   const { name, client_id, status, scopes, allowed_ips, rate, access_token_ttl } = data;
   return (

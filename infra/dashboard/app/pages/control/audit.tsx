@@ -16,10 +16,10 @@ import { ActorName } from "../actor.tsx";
 type Entry = Schemas["AuditEntry"];
 
 const columns: readonly Column<Entry>[] = [
-  { head: "UTC", width: 110, small: "age", cell: ({ at }) => <Clock at={at} /> },
+  { head: "UTC", width: 104, small: "age", cell: ({ at }) => <Clock at={at} /> },
   { head: "Action", key: true, small: "name", cell: ({ action }) => action },
-  { head: "Actor", width: 180, small: "purpose", cell: ({ actor }) => <ActorName actor={actor} /> },
-  { head: "Resource", width: 150, cell: ({ resource }) => (resource ? <Id id={resource.id} /> : null) },
+  { head: "Actor", width: 140, small: "purpose", cell: ({ actor }) => <ActorName actor={actor} /> },
+  { head: "Resource", width: 136, cell: ({ resource }) => (resource ? <Id id={resource.id} /> : null) },
   {
     head: "Outcome",
     width: 130,
@@ -28,8 +28,8 @@ const columns: readonly Column<Entry>[] = [
       <Status state={outcome} word={`${inWords(outcome)}${count > 1 ? ` × ${count}` : ""}`} />
     ),
   },
-  { head: "Address", width: 140, cell: ({ ip }) => ip ?? "" },
-  { head: "Sequence", width: 100, right: true, cell: ({ sequence }) => sequence },
+  { head: "Address", width: 140, wide: true, cell: ({ ip }) => ip ?? "" },
+  { head: "Sequence", width: 100, right: true, wide: true, cell: ({ sequence }) => sequence },
 ];
 
 const filters = [

@@ -5,7 +5,7 @@ import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
 import { type Entered, type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { grouped, inWords } from "../../parts/format.ts";
 import { PageHead, Pairs, Panel } from "../../parts/page.tsx";
-import { Failed } from "../../parts/states-of-page.tsx";
+import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Age, Go } from "../../parts/values.tsx";
 import { ActorName } from "../actor.tsx";
 
@@ -15,7 +15,7 @@ type Rule = Schemas["ApprovalRule"];
 /** The policies of the brokerage. */
 export function SettingsPage() {
   const { data, error, refetch } = useResource("/settings");
-  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   return (
     <>

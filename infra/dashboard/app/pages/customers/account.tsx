@@ -7,7 +7,7 @@ import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, grouped, inWords, less } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
 import { Crumb, PageHead, Pairs, Panel, Tabs } from "../../parts/page.tsx";
-import { Failed } from "../../parts/states-of-page.tsx";
+import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Mark, Status } from "../../parts/status.tsx";
 import { Age, Go, Id, Profit } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
@@ -22,7 +22,7 @@ type Account = Schemas["TradingAccount"];
 export function AccountPage() {
   const id = useId();
   const { data, error, refetch } = useResource("/accounts/{id}", { path: { id } });
-  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   return (
     <>

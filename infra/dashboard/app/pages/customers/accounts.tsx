@@ -8,25 +8,25 @@ import { Id, Money } from "../../parts/values.tsx";
 
 /** Columns of a list of accounts, wherever it stands. */
 export const accountColumns: readonly Column<Schemas["TradingAccount"]>[] = [
-  { head: "Number", width: 110, key: true, small: "name", cell: ({ number }) => number },
-  { head: "Id", width: 130, cell: ({ id }) => <Id id={id} /> },
-  { head: "Status", width: 110, cell: ({ status }) => <Status state={status} /> },
+  { head: "Number", width: 96, key: true, small: "name", cell: ({ number }) => number },
+  { head: "Id", width: 124, wide: true, cell: ({ id }) => <Id id={id} /> },
+  { head: "Status", width: 100, cell: ({ status }) => <Status state={status} /> },
   {
     head: "Kind",
     small: "purpose",
     cell: ({ type, leverage, platform }) => `${inWords(type)}, 1:${leverage}, ${inWords(platform)}`,
   },
-  { head: "Margin", width: 120, cell: ({ margin_status }) => <Status state={margin_status} /> },
+  { head: "Margin", width: 116, cell: ({ margin_status }) => <Status state={margin_status} /> },
   {
     head: "Level %",
-    width: 90,
+    width: 80,
     right: true,
     small: "age",
     cell: ({ margin_level }) => (margin_level === null ? <span className="faint">–</span> : grouped(margin_level)),
   },
   {
     head: "Equity",
-    width: 160,
+    width: 142,
     right: true,
     small: "amount",
     cell: ({ equity, currency }) => <Money amount={equity} currency={currency} />,

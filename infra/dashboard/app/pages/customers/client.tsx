@@ -7,7 +7,7 @@ import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, inWords } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
 import { Crumb, PageHead, Pairs, Panel, Tabs } from "../../parts/page.tsx";
-import { Failed } from "../../parts/states-of-page.tsx";
+import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Clock, Go, Id } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
@@ -24,7 +24,7 @@ export function ClientPage() {
   const id = useId();
   const { data, error, refetch } = useResource("/clients/{id}", { path: { id } });
   const may = useMay();
-  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   return (
     <>

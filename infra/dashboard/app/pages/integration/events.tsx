@@ -16,7 +16,7 @@ const columns: readonly Column<BrokerageEvent>[] = [
   { head: "Type", key: true, small: "name", cell: ({ type }) => type },
   { head: "Resource", width: 150, small: "purpose", cell: ({ resource }) => <Id id={resource.id} /> },
   { head: "Actor", width: 160, cell: ({ actor }) => <ActorName actor={actor} /> },
-  { head: "Sequence", width: 100, right: true, small: "amount", cell: ({ sequence }) => sequence },
+  { head: "Sequence", width: 100, right: true, wide: true, small: "amount", cell: ({ sequence }) => sequence },
 ];
 
 /** Everything that happened, newest first; filtered by a resource it is the timeline of that one. */

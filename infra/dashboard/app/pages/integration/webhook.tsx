@@ -7,7 +7,7 @@ import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { ListView, Split } from "../../parts/list.tsx";
 import { Crumb, Facts, PageHead } from "../../parts/page.tsx";
-import { Failed } from "../../parts/states-of-page.tsx";
+import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Id } from "../../parts/values.tsx";
@@ -18,6 +18,11 @@ import { endpointBody, SigningSecret, useEndpointFields } from "./webhooks.tsx";
 type Endpoint = Schemas["WebhookEndpoint"];
 type Delivery = Schemas["WebhookDelivery"];
 
+/** How often it was tried: the attempt of a delivery that goes on is the next one. */
+function attemptsOf({ attempt, status }: Delivery): number {
+  return status === "pending" || status === "retrying" ? attempt - 1 : attempt;
+}
+
 const columns: readonly Column<Delivery>[] = [
   { head: "UTC", width: 104, small: "age", cell: ({ created_at }) => <Clock at={created_at} /> },
   { head: "Event", key: true, small: "name", cell: ({ event_type }) => event_type },
@@ -27,7 +32,7 @@ const columns: readonly Column<Delivery>[] = [
     width: 90,
     right: true,
     small: "purpose",
-    cell: ({ attempt, max_retries }) => `${attempt} of ${max_retries + 1}`,
+    cell: (row) => `${attemptsOf(row)} of ${row.max_retries + 1}`,
   },
   {
     head: "Next",
@@ -48,7 +53,7 @@ export function WebhookPage() {
   const id = useId();
   const [search, change] = useAddress();
   const { data, error, refetch } = useResource("/webhook_endpoints/{id}", { path: { id } });
-  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   const opened = search["open"];
   return (

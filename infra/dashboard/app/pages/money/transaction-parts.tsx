@@ -12,8 +12,8 @@ type Transaction = Schemas["Transaction"];
 
 /** Columns of a list of transactions, wherever it stands. */
 export const transactionColumns: readonly Column<Transaction>[] = [
-  { head: "Kind", width: 170, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
-  { head: "Id", width: 130, cell: ({ id }) => <Id id={id} /> },
+  { head: "Kind", width: 130, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
+  { head: "Id", width: 130, wide: true, cell: ({ id }) => <Id id={id} /> },
   { head: "Status", width: 130, small: "purpose", cell: ({ status }) => <Status state={status} /> },
   { head: "To or from", cell: (row) => <span className="dim">{placeOf(row)}</span> },
   {
@@ -23,7 +23,7 @@ export const transactionColumns: readonly Column<Transaction>[] = [
     small: "amount",
     cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
   },
-  { head: "Created", width: 130, right: true, small: "age", cell: ({ created_at }) => <Clock at={created_at} /> },
+  { head: "Created", width: 110, right: true, small: "age", cell: ({ created_at }) => <Clock at={created_at} /> },
 ];
 
 /** The amount to decide about, and what remains of it after the fee. */
@@ -32,7 +32,7 @@ export function AmountHead({ transaction }: { readonly transaction: Transaction 
   return (
     <Panel>
       <p className="with-icon">
-        <Kind kind={kind} /> <Status state={status} /> <Id id={id} />
+        <Status state={status} /> <Id id={id} />
       </p>
       <p className="decide">
         {grouped(amount)} <small>{currency}</small>

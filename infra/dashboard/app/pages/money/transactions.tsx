@@ -53,7 +53,7 @@ export const transactionFilters = [
     values: ["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"],
   },
   { name: "external_id", label: "Your reference" },
-  { name: "provider_reference", label: "Provider's reference" },
+  { name: "provider_reference", label: "Provider reference", wide: true },
 ] as const;
 
 /** Money of all clients, newest first. */

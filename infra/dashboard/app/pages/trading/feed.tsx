@@ -7,7 +7,7 @@ import { ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { inWords, lengthOf } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
 import { Crumb, Facts, PageHead, Panel, Tabs } from "../../parts/page.tsx";
-import { Failed } from "../../parts/states-of-page.tsx";
+import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Id, Maybe } from "../../parts/values.tsx";
@@ -21,7 +21,7 @@ type Source = Schemas["FeedSource"];
 export function FeedPage() {
   const id = useId();
   const { data, error, refetch } = useResource("/feed/sources/{id}", { path: { id } });
-  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   const { name, lag_ms, accepted_through } = data;
   return (

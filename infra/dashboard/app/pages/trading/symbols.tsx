@@ -27,7 +27,12 @@ function columnsWith(quotes: ReadonlyMap<string, Quote>): readonly Column<Tradin
   const quoteOf = ({ symbol }: TradingSymbol) => quotes.get(symbol);
   return [
     { head: "Symbol", width: 110, key: true, small: "name", cell: ({ symbol }) => symbol },
-    { head: "Description", small: "purpose", cell: ({ description }) => <span className="dim">{description}</span> },
+    {
+      head: "Description",
+      wide: true,
+      small: "purpose",
+      cell: ({ description }) => <span className="dim">{description}</span>,
+    },
     { head: "Class", width: 96, cell: ({ asset_class }) => inWords(asset_class) },
     {
       head: "Market",

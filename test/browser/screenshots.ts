@@ -1,0 +1,142 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join, relative, resolve } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { ServiceClient } from "../../infra/tools/service-client.ts";
+import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { open, showTheme, signInAs, startBrowser, visit } from "../support/browser/browser.ts";
+import { type ShownPage, shownPages } from "../support/browser/pages.ts";
+import { type Scene, type SceneCall, type SceneReceivers, setScene } from "../support/browser/scene.ts";
+import type { SignInUser } from "../support/stack/sign-in.ts";
+
+const help = `Photographs every page of the dashboard of a running npm start, light and dark, 1440 and 360 pixels wide.
+
+npm run screenshots -- [options]
+  --out <folder>     where to (default .local/screenshots)
+  --only <text>      pages whose name holds this text
+  --readme           takes the pictures of the README instead, into infra/dashboard/pictures
+  --help             this text
+
+It signs in as the demo owner. An empty brokerage gets some people, money and trades first; begin again with
+npm start -- --fresh.`;
+
+/** What `npm start` announces, as far as it is needed here. */
+interface Ready {
+  readonly base_url: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly dashboard_url: string;
+  readonly sign_in: { readonly operators: readonly (SignInUser & { readonly role: string })[] };
+}
+
+const readyFile = ".local/ready.json";
+const sceneFile = ".local/scene.json";
+const widths = [
+  { width: 1440, height: 900 },
+  { width: 360, height: 760 },
+] as const;
+
+const picturesDir = "infra/dashboard/pictures";
+const illustrations = [
+  ["home", "light", widths[0]],
+  ["approval", "dark", widths[0]],
+  ["account", "light", widths[0]],
+  ["webhook", "dark", widths[0]],
+  ["approvals", "light", widths[1]],
+] as const;
+
+/** Receivers of webhooks: what is sent to `/ok` is accepted, and everything else is not. */
+async function startReceivers() {
+  const reply = '{"error":"upstream_unavailable",\n "message":"CRM is in maintenance until 14:30 UTC"}';
+  const server = createServer((incoming, answer) => {
+    incoming.resume();
+    const accepted = incoming.url === "/ok";
+    answer.writeHead(accepted ? 200 : 503, { "Content-Type": "application/json" }).end(accepted ? "" : reply);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { accepting: `${url}/ok`, failing: `${url}/broker`, stop: () => server.close() };
+}
+
+/** The scene that an earlier run has set in this brokerage, or a new one. */
+async function sceneOf({ base_url, client_id, client_secret }: Ready, receivers: SceneReceivers): Promise<Scene> {
+  const client = new ServiceClient({ base_url, client_id, client_secret }, { tries: 10 });
+  const call: SceneCall = async <T>(method: string, path: string, body?: object) =>
+    (await client.call<T>(method, path, body === undefined ? {} : { body })).body;
+  const kept: Partial<Scene> = existsSync(sceneFile) ? JSON.parse(readFileSync(sceneFile, "utf8")) : {};
+  const { data } = await call<{ data: readonly { id: string }[] }>("GET", "/clients?limit=100");
+  if (data.some(({ id }) => id === kept.client_id)) return kept as Scene;
+  const scene = await setScene(call, receivers);
+  writeFileSync(sceneFile, JSON.stringify(scene));
+  return scene;
+}
+
+async function photograph(page: Page, pages: readonly ShownPage[], out: string): Promise<number> {
+  let count = 0;
+  for (const theme of ["light", "dark"] as const) {
+    for (const size of widths) {
+      await page.setViewportSize(size);
+      await open(page, "/");
+      await showTheme(page, theme);
+      for (const { name, address } of pages) {
+        await open(page, address);
+        await page.screenshot({ path: join(out, `${name}-${theme}-${size.width}.png`) });
+        count += 1;
+      }
+    }
+  }
+  return count;
+}
+
+/** The pictures of the README, as WebP: a fifth of the bytes of PNG. */
+async function illustrate(browser: Browser, page: Page, pages: readonly ShownPage[]): Promise<number> {
+  const canvas = await browser.newPage();
+  for (const [name, theme, size] of illustrations) {
+    await page.setViewportSize(size);
+    await open(page, "/");
+    await showTheme(page, theme);
+    await open(page, pages.find((one) => one.name === name)?.address ?? "/");
+    const png = (await page.screenshot()).toString("base64");
+    const url: string = await canvas.evaluate(`(async () => {
+      const image = new Image();
+      image.src = "data:image/png;base64,${png}";
+      await image.decode();
+      const drawn = new OffscreenCanvas(image.width, image.height);
+      drawn.getContext("2d").drawImage(image, 0, 0);
+      const blob = await drawn.convertToBlob({ type: "image/webp", quality: 0.85 });
+      return btoa(Array.from(new Uint8Array(await blob.arrayBuffer()), (byte) => String.fromCharCode(byte)).join(""));
+    })()`);
+    writeFileSync(join(picturesDir, `${name}.webp`), Buffer.from(url, "base64"));
+  }
+  return illustrations.length;
+}
+
+async function main(): Promise<void> {
+  if (helpAsked(help)) return;
+  const { values } = readArguments({
+    out: { type: "string", default: ".local/screenshots" },
+    only: { type: "string", default: "" },
+    readme: { type: "boolean", default: false },
+  });
+  if (!existsSync(readyFile)) throw new UsageError("No service runs here: npm start starts one.");
+  const ready: Ready = JSON.parse(readFileSync(readyFile, "utf8"));
+  const owner = ready.sign_in.operators.find(({ role }) => role === "owner");
+  if (owner === undefined) throw new UsageError("The service has no demo owner: npm start -- --fresh makes one.");
+  const out = resolve(values.out);
+  mkdirSync(values.readme ? picturesDir : out, { recursive: true });
+  const [browser, receivers] = await Promise.all([startBrowser(), startReceivers()]);
+  try {
+    const pages = shownPages(await sceneOf(ready, receivers)).filter(({ name }) => name.includes(values.only));
+    const { page, faults } = await visit(browser, ready.dashboard_url);
+    await signInAs(page, owner);
+    const count = await (values.readme ? illustrate(browser, page, pages) : photograph(page, pages, out));
+    console.log(`${count} pictures are in ${values.readme ? picturesDir : relative(process.cwd(), out)}.`);
+    if (faults.length > 0) throw new Error(faults.join("\n"));
+  } finally {
+    await browser.close();
+    receivers.stop();
+  }
+}
+
+await runCommand(main);
