@@ -3,6 +3,7 @@ import { type FocusEvent, type ReactNode, useRef, useState } from "react";
 import { useCommand } from "../api/data.ts";
 import type { IconName } from "./icon-paths.ts";
 import { Icon } from "./icons.tsx";
+import { saveFile } from "./save-file.ts";
 import { ErrorNotice } from "./states-of-page.tsx";
 import { Mark } from "./status.tsx";
 
@@ -143,11 +144,7 @@ interface SecretProps {
 export function SecretDialog({ title, values, file, children, onClose }: SecretProps) {
   const [stored, setStored] = useState(false);
   const download = () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([`${file.lines.join("\n")}\n`], { type: "text/plain" }));
-    link.download = file.name;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveFile(file.name, "text/plain", `${file.lines.join("\n")}\n`);
     setStored(true);
   };
   return (

@@ -3,8 +3,10 @@ import type { Parameters } from "../api/client.ts";
 import { type List, useList } from "../api/data.ts";
 import type { ItemOf, ListPath } from "../api/types.ts";
 import { useAddress } from "./address.ts";
+import { csvOf } from "./csv.ts";
 import { type Filter, Filters, queryOf } from "./filters.tsx";
 import { moveInRows, useKeys } from "./keys.ts";
+import { saveFile } from "./save-file.ts";
 import { Empty, type EmptyText, Failed } from "./states-of-page.tsx";
 import { Bones, type Column, Table } from "./table.tsx";
 
@@ -38,10 +40,19 @@ export function Rows<T>({ list, empty, filters = [], bare = false, ...table }: R
               {list.loadingMore ? "Loading…" : "Load 50 more"}
             </button>
           )}
+          <button type="button" className="plain" onClick={() => download(table.caption, list.rows)}>
+            Download CSV
+          </button>
         </div>
       )}
     </>
   );
+}
+
+/** Saves the rows that are shown. */
+function download(caption: string, rows: readonly unknown[]): void {
+  const name = `${caption.toLowerCase().replaceAll(" ", "-")}-${new Date().toISOString().slice(0, 10)}.csv`;
+  saveFile(name, "text/csv", csvOf(rows));
 }
 
 interface ListViewProps<P extends ListPath> extends Omit<RowsProps<ItemOf<P>>, "list"> {

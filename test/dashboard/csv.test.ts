@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { csvOf } from "../../infra/dashboard/app/parts/csv.ts";
+
+describe("rows as CSV", () => {
+  it("have the names of the API, members of objects, lists as JSON and amounts as they were sent", () => {
+    const rows = [
+      { id: "cli_1", balance: "-12.00", actor: { name: 'Ana "A" Silva' }, tags: ["a", "b"], _links: { self: {} } },
+      { id: "cli_2", balance: "0.50", actor: null, email: "ana@example.com" },
+    ];
+    expect(csvOf(rows).split("\r\n")).toEqual([
+      "id,balance,actor.name,tags,actor,email",
+      'cli_1,-12.00,"Ana ""A"" Silva","[""a"",""b""]",,',
+      "cli_2,0.50,,,,ana@example.com",
+      "",
+    ]);
+  });
+
+  it.each([
+    ["=1+1", "'=1+1"],
+    ["+1+1", "'+1+1"],
+    ["-1+1", "'-1+1"],
+    ["@SUM(A1)", "'@SUM(A1)"],
+    ["\t=1+1", "'\t=1+1"],
+    ["  =1+1", "'  =1+1"],
+    ['=HYPERLINK("http://x")', '"\'=HYPERLINK(""http://x"")"'],
+    ["-12.50", "-12.50"],
+    ["+49 30 1234", "'+49 30 1234"],
+    ["a=b", "a=b"],
+  ])("show %j to a spreadsheet as %j", (text, shown) => {
+    expect(csvOf([{ text }])).toBe(`text\r\n${shown}\r\n`);
+  });
+});
