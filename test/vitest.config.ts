@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, normalize } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
@@ -39,7 +39,7 @@ const named = process.argv.slice(2).filter((word, at, words) => {
   const isValue = /^--?[^=]+$/.test(words[at - 1] ?? "");
   return !(word.startsWith("-") || isValue || ["run", "watch", "dev", "list"].includes(word));
 });
-const sharing = onSharedStack.map((name) => `test/e2e/${name}.test.ts`);
+const sharing = onSharedStack.map((name) => normalize(`test/e2e/${name}.test.ts`));
 const together = "test/e2e/shared-stack.test.ts";
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */

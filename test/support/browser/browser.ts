@@ -88,3 +88,17 @@ export async function showTheme(page: Page, theme: "light" | "dark"): Promise<vo
   const button = page.getByRole("button", { name: theme === "dark" ? "Dark theme" : "Light theme" });
   if ((await button.count()) > 0) await button.click();
 }
+
+/** Opens an address of a running dashboard in a browser context of an operator's own, signed in. */
+export async function visitAs(browser: Browser, url: string, user: SignInUser, address = "/"): Promise<Visit> {
+  const visited = await visit(browser, new URL(address, url).href);
+  await signInAs(visited.page, user);
+  return visited;
+}
+
+/** Ends visits; returns what went wrong in them. */
+export async function leave(visits: Visit[]): Promise<string[]> {
+  const ended = visits.splice(0);
+  await Promise.all(ended.map((one) => one.close()));
+  return ended.flatMap(({ faults }) => faults);
+}

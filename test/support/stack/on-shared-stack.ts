@@ -1,6 +1,10 @@
-/** Files that share one running stack (`sharedStack`), in the order in which they run; without `.test.ts`. */
+/**
+ * Files that share one running stack (`sharedStack`), in the order in which they run: below `test/e2e`, without
+ * `.test.ts`.
+ */
 export const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
   ...["demo", "margin"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
+  ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
 ] as const;

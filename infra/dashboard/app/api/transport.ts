@@ -21,6 +21,7 @@ export function forgetAnswers(): void {
  */
 export async function send(request: Request): Promise<Response> {
   const body = request.method === "GET" ? null : await request.clone().text();
+  if (request.method === "GET") await allowed(request.signal);
   const started = performance.now();
   let response = await sendOnce(request.clone());
   if (response.status === 401 && (await renewToken())) response = await sendOnce(request.clone());
@@ -39,6 +40,24 @@ export async function send(request: Request): Promise<Response> {
   const answer = await remember(request, response);
   if (!answer.ok) throw await errorOf(answer);
   return answer;
+}
+
+/** Pages ask nothing before the time that a 429 has named, though their next reading was due; commands are sent. */
+async function allowed(signal: AbortSignal): Promise<void> {
+  for (let ms = pace.wait(Date.now()); ms > 0; ms = pace.wait(Date.now())) {
+    await new Promise<void>((done, failed) => {
+      const leave = () => {
+        window.clearTimeout(timer);
+        failed(new DOMException("The page was left.", "AbortError"));
+      };
+      const timer = window.setTimeout(() => {
+        signal.removeEventListener("abort", leave);
+        done();
+      }, ms);
+      if (signal.aborted) leave();
+      else signal.addEventListener("abort", leave, { once: true });
+    });
+  }
 }
 
 async function sendOnce(request: Request): Promise<Response> {

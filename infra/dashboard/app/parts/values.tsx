@@ -56,7 +56,7 @@ export function Id({ id }: { readonly id: string }) {
     void navigator.clipboard.writeText(id).then(() => setCopied(true));
   };
   return (
-    <button type="button" className="id" title={id} aria-label={`Copy ${id}`} onClick={copy}>
+    <button type="button" className="id" title={id} aria-label={`Copy ${shortId(id)}`} onClick={copy}>
       {shortId(id)}
       <Icon name={copied ? "check" : "copy"} />
     </button>

@@ -177,12 +177,9 @@ function MoneyNow({ account }: { readonly account: Account }) {
     >
       <dl className={metrics_stale ? "sums stale-value" : "sums"}>
         {sums.map(([sign, name, value]) => (
-          <div key={name} className="sum">
-            {sign && <span className="sign">{sign}</span>}
-            <div>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
+          <div key={name} className="sum" data-sign={sign || undefined}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
           </div>
         ))}
         <div className="apart">

@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { useRouter } from "@tanstack/react-router";
 import { Fragment } from "react";
 import { command } from "../../api/client.ts";
 import { useCommand, useResource } from "../../api/data.ts";
@@ -19,6 +20,7 @@ type Attempt = NonNullable<Delivery["attempts"]>[number];
 /** A delivery on a page of its own, where its identifier leads to. */
 export function DeliveryPage() {
   const id = useId();
+  const { history } = useRouter();
   return (
     <>
       <PageHead
@@ -29,20 +31,35 @@ export function DeliveryPage() {
           </Crumb>
         }
       />
-      <DeliveryPanel id={id} onClose={() => window.history.back()} />
+      <DeliveryPanel
+        id={id}
+        onClose={() => window.history.back()}
+        onRepeated={(next) => history.push(`/deliveries/${next}`)}
+      />
     </>
   );
 }
 
+interface DeliveryPanelProps {
+  readonly id: string;
+  readonly onClose: () => void;
+  /** Shows the new delivery that repeats this one. */
+  readonly onRepeated: (id: string) => void;
+}
+
 /** A delivery with its attempts, what the receiver answered, and what was sent. */
-export function DeliveryPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+export function DeliveryPanel({ id, onClose, onRepeated }: DeliveryPanelProps) {
   const { data, error, refetch } = useResource("/deliveries/{id}", { path: { id } });
   useKeys({ Escape: onClose });
   if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   return (
     <>
-      <OpenedHead title={data.event_type} onClose={onClose} actions={<Retry delivery={data} />} />
+      <OpenedHead
+        title={data.event_type}
+        onClose={onClose}
+        actions={<Retry delivery={data} onRepeated={onRepeated} />}
+      />
       <div className="panel">
         <p className="with-icon">
           <Status state={data.status} /> <Id id={id} /> <span className="dim">event</span> <Id id={data.event_id} />
@@ -54,13 +71,19 @@ export function DeliveryPanel({ id, onClose }: { readonly id: string; readonly o
   );
 }
 
-function Retry({ delivery: { id, status } }: { readonly delivery: Delivery }) {
+interface RetryProps {
+  readonly delivery: Delivery;
+  readonly onRepeated: (id: string) => void;
+}
+
+/** Delivers the event again, as a new delivery. One that is on its way is tried again by itself. */
+function Retry({ delivery: { id, status }, onRepeated }: RetryProps) {
   const may = useMay();
   const sending = useCommand((path: { readonly id: string }, key) =>
-    command("POST", "/deliveries/{id}/retry", { key, path }),
+    command<Delivery>("POST", "/deliveries/{id}/retry", { key, path }),
   );
-  const possible = may("webhooks:write") && status !== "pending";
-  const retry = () => sending.mutate({ id });
+  const possible = may("webhooks:write") && status !== "pending" && status !== "retrying";
+  const retry = () => sending.mutate({ id }, { onSuccess: (next) => onRepeated(next.id) });
   useKeys({ r: possible ? retry : undefined });
   if (!possible) return null;
   return (

@@ -73,7 +73,16 @@ export function WebhookPage() {
             empty={{ title: "No deliveries", text: "Send a test event to see one." }}
           />
         }
-        opened={opened ? <DeliveryPanel key={opened} id={opened} onClose={() => change({ open: undefined })} /> : null}
+        opened={
+          opened ? (
+            <DeliveryPanel
+              key={opened}
+              id={opened}
+              onClose={() => change({ open: undefined })}
+              onRepeated={(next) => change({ open: next })}
+            />
+          ) : null
+        }
       />
     </div>
   );

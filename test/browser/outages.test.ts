@@ -1,0 +1,76 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { navigation } from "../../infra/dashboard/app/shell/navigation.ts";
+import { leave, settled, startBrowser, type Visit, visitAs } from "../support/browser/browser.ts";
+import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
+
+let stack: Stack;
+let browser: Browser;
+let owner: OperatorUser;
+const visits: Visit[] = [];
+
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([sharedStack(), startBrowser()]);
+  owner = await newOperator(stack, "owner");
+});
+afterEach(async () => expect(await leave(visits)).toEqual([]));
+afterAll(async () => {
+  await browser?.close();
+  await stack?.stop();
+});
+
+/** A signed-in page whose clock the test moves. */
+async function signedIn(): Promise<Page> {
+  const visited = await visitAs(browser, stack.cloud.dashboardUrl ?? "", owner);
+  visits.push(visited);
+  const { page } = visited;
+  await settled(page);
+  await page.clock.install();
+  return page;
+}
+
+const api = "**/v2/**";
+
+describe("a page", () => {
+  it("says that the service does not answer, whichever it is, and recovers by itself", async () => {
+    const page = await signedIn();
+    const banner = page.locator(".banner");
+    for (const { to } of navigation.flatMap(({ entries }) => entries)) {
+      await page.route(api, (route) => route.abort("connectionrefused"));
+      await page.evaluate(`history.pushState(null, "", "${to}")`);
+      await page.clock.fastForward(6_000);
+      await banner.getByText("The service does not answer").waitFor();
+      await page.unroute(api);
+      await page.clock.fastForward(6_000);
+      await banner.waitFor({ state: "detached" });
+      await settled(page);
+      expect([to, await page.getByRole("alert").count()]).toEqual([to, 0]);
+    }
+  });
+
+  it("asks nothing before the time that a 429 names, and less often afterwards", async () => {
+    const page = await signedIn();
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (new URL(request.url()).pathname.startsWith("/v2/")) asked.push(request.url());
+    });
+    const refused = { status: 429, headers: { "Retry-After": "30" }, body: "{}" };
+    await page.route(api, (route) => route.fulfill(refused));
+    await page.clock.fastForward(6_000);
+    await page.locator(".banner.slow").getByText("Too many requests").waitFor();
+    await settled(page);
+    asked.length = 0;
+    await page.clock.fastForward(25_000);
+    await settled(page);
+    expect(asked).toEqual([]);
+    await page.unroute(api);
+    await page.clock.fastForward(10_000);
+    await page.locator(".banner").waitFor({ state: "detached" });
+    await settled(page);
+    asked.length = 0;
+    await page.clock.fastForward(5_500);
+    await settled(page);
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { navigation } from "../../infra/dashboard/app/shell/navigation.ts";
+import {
+  leave,
+  open,
+  settled,
+  showTheme,
+  startBrowser,
+  type Visit,
+  visit,
+  visitAs,
+} from "../support/browser/browser.ts";
+import { type ShownPage, shownPages } from "../support/browser/pages.ts";
+import { type Scene, setScene } from "../support/browser/scene.ts";
+import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
+import { answerWith, type Receiver, startReceiver } from "../support/stack/receiver.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
+
+let stack: Stack;
+let browser: Browser;
+let receiver: Receiver;
+let owner: OperatorUser;
+let pages: readonly ShownPage[];
+let scene: Scene;
+const visits: Visit[] = [];
+
+/** What other people write: markup, a formula, and a sequence that would clear a terminal. */
+const markup = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
+const formula = '=HYPERLINK("http://evil.example","click")';
+
+async function call<T>(method: string, path: string, body?: object): Promise<T> {
+  const reply = await stack.api.call<T>(method, path, body === undefined ? {} : { body });
+  expect([method, path, reply.status, reply.text]).toEqual([method, path, expect.toBeOneOf([200, 201]), reply.text]);
+  return reply.body;
+}
+
+beforeAll(async () => {
+  [stack, browser, receiver] = await Promise.all([sharedStack(), startBrowser(), startReceiver()]);
+  receiver.answer = (one, reply) => answerWith(one.path === "/ok" ? 200 : 503)(one, reply);
+  owner = await newOperator(stack, "owner");
+  scene = await setScene(call, { accepting: `${receiver.url}/ok`, failing: `${receiver.url}/broker` });
+  const names = { first_name: markup, last_name: formula };
+  const metadata = { note: markup, clear: "\\u001b[2J" };
+  await call("PATCH", `/clients/${scene.client_id}`, { ...names, metadata });
+  await call("POST", "/operators", { email: "hostile@example.com", name: markup, role: "viewer" });
+  pages = shownPages(scene);
+});
+afterEach(async () => expect(await leave(visits)).toEqual([]));
+afterAll(async () => {
+  await browser?.close();
+  await receiver?.stop();
+  await stack?.stop();
+});
+
+async function signedIn(address = "/"): Promise<Page> {
+  const visited = await visitAs(browser, stack.cloud.dashboardUrl ?? "", owner, address);
+  visits.push(visited);
+  return visited.page;
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Violations of a page that keep people out, each with the elements. */
+async function barriers(page: Page): Promise<string[]> {
+  return page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(" | ")))`);
+}
+
+/** Elements that a mouse can press and a keyboard cannot reach. */
+const outOfReach = `[...document.querySelectorAll("body *")]
+  .filter((one) => getComputedStyle(one).cursor === "pointer" && one.checkVisibility())
+  .filter((one) => one.closest("a[href],button,input,select,textarea,label,summary,[tabindex='0']") === null)
+  .map((one) => one.outerHTML.slice(0, 120))`;
+
+describe("every page", () => {
+  it("is one of those that are looked at", () => {
+    const routes = readFileSync("infra/dashboard/app/routes.tsx", "utf8");
+    const rows = [...routes.matchAll(/\bpath: "([^"]+)"/g)].map(([, path]) => path);
+    expect(rows.length).toBeGreaterThan(15);
+    expect([...new Set(pages.map(({ row }) => row))].toSorted()).toEqual(rows.toSorted());
+  });
+
+  it.each([
+    ["light", { width: 1440, height: 900 }],
+    ["dark", { width: 360, height: 760 }],
+  ] as const)(
+    "passes axe, runs nothing of what others wrote, and has nothing that only a mouse reaches: %s",
+    async (theme, size) => {
+      const page = await signedIn();
+      page.on("dialog", (dialog) => {
+        throw new Error(`A page ran what others wrote: ${dialog.message()}`);
+      });
+      await showTheme(page, theme);
+      await page.setViewportSize(size);
+      await page.evaluate(axe);
+      const found: string[] = [];
+      for (const { name, address } of pages) {
+        await open(page, address);
+        const faults = [...(await barriers(page)), ...((await page.evaluate(outOfReach)) as string[])];
+        found.push(...faults.map((fault) => `${name}: ${fault}`));
+      }
+      expect(found).toEqual([]);
+    },
+    120_000,
+  );
+
+  it("opens by its keys, a row by j and Enter, and what is opened closes by Escape", async () => {
+    const page = await signedIn();
+    await settled(page);
+    for (const { key, to } of navigation.flatMap(({ entries }) => entries)) {
+      for (const each of ["g", key]) await page.keyboard.press(each);
+      await page.waitForURL((url) => url.pathname === to);
+      await settled(page);
+    }
+    await open(page, "/events");
+    for (const key of ["j", "j", "k", "Enter"]) await page.keyboard.press(key);
+    await page.locator(".opened").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".opened").waitFor({ state: "detached" });
+    await page.keyboard.press("/");
+    await page.keyboard.type(scene.account_id);
+    await page.keyboard.press("Enter");
+    await page.waitForURL((url) => url.pathname === `/accounts/${scene.account_id}`);
+  });
+});
+
+describe("what other people wrote", () => {
+  it("is text on the page, and a formula is none in the file of a list", async () => {
+    const page = await signedIn("/clients");
+    await page.getByText(`${markup} ${formula}`).waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    const csv = readFileSync(await download.path(), "utf8");
+    expect(csv).toContain(`"'${formula.replaceAll('"', '""')}"`);
+    expect(csv.split("\r\n")[0]).toMatch(/^id,/);
+  });
+});
+
+describe("the token", () => {
+  it("is in no storage and in no address of the browser", async () => {
+    const page = await signedIn("/clients");
+    const header = page.waitForRequest((request) => request.headers()["authorization"] !== undefined);
+    await open(page, "/accounts");
+    const token = (await header).headers()["authorization"]?.replace("Bearer ", "") ?? "";
+    expect(token.length).toBeGreaterThan(100);
+    const kept: string = await page.evaluate(`JSON.stringify(
+      [{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])`);
+    expect(kept).not.toContain(token);
+    expect(kept).not.toMatch(/eyJ[\w-]+\.eyJ/);
+  });
+});
+
+describe("another site", () => {
+  it("cannot show the dashboard in a frame", async () => {
+    const html = `<iframe src="${stack.cloud.dashboardUrl}"></iframe>`;
+    const site = createServer((_, reply) => void reply.setHeader("Content-Type", "text/html").end(html));
+    await new Promise<void>((done) => site.listen(0, "127.0.0.1", done));
+    const { page, close } = await visit(browser, `http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+    const [frame] = page.mainFrame().childFrames();
+    await expect.poll(() => frame?.url()).toMatch(/^chrome-error:/);
+    await close();
+    site.close();
+  });
+});
