@@ -2,15 +2,15 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { memoryOf } from "../../infra/function-memory.ts";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
+import { mix } from "../../infra/tools/cost/mix.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { helpAsked, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { backgroundFiles, compile } from "../support/model/stage.ts";
-import { eventCost } from "./event-cost.ts";
-import { mix } from "./mix.ts";
-import { dollarsPerMillion, prices, traffic, trafficDollars } from "./prices.ts";
+import { backgroundDollars, dollarsPerMillion, prices, traffic, trafficDollars } from "./prices.ts";
 import { processorTimes } from "./processor-times.ts";
 import { chainOf, heldMs, publishedTimes } from "./published-times.ts";
-import { tradingCosts } from "./trading-cost.ts";
+import { eventWork } from "./units/event-cost.ts";
+import { tradingCosts } from "./units/trading-cost.ts";
 import { type RowCost, startWorkload, type Workload } from "./workload.ts";
 
 const help = `Prices the stated mix of requests, events and trading commits, and writes test/bench/DOLLARS.md.
@@ -103,7 +103,7 @@ async function eventTable(): Promise<Part> {
   const rows: Cells[] = [];
   const missed: string[] = [];
   for (const endpoints of [0, 1, 5, 20]) {
-    const cost = await eventCost(program, directory, endpoints);
+    const cost = await eventWork(program, directory, endpoints);
     const was = (before.events[endpoints] ?? Number.NaN) - commitUnits;
     const now = cost.write_units - commitUnits;
     const saved = 1 - now / was;
@@ -115,7 +115,7 @@ async function eventTable(): Promise<Part> {
       cost.read_units.toFixed(1),
       (was * prices.dynamodb_per_million_write_units).toFixed(2),
       (now * prices.dynamodb_per_million_write_units).toFixed(2),
-      (cost.dollars - commitUnits * prices.dynamodb_per_million_write_units).toFixed(2),
+      (backgroundDollars(cost) - commitUnits * prices.dynamodb_per_million_write_units).toFixed(2),
     ]);
     if (saved < leastSaved) missed.push(`An event with ${endpoints} endpoints: ${percent(saved)} fewer write units.`);
   }

@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { mix } from "../../infra/tools/cost/mix.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { apiClient } from "../support/stack/api-client.ts";
 import { seeded } from "../support/stack/chaos.ts";
 import { startReceiver } from "../support/stack/receiver.ts";
 import { Brokerage } from "./load/drive.ts";
 import { isEarned, isFlat, latenciesOf, missingOf } from "./load/figures.ts";
-
 import { endOfAxis, latencyPicture } from "./load/picture.ts";
 import { draw, endpointAt, type Known, remember, routeOf } from "./load/requests.ts";
-import { mix } from "./mix.ts";
 
 const credentials = { client_id: "app_1", client_secret: "secret" };
 const known = (): Known => ({

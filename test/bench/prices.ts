@@ -1,27 +1,12 @@
-/**
- * Unit prices in US dollars, from the public price lists of AWS for us-east-1. The one place where prices stand; who
- * changes one changes the date.
- */
-export const prices = {
-  read_on: "2026-11-21",
-  region: "us-east-1",
-  /** API Gateway, REST, first 333 million requests of a month. */
-  gateway_per_million_requests: 3.5,
-  /** DynamoDB on demand: write and read request units; a transactional or indexed write counts several. */
-  dynamodb_per_million_write_units: 0.625,
-  dynamodb_per_million_read_units: 0.125,
-  lambda_per_million_requests: 0.2,
-  /** Lambda on arm64. */
-  lambda_per_gigabyte_second: 0.0000133334,
-  /** SQS, FIFO, at which standard queues are priced too; they cost 0.40. */
-  sqs_per_million_requests: 0.5,
-  logs_per_gigabyte: 0.5,
-  traces_per_million: 5,
-  transfer_per_gigabyte: 0.09,
-} as const;
+import { pricesOf, pricesReadOn } from "../../infra/tools/cost/prices.ts";
+import { traffic as stated } from "../../infra/tools/cost/traffic.ts";
+import type { BackgroundWork } from "../../infra/tools/cost/units.ts";
+
+/** The prices that the reports of the bench are stated in, from the one list. */
+export const prices = { ...pricesOf("us-east-1"), read_on: pricesReadOn, region: "us-east-1" } as const;
 
 /** What a request leaves behind: bytes of its log and of its answer, and the share of requests that are traced. */
-export const traffic = { log_bytes: 900, answer_bytes: 2500, traced_share: 0.05 } as const;
+export const traffic = stated;
 
 /** Dollars of a million requests for logs, traces and transfer. */
 export function trafficDollars(): number {
@@ -46,5 +31,19 @@ export function dollarsPerMillion(request: {
     gigabyteSeconds * prices.lambda_per_gigabyte_second +
     request.write_units * prices.dynamodb_per_million_write_units +
     request.read_units * prices.dynamodb_per_million_read_units
+  );
+}
+
+/** What a million times some work behind a request costs: units, functions, calls of queues and logs. */
+export function backgroundDollars(work: BackgroundWork): number {
+  const calls = traffic.calls_per_message;
+  return (
+    work.write_units * prices.dynamodb_per_million_write_units +
+    work.read_units * prices.dynamodb_per_million_read_units +
+    work.invocations * prices.lambda_per_million_requests +
+    work.gigabyte_seconds * 1_000_000 * prices.lambda_per_gigabyte_second +
+    work.messages * calls * prices.sqs_fair_per_million_requests +
+    work.fifo_messages * calls * prices.sqs_fifo_per_million_requests +
+    (work.invocations * traffic.log_bytes * prices.logs_per_gigabyte) / 1000
   );
 }

@@ -28,8 +28,8 @@ async function newBrokerage(api: TestApi) {
 }
 
 /**
- * Requests of the sandbox, and of what else needs its market or a source, by the id of the row. None drives an account:
- * its answer waits for the publisher of events, which the bench does not run.
+ * Requests of the sandbox, and of what else needs its market or a source, by the id of the row. The answer of a drive
+ * waits for the publisher of events, which the bench does not run, so its reads are the most that it can have.
  */
 export function sandboxWork(api: TestApi): Readonly<Record<string, () => Promise<Asked>>> {
   const own = () => newBrokerage(api);
@@ -83,6 +83,12 @@ export function sandboxWork(api: TestApi): Readonly<Record<string, () => Promise
       const { as, account, post } = await own();
       const { id } = await post("/sandbox/orders", { account_id: account.id, ...order });
       return { as, address: `/sandbox/orders/${id}/cancel` };
+    },
+    drive_sandbox_account: async () => {
+      const { as, account, post } = await own();
+      await post("/sandbox/trades", { account_id: account.id, ...trade, lots: "0.20" });
+      const body = { margin_level: "80.00", symbol: "EURUSD" };
+      return { as, address: `/sandbox/accounts/${account.id}/drive`, parts: { body } };
     },
     get_order: async () => {
       const { as, account, post } = await own();

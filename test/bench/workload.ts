@@ -16,6 +16,7 @@ import { functionEnvironment } from "../support/emulator/emulator.ts";
 import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/emulator/request.ts";
 import { type TableCall, unitsOf } from "../support/emulator/watched-endpoint.ts";
 import { startTokenService } from "../support/stack/token-service.ts";
+import { auditWork, platformWork } from "./platform-work.ts";
 import { sandboxWork } from "./sandbox-work.ts";
 
 /** What one request of a row asks DynamoDB for. */
@@ -169,6 +170,8 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
   for (let turn = 0; turn < 20; turn += 1) await broker.deposit(account, "10.00");
   const transaction = await broker.deposit(account, "1.00");
   const { body: second } = await api.call(caller, "POST", "/accounts", { body: { client_id: account.client_id } });
+  const inEuros = { client_id: account.client_id, currency: "EUR" };
+  const { body: euros } = await api.call(caller, "POST", "/accounts", { body: inEuros });
   const endpoint = { url: "https://hooks.example.com/broker", event_types: ["*"] };
   // A brokerage may have few endpoints, so what makes or removes one has a brokerage of its own.
   const ownEndpoint = async () => {
@@ -225,6 +228,12 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         address: "/transactions/transfer",
         parts: { body: { from_account_id: account.id, to_account_id: second.id, amount: "1.00" } },
       }),
+      create_transfer_quote: async () => {
+        // A price that is older than a minute converts nothing.
+        await putMarket(api, caller.tenant_id);
+        const body = { from_account_id: account.id, to_account_id: euros.id, amount: "1.00" };
+        return { address: "/transfer_quotes", parts: { body } };
+      },
       summarize_transactions: async () => {
         const today = new Date().toISOString().slice(0, 10);
         return { address: `/transactions/summary?from=${today}&to=${today}` };
@@ -266,6 +275,8 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       }),
       ...traded.requests,
       ...sandboxWork(api),
+      ...platformWork(api),
+      ...auditWork(api),
       update_settings: async () => ({
         as: await newBrokerage(api),
         address: "/settings",

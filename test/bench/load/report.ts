@@ -1,5 +1,5 @@
 import { availableParallelism, cpus, loadavg } from "node:os";
-import { mix } from "../mix.ts";
+import { mix } from "../../../infra/tools/cost/mix.ts";
 import { byRoute, latenciesOf, type MemorySample, quantile } from "./figures.ts";
 import { routeOf } from "./requests.ts";
 import type { LoadOptions, LoadReport } from "./run-load.ts";
@@ -52,7 +52,7 @@ published and delivered.
 
 ${applications} applications, each of a brokerage of its own, sent ${percent} % of their rate limit for ${minutes}
 minutes: ${sent} requests a second in ${kind} loop, seed ${seed}; ${answered.length} were answered.
-\`test/bench/mix.ts\` states the mix. The load averages of the machine at the end were ${busy.join(", ")}
+\`infra/tools/cost/mix.ts\` states the mix. The load averages of the machine at the end were ${busy.join(", ")}
 over 1, 5 and 15 minutes.
 `;
 }

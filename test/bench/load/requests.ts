@@ -1,8 +1,8 @@
+import { mix } from "../../../infra/tools/cost/mix.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import type { EventType } from "../../../shared/schema/event-types.ts";
 import { type Credentials, someClient } from "../../support/stack/api-client.ts";
-import { mix } from "../mix.ts";
 
 /** What an application knows of its own brokerage: the newest identifiers of each kind. */
 export interface Known {

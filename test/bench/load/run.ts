@@ -18,7 +18,7 @@ npm run load -- [options]
   --seed <n>          of the order of requests (default 1)
   --help              this text
 
-test/bench/mix.ts states how often each endpoint is called. Writes test/bench/LOAD.md and its picture. Ends with 1
+infra/tools/cost/mix.ts states how often each endpoint is called. Writes test/bench/LOAD.md and its picture. Ends with 1
 when anything but an earned 429 was refused, when memory grew, or when an event was not published and delivered.`;
 
 const folder = fileURLToPath(new URL("..", import.meta.url));

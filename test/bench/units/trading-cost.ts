@@ -1,12 +1,12 @@
-import { seedQuotes, seedSymbols } from "../../shared/domain/sandbox/seed.ts";
-import { quotes, symbols } from "../../shared/table/entities.ts";
-import { bridge, opening } from "../support/builders/bridge.ts";
-import { brokerage } from "../support/builders/brokerage.ts";
-import { putItem, putMarket } from "../support/builders/trading-data.ts";
-import type { TestApi } from "../support/emulator/api.ts";
-import { newCaller, type TestCaller } from "../support/emulator/request.ts";
-import { unitsOf } from "../support/emulator/watched-endpoint.ts";
-import type { RowCost } from "./workload.ts";
+import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
+import { quotes, symbols } from "../../../shared/table/entities.ts";
+import { bridge, opening } from "../../support/builders/bridge.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { putItem, putMarket } from "../../support/builders/trading-data.ts";
+import type { TestApi } from "../../support/emulator/api.ts";
+import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
+import { unitsOf } from "../../support/emulator/watched-endpoint.ts";
+import type { RowCost } from "../workload.ts";
 
 /** What a commit of trading or a batch costs; `per` is how many items it has. */
 export interface TradingCost {
@@ -67,7 +67,11 @@ async function feed(api: TestApi, accounts: number, items: number) {
 }
 
 /** So many symbols of one currency pair, each with its own terms and price. */
-async function putManySymbols(api: TestApi, { tenant_id }: TestCaller, count: number): Promise<readonly string[]> {
+export async function putManySymbols(
+  api: TestApi,
+  { tenant_id }: TestCaller,
+  count: number,
+): Promise<readonly string[]> {
   const now = new Date().toISOString();
   const [terms] = seedSymbols(tenant_id, now).filter(({ symbol }) => symbol === "EURUSD");
   const [quote] = seedQuotes(now).filter(({ symbol }) => symbol === "EURUSD");

@@ -1,0 +1,48 @@
+/** How a resource costs: by the month that it exists, by its use alone, or not at all. */
+export type Charge = "month" | "use" | "free";
+
+/**
+ * Every resource type of the templates, with how it is charged and why. The command fails for a type that is not here,
+ * so nothing is deployed that the bill does not know.
+ */
+export const charges: Readonly<Record<string, readonly [Charge, string]>> = {
+  "AWS::CloudWatch::Alarm": ["month", "each metric that it calculates with"],
+  "AWS::CloudWatch::Dashboard": ["month", "each dashboard"],
+  "AWS::SecretsManager::Secret": ["month", "each secret"],
+  "AWS::KMS::Key": ["month", "each key"],
+  "AWS::Scheduler::Schedule": ["month", "its invocations, and the run of the function each time"],
+  "AWS::Lambda::EventSourceMapping": ["month", "what it asks a queue for while there is nothing; streams are free"],
+  "AWS::ApiGateway::RestApi": ["use", "requests"],
+  "AWS::Lambda::Function": ["use", "invocations, and memory by time"],
+  "AWS::DynamoDB::Table": ["use", "units written and read, and gigabytes stored"],
+  "AWS::SQS::Queue": ["use", "calls"],
+  "AWS::Logs::LogGroup": ["use", "gigabytes written and kept"],
+  "AWS::Cognito::UserPool": ["use", "people who sign in"],
+  "AWS::CloudFront::Distribution": ["use", "requests and gigabytes"],
+  "AWS::CloudFront::Function": ["use", "requests of pages"],
+  "AWS::S3::Bucket": ["use", "a few megabytes of the dashboard, below a cent"],
+  "AWS::SNS::Topic": ["use", "mails of alarms, 2 USD per 100,000"],
+  "AWS::KMS::Alias": ["free", "a name of a key"],
+  "AWS::ApiGateway::Authorizer": ["free", "its function is charged"],
+  "AWS::ApiGateway::Deployment": ["free", "a version of the API"],
+  "AWS::ApiGateway::GatewayResponse": ["free", "part of the API"],
+  "AWS::ApiGateway::Method": ["free", "part of the API"],
+  "AWS::ApiGateway::Resource": ["free", "part of the API"],
+  "AWS::ApiGateway::Stage": ["free", "without a cache"],
+  "AWS::ApiGateway::UsagePlan": ["free", "part of the API"],
+  "AWS::Budgets::Budget": ["free", "it takes no action of its own"],
+  "AWS::CloudFormation::Stack": ["free", "its resources are charged"],
+  "AWS::CloudFront::OriginAccessControl": ["free", "part of the distribution"],
+  "AWS::CloudFront::ResponseHeadersPolicy": ["free", "part of the distribution"],
+  "AWS::Cognito::ManagedLoginBranding": ["free", "part of the pool"],
+  "AWS::Cognito::UserPoolClient": ["free", "no machine signs in by it"],
+  "AWS::Cognito::UserPoolDomain": ["free", "part of the pool"],
+  "AWS::IAM::Role": ["free", "rights"],
+  "AWS::Lambda::LayerVersion": ["free", "below the 75 GB of code that are included"],
+  "AWS::Lambda::Permission": ["free", "rights"],
+  "AWS::S3::BucketPolicy": ["free", "rights"],
+  "AWS::SNS::TopicPolicy": ["free", "rights"],
+  "AWS::SQS::QueuePolicy": ["free", "rights"],
+  "AWS::SecretsManager::RotationSchedule": ["free", "its function runs four times a year"],
+  "Custom::CDKBucketDeployment": ["free", "its function runs when the stack is deployed"],
+};

@@ -1,0 +1,30 @@
+/**
+ * What a request, a run or a delivery leaves behind that is not counted anywhere, stated here once. Bytes of the logs
+ * are those of the function's line, of Lambda's own report and of the gateway's access log.
+ */
+export const traffic = {
+  log_bytes: 900,
+  answer_bytes: 2500,
+  /** A webhook with its headers. */
+  delivery_bytes: 1500,
+  /** AWS X-Ray's default: one request a second and 5 % of the others. */
+  traced_share: 0.05,
+  /** Requests that no running environment could take, and what a new one bills until it answers. */
+  cold_start_share: 0.01,
+  cold_start_ms: 250,
+  /** Requests whose token the gateway has not kept from the minute before. */
+  authorizer_miss_share: 0.02,
+  /** A message is sent, received and deleted: alone at worst, ten in a call at best. */
+  calls_per_message: 3,
+  /** Memory at which a function has one whole processor (AWS docs: Lambda function memory). */
+  whole_processor_mb: 1769,
+  /**
+   * Processor time of a route that the bench has not measured, ms: that of most commits (test/bench/LATENCY.md); reads
+   * take less. A millisecond more costs 0.02 USD per million.
+   */
+  unmeasured_processor_ms: 3,
+  /** Lambda asks an idle queue with five connections, each of which waits 20 s (AWS docs: Lambda with SQS). */
+  polls_per_minute: 15,
+  /** Hours of a month in the price lists of AWS. */
+  hours_per_month: 730,
+} as const;

@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+
+/** What one request of a route asks of other services. */
+export interface RequestUnits {
+  readonly read_units: number;
+  /** With the rate counter, all indexes, and the doubling of transactions. */
+  readonly write_units: number;
+  /** Messages that it sends to queues. */
+  readonly messages: number;
+  /** What its function waits for, ms: published times of its calls, those that overlap counted once. */
+  readonly waiting_ms: number;
+  /** Processor time of its function, ms of a whole processor; null where the bench has not measured it. */
+  readonly processor_ms: number | null;
+}
+
+/** What is done behind a request, by functions that no caller waits for. */
+export interface BackgroundWork {
+  readonly write_units: number;
+  readonly read_units: number;
+  /** Messages of standard queues, and of FIFO queues. */
+  readonly messages: number;
+  readonly fifo_messages: number;
+  readonly invocations: number;
+  readonly gigabyte_seconds: number;
+}
+
+/** A commit of trading, or an item of a batch, on DynamoDB: the request that makes it has its other costs. */
+export interface TradingUnits {
+  readonly name: string;
+  readonly read_units: number;
+  readonly write_units: number;
+}
+
+/** What one empty run of a scheduled function reads and writes, by the id of the function. */
+export interface SweepUnits {
+  readonly read_units: number;
+  readonly write_units: number;
+  /** What it waits for, ms. */
+  readonly waiting_ms: number;
+}
+
+/** What was counted: `npm run bench:units` writes it. */
+export interface MeasuredUnits {
+  /** Date of the count. */
+  readonly counted_on: string;
+  /** By the id of the route. */
+  readonly routes: Readonly<Record<string, RequestUnits>>;
+  /** A miss of the gateway's cache of tokens: what the authorizer reads. */
+  readonly authorizer: SweepUnits;
+  /** What an event causes after the commit that caused it, by the number of endpoints that it goes to. */
+  readonly events: Readonly<Record<string, BackgroundWork>>;
+  readonly tick: {
+    /** Prices of the request that was counted. */
+    readonly prices_per_request: number;
+    /** The whole request. */
+    readonly request: RequestUnits;
+    /** What one price causes behind it. */
+    readonly behind: BackgroundWork;
+  };
+  readonly trading: readonly TradingUnits[];
+  readonly sweeps: Readonly<Record<string, SweepUnits>>;
+}
+
+/** The committed count. */
+export function measuredUnits(): MeasuredUnits {
+  return JSON.parse(readFileSync(new URL("units.json", import.meta.url), "utf8"));
+}

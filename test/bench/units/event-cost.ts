@@ -1,0 +1,114 @@
+import { memoryOf } from "../../../infra/function-memory.ts";
+import type { BackgroundWork } from "../../../infra/tools/cost/units.ts";
+import { type Program, Stage } from "../../support/model/stage.ts";
+import { EventWatch } from "../../support/model/watch.ts";
+import { commitAtRate, scaleTenant } from "../scale/publishing.ts";
+
+const run = { rate: 5, seconds: 20 };
+
+/** What a run lasts: the commits, and until the sweep has seen to the last event. A whole number of sweeps. */
+const wholeMs = 180_000;
+
+/**
+ * What one event causes, its commit included: commits five times a second for a while in the model and counts what
+ * follows, to the sweep that takes the last event out of the due index. What the stage does without any event in the
+ * same time does not count.
+ */
+export async function eventWork(program: Program, assemblyDir: string, endpoints: number): Promise<BackgroundWork> {
+  const stage = new Stage({ program, assemblyDir, seed: 1, shards: 1 });
+  const watch = new EventWatch(stage);
+  const { simulation, database } = stage;
+  if (endpoints > 0) {
+    const made = stage.call("endpoints", { tenant: scaleTenant, count: endpoints });
+    await simulation.run(5000);
+    const outcome = await made;
+    if (!outcome.ok) throw new Error("The endpoints could not be made.", { cause: outcome });
+  }
+  const idle = await workOf(stage, () => simulation.run(wholeMs));
+  const busy = await workOf(stage, () => {
+    commitAtRate(stage, run);
+    return simulation.run(wholeMs);
+  });
+  const events = watch.publishedMs.length;
+  const due = [...database.tables.items(stage.mainTable)].filter((item) => item["due_pk"] !== undefined);
+  if (watch.backlog > 0 || watch.deliveredMs.length < events * endpoints || due.length > 0) {
+    throw new Error("The run ended before its events were delivered to all.");
+  }
+  return shareOf(busy, idle, events);
+}
+
+const tenant = scaleTenant;
+const ticks = 100;
+const tickMs = 1000;
+/** Until what the last price causes is done as well. */
+const ticksMs = (ticks + 10) * tickMs;
+
+/**
+ * What one price causes behind the request that brought it, for an account with a position in its symbol whose margin
+ * status it does not change: its record in the stream, and who reads it. The write of the price itself does not count.
+ */
+export async function tickWork(program: Program, assemblyDir: string): Promise<BackgroundWork> {
+  const stage = new Stage({ program, assemblyDir, seed: 1, shards: 1 });
+  const { simulation } = stage;
+  const opening = stage.call("account", { tenant });
+  await simulation.run(5000);
+  const opened = await opening;
+  if (!opened.ok) throw new Error("The account could not be opened.", { cause: opened });
+  const idle = await workOf(stage, () => simulation.run(ticksMs));
+  const busy = await workOf(stage, async () => {
+    simulation.start(async () => {
+      for (let at = 0; at < ticks; at += 1) {
+        const up = at % 2 === 0;
+        const price = up ? { bid: "1.10020", ask: "1.10030" } : { bid: "1.10000", ask: "1.10010" };
+        const priced = await stage.call("price", { tenant, ...price });
+        if (!priced.ok) throw new Error("The price could not be written.", { cause: priced });
+        await simulation.sleep(tickMs);
+      }
+    });
+    await simulation.run(ticksMs);
+  });
+  const each = shareOf(busy, idle, ticks);
+  return { ...each, write_units: each.write_units - 1 };
+}
+
+function shareOf(busy: BackgroundWork, idle: BackgroundWork, count: number): BackgroundWork {
+  const share = (name: keyof BackgroundWork) => Number(((busy[name] - idle[name]) / count).toFixed(6));
+  return {
+    write_units: share("write_units"),
+    read_units: share("read_units"),
+    messages: share("messages"),
+    fifo_messages: share("fifo_messages"),
+    invocations: share("invocations"),
+    gigabyte_seconds: share("gigabyte_seconds"),
+  };
+}
+
+/** What a stage did during some work. */
+async function workOf(stage: Stage, work: () => Promise<void>): Promise<BackgroundWork> {
+  const counts = () => ({ ...stage.database.counts, ...functionsOf(stage) });
+  const begun = counts();
+  await work();
+  const ended = counts();
+  const spent = (name: keyof BackgroundWork) => ended[name] - begun[name];
+  return {
+    write_units: spent("write_units"),
+    read_units: spent("read_units"),
+    messages: spent("messages"),
+    fifo_messages: spent("fifo_messages"),
+    invocations: spent("invocations"),
+    gigabyte_seconds: spent("gigabyte_seconds"),
+  };
+}
+
+/** Invocations and gigabyte-seconds of the functions, without those of the workload, and messages of all queues. */
+function functionsOf({ functions: { counts }, queues }: Stage) {
+  const own = Object.entries(counts).filter(([name]) => !name.startsWith("workload"));
+  const sentTo = (fifo: boolean) =>
+    [...queues.entries].reduce((sum, [name, { sent }]) => sum + (name.endsWith(".fifo") === fifo ? sent : 0), 0);
+  return {
+    messages: sentTo(false),
+    fifo_messages: sentTo(true),
+    invocations: own.reduce((sum, [, { invocations }]) => sum + invocations, 0),
+    gigabyte_seconds: own.reduce((sum, [name, { busy_ms }]) => sum + (busy_ms / 1000) * (memoryOf(name) / 1024), 0),
+  };
+}

@@ -1,0 +1,187 @@
+import { writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { backgroundOf } from "../../../infra/background/index.ts";
+import { synthesizeOnce } from "../../../infra/local/synthesis.ts";
+import {
+  type MeasuredUnits,
+  measuredUnits,
+  type RequestUnits,
+  type SweepUnits,
+} from "../../../infra/tools/cost/units.ts";
+import { routes } from "../../../shared/routes/index.ts";
+import type { Route } from "../../../shared/routes/route.ts";
+import { helpAsked, readArguments, runCommand } from "../../../shared/runtime/command-line.ts";
+import { bridge } from "../../support/builders/bridge.ts";
+import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
+import { type TableCall, unitsOf } from "../../support/emulator/watched-endpoint.ts";
+import { backgroundFiles, compile } from "../../support/model/stage.ts";
+import { processorTimes } from "../processor-times.ts";
+import { chainOf, heldMs, publishedTimes } from "../published-times.ts";
+import { startWorkload, type Workload } from "../workload.ts";
+import { eventWork, tickWork } from "./event-cost.ts";
+import { putManySymbols, tradingCosts } from "./trading-cost.ts";
+
+const help = `Counts what requests, events, prices and sweeps ask of other services, for the prices of npm run cost.
+
+npm run bench:units -- [options]
+  --only <text>    routes whose id holds this text; all others, events, prices and sweeps keep their count
+  --help           this text
+
+Writes infra/tools/cost/units.json. Processor times are those of test/bench/LATENCY.md.`;
+
+const isRead = ({ operation }: TableCall) => /^(?:BatchGetItem|Query|GetItem)$/.test(operation);
+
+/** Write units of the commit that causes the model's events: a client, its claim, its indexes and the outbox item. */
+const commitUnits = 11;
+const endpointCounts = [0, 1, 2, 5, 20];
+const pricesPerRequest = 20;
+
+async function main(): Promise<void> {
+  if (helpAsked(help)) return;
+  const { values } = readArguments({ only: { type: "string" } });
+  const workload = await startWorkload();
+  try {
+    const units = values.only === undefined ? await allUnits(workload) : await someUnits(workload, values.only);
+    await writeFile(
+      new URL("../../../infra/tools/cost/units.json", import.meta.url),
+      `${JSON.stringify(units, null, 2)}\n`,
+    );
+  } finally {
+    await workload.stop();
+  }
+}
+
+async function allUnits(workload: Workload): Promise<MeasuredUnits> {
+  const { events, tick } = await modelledWork();
+  const request = await tickRequest(workload);
+  const trading = await tradingCosts(workload.api);
+  return {
+    counted_on: new Date().toISOString().slice(0, 10),
+    routes: await requestUnits(workload, routes),
+    authorizer: await authorizerUnits(workload),
+    events,
+    tick: { prices_per_request: pricesPerRequest, request, behind: tick },
+    trading: trading.map(({ name, cost, per }) => ({
+      name,
+      read_units: rounded(cost.read_units / per),
+      write_units: rounded(cost.write_units / per),
+    })),
+    sweeps: await sweepUnits(workload),
+  };
+}
+
+/** The committed count with some routes counted again, and without those that no longer exist. */
+async function someUnits(workload: Workload, only: string): Promise<MeasuredUnits> {
+  const counted = measuredUnits();
+  const again = await requestUnits(
+    workload,
+    routes.filter(({ id }) => id.includes(only)),
+  );
+  const all = { ...counted.routes, ...again };
+  const kept = routes.flatMap(({ id }) => (all[id] === undefined ? [] : [[id, all[id]] as const]));
+  return { ...counted, routes: Object.fromEntries(kept) };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+function unitsIn(calls: readonly TableCall[]): SweepUnits {
+  return {
+    read_units: unitsOf(calls.filter(isRead)),
+    write_units: unitsOf(calls.filter((call) => !isRead(call))),
+    waiting_ms: chainOf(calls).published_ms,
+  };
+}
+
+/** The units of some work, its calls held so that those that overlap are seen to. */
+async function heldUnits({ api }: Workload, work: () => Promise<unknown>): Promise<SweepUnits> {
+  api.watched.interfere = ({ operation }) => setTimeout(heldMs(operation), undefined);
+  api.watched.takeCalls();
+  try {
+    await work();
+  } finally {
+    api.watched.interfere = () => undefined;
+  }
+  return unitsIn(api.watched.takeCalls());
+}
+
+async function requestUnits(workload: Workload, rows: readonly Route[]): Promise<Record<string, RequestUnits>> {
+  const times = await processorTimes();
+  const found: Record<string, RequestUnits> = {};
+  const failed: string[] = [];
+  for (const row of rows) {
+    process.stderr.write(`${row.id}\n`);
+    try {
+      const asked = await workload.callsOf(row, heldMs);
+      if (asked === undefined) throw new Error("The bench has no request of it.");
+      const { waiting_ms, ...units } = unitsIn(asked.calls);
+      const queue_ms = asked.messages > 0 ? publishedTimes.queue_ms : 0;
+      const processor_ms = times.get(row.id) ?? null;
+      found[row.id] = { ...units, messages: asked.messages, waiting_ms: waiting_ms + queue_ms, processor_ms };
+    } catch (error) {
+      failed.push(`${row.id}: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  if (failed.length > 0) throw new Error(`Not every route could be counted:\n${failed.join("\n")}`);
+  return found;
+}
+
+/** A request with prices of several symbols, as a bridge sends them. */
+async function tickRequest(workload: Workload): Promise<RequestUnits> {
+  const { api } = workload;
+  const as = newCaller();
+  const names = await putManySymbols(api, as, pricesPerRequest);
+  const source = await bridge(api, as).newSource({ authoritative: "platform" });
+  const send = async (seq: number) => {
+    const time = new Date().toISOString();
+    const quotes = names.map((symbol) => ({ symbol, bid: "1.10000", ask: "1.10010", time, seq: String(seq) }));
+    const { status, text } = await api.call(as, "POST", `${source.path}/quotes`, { body: { quotes } });
+    if (status >= 300) throw new Error(`The prices were answered ${status}: ${text}`);
+  };
+  await send(1);
+  const units = await heldUnits(workload, () => send(2));
+  const times = await processorTimes();
+  return { ...units, messages: 0, processor_ms: times.get("send_feed_quotes") ?? null };
+}
+
+/** A token that the gateway has not kept: what the authorizer does for it. */
+async function authorizerUnits(workload: Workload): Promise<SweepUnits> {
+  const { handler } = await import("../../../functions/oauth/authorize.ts");
+  const event = () => workload.eventFor("oauth/authorize") as Promise<never>;
+  await handler(await event());
+  const next = await event();
+  return heldUnits(workload, () => handler(next));
+}
+
+/** One run of each scheduled function where there is nothing to do, its clients loaded before. */
+async function sweepUnits(workload: Workload): Promise<Record<string, SweepUnits>> {
+  const found: Record<string, SweepUnits> = {};
+  for (const { id, file, trigger } of backgroundOf("sandbox")) {
+    if (trigger.schedule === undefined) continue;
+    process.stderr.write(`${id}\n`);
+    const { handler } = await import(new URL(`../../../functions/${file}.ts`, import.meta.url).href);
+    const run = () => handler(trigger.schedule?.input, lambdaContext(60_000));
+    // The first run ends what the requests above left to do.
+    await run();
+    found[id] = await heldUnits(workload, run);
+  }
+  return found;
+}
+
+/** Events and prices in the model of the functions behind the API. */
+async function modelledWork() {
+  const { directory } = await synthesizeOnce("production", resolve(join(".local", "cdk")), console.error);
+  const program = await compile(await backgroundFiles("events/"), "test/bench/scale/workload.ts");
+  const events: Record<string, MeasuredUnits["events"][string]> = {};
+  for (const endpoints of endpointCounts) {
+    process.stderr.write(`an event with ${endpoints} endpoints\n`);
+    const work = await eventWork(program, directory, endpoints);
+    events[endpoints] = { ...work, write_units: rounded(work.write_units - commitUnits) };
+  }
+  const market = await compile(await backgroundFiles("margin/"), "test/bench/scale/market-workload.ts");
+  return { events, tick: await tickWork(market, directory) };
+}
+
+await runCommand(main);
