@@ -1,5 +1,6 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { publishedUrls, tokenClaims } from "../shared/hosts.ts";
 import { type Stage, stages } from "../shared/routes/route.ts";
 import { localDashboard, localOrigin } from "./local-origin.ts";
 
@@ -104,6 +105,11 @@ export const apiVersion = "v2";
 const planThrottle: Throttle = { ratePerSecond: 150, burst: 300 };
 const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 
+function claimsOf(stage: Stage): Pick<StageConfig, "tokenIssuer" | "tokenAudience"> {
+  const { issuer: tokenIssuer, audience: tokenAudience } = tokenClaims(publishedUrls[stage]);
+  return { tokenIssuer, tokenAudience };
+}
+
 const configs: Record<Stage, StageConfig> = {
   sandbox: {
     stage: "sandbox",
@@ -123,8 +129,7 @@ const configs: Record<Stage, StageConfig> = {
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     monthlyBudgetUsd: 100,
     costCenter: "brokerage-sandbox",
-    tokenIssuer: "https://sandbox.brokerage.example",
-    tokenAudience: "https://api.sandbox.brokerage.example/v2",
+    ...claimsOf("sandbox"),
     logLevel: "INFO",
     signInOrigins: [localOrigin, localDashboard],
   },
@@ -146,8 +151,7 @@ const configs: Record<Stage, StageConfig> = {
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     monthlyBudgetUsd: 1000,
     costCenter: "brokerage-production",
-    tokenIssuer: "https://production.brokerage.example",
-    tokenAudience: "https://api.production.brokerage.example/v2",
+    ...claimsOf("production"),
     logLevel: "INFO",
     signInOrigins: [],
     mailFrom: "no-reply@brokerage.example",

@@ -1,4 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
+import { publishedUrls } from "../hosts.ts";
 import { limits } from "../limits.ts";
 import { routes } from "../routes/index.ts";
 import type { Route } from "../routes/route.ts";
@@ -17,8 +18,8 @@ import { scopeTexts, tagTexts, withText } from "./texts.ts";
 
 /** Placeholder URLs; a deployed stage replaces them by its own when it serves the document. */
 const servers = [
-  { url: "https://api.brokerage.example/v2", description: "Production" },
-  { url: "https://sandbox.brokerage.example/v2", description: "Sandbox" },
+  { url: publishedUrls.production, description: "Production" },
+  { url: publishedUrls.sandbox, description: "Sandbox" },
 ];
 
 const { per_minute, burst_per_second, quotes_per_second } = limits.rate;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => stack?.stop());
 
 const issuer = "https://sandbox.brokerage.example";
-const audience = "https://api.sandbox.brokerage.example/v2";
+const audience = "https://sandbox.brokerage.example/v2";
 const scope = "clients:read events:read";
 const insecure = { [oauth.allowInsecureRequests]: true };
 const server = () => ({
@@ -132,7 +132,7 @@ describe("an outside client", () => {
     const [head, , signature] = token.split(".");
     const changed = Buffer.from(JSON.stringify({ ...claims, scope: "admin" })).toString("base64url");
     for (const [value, expected] of [
-      [token, "https://api.production.brokerage.example/v2"],
+      [token, "https://api.brokerage.example/v2"],
       [`${head}.${changed}.${signature}`, audience],
     ] as const) {
       await expect(oauth.validateJwtAccessToken(server(), request(value), expected, insecure)).rejects.toThrow();

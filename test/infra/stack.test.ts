@@ -63,7 +63,7 @@ describe("functions", () => {
     expect(variables("get-me")).toMatchObject({
       STAGE: "sandbox",
       TOKEN_ISSUER: "https://sandbox.brokerage.example",
-      TOKEN_AUDIENCE: "https://api.sandbox.brokerage.example/v2",
+      TOKEN_AUDIENCE: "https://sandbox.brokerage.example/v2",
     });
   });
 

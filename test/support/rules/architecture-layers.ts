@@ -26,6 +26,7 @@ const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
   { path: "shared/text.ts", values: [] },
   { path: "shared/currencies.ts", values: [] },
+  { path: "shared/hosts.ts", values: [], types: ["shared/routes/"] },
   // The list of scopes is data that imports nothing; the role of an owner is all of it.
   { path: "shared/roles.ts", values: ["shared/schema/scope.ts"] },
   { path: "shared/runtime/", values: ["shared/limits.ts"] },
@@ -52,7 +53,10 @@ const layers: readonly Layer[] = [
   { path: "shared/openapi/event-kinds.ts", values: ["shared/openapi/document.ts"] },
   {
     path: "shared/openapi/",
-    values: ["shared/routes/", "shared/schema/", "shared/limits.ts", "shared/runtime/command-line.ts"],
+    values: [
+      ...["shared/routes/", "shared/schema/", "shared/limits.ts", "shared/hosts.ts"],
+      "shared/runtime/command-line.ts",
+    ],
   },
   {
     path: "functions/",
@@ -81,10 +85,11 @@ const layers: readonly Layer[] = [
     // partitions as the key builders name them. The local runner shows the reference of what it runs. Bundling reads
     // the order of replies from their schemas, and the kinds of events from the description. The operator's command
     // checks its request before it sends it. The simulated venue keeps money in the digits of its currency. The
-    // dashboard's distribution shows what the API looks for.
+    // dashboard's distribution shows what the API looks for. Stages have the published hosts.
     values: [
       "shared/routes/",
       "shared/currencies.ts",
+      "shared/hosts.ts",
       "shared/runtime/command-line.ts",
       "shared/runtime/origin.ts",
       "shared/table/table-shape.ts",

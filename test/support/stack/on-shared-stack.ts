@@ -3,7 +3,7 @@
  * `.test.ts`.
  */
 export const onSharedStack = [
-  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
+  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard", "smoke"],
   ...["demo", "margin"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
