@@ -11,11 +11,11 @@ export const roleScopes = {
   // The drift of a platform is read with `transactions:read`.
   risk: ["accounts:read", "transactions:read", "trading:read", "quotes:read"],
   developer: ["webhooks:read", "webhooks:write", "events:read", "admin", "sandbox"],
-  viewer: scopes.filter((scope) => scope.endsWith(":read")),
+  viewer: /* @__PURE__ */ scopes.filter((scope) => scope.endsWith(":read")),
 } as const satisfies Readonly<Record<string, readonly Scope[]>>;
 
 /** A role of an operator. */
 export type Role = keyof typeof roleScopes;
 
 /** Every role, the one with most rights first. */
-export const roles = Object.keys(roleScopes) as [Role, ...Role[]];
+export const roles = /* @__PURE__ */ Object.keys(roleScopes) as [Role, ...Role[]];

@@ -8,7 +8,7 @@ import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment
 import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
 import { isCredit } from "./internal-money/credit-booking.ts";
 import { isTransfer } from "./internal-money/transfer-state.ts";
-import { underRules } from "./people/approval.ts";
+import { isMaker, needsAnother, underRules } from "./people/approval.ts";
 import { type AccountContext, moved, type Transaction } from "./transaction.ts";
 import { book, complete, end, intoTransit, reverseTransaction, settled } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
@@ -194,8 +194,7 @@ function approve(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  const fourEyes = accountContext.tenant.four_eyes || before.kind === "adjustment" || isTransfer(before);
-  if (fourEyes && before.created_by.id === context.actor.id) {
+  if (needsAnother(before, accountContext.tenant) && isMaker(before, context)) {
     return refuse("four_eyes_required", "Another application than the creator must approve this transaction.");
   }
   return settled(before, { ...after, approved_by: context.actor, approved_at: after.updated_at }, [], []);

@@ -20,6 +20,7 @@ import * as transfer from "../schema/internal-money/transfer.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
 import * as order from "../schema/order.ts";
+import * as approvalQueue from "../schema/people/approval-queue.ts";
 import * as operator from "../schema/people/operator.ts";
 import * as position from "../schema/position.ts";
 import * as quote from "../schema/quote.ts";
@@ -38,6 +39,7 @@ import type { JsonObject } from "./document.ts";
 const modules: readonly object[] = [
   account,
   application,
+  approvalQueue,
   auditEntry,
   brokerageMoney,
   client,

@@ -169,6 +169,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   UpdateClientRequest: "Changes of a client, as a merge patch.",
   UpdateFeedSourceRequest: "Changes of a feed source, as a merge patch.",
   UpdateSettingsRequest: "Changes of the policies, as a merge patch.",
+  QueuedTransaction: "A pending transaction that the caller can approve.",
   RejectTransactionRequest: "Why a transaction is rejected.",
   UpdateTransactionRequest: "Change of status of a transaction.",
   UpdateWebhookEndpointRequest: "Changes of a webhook endpoint, as a merge patch.",

@@ -124,6 +124,7 @@ export const tour: readonly Chapter[] = [
       { row: "create_deposit", name: "Create a deposit that fails" },
       { row: "sandbox_fail_transaction" },
       { row: "create_deposit", name: "Create a deposit to approve" },
+      { row: "list_approval_queue" },
       { row: "approve_transaction" },
       { row: "create_deposit", name: "Create a deposit to reject" },
       { row: "reject_transaction" },

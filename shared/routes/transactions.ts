@@ -2,6 +2,7 @@ import { page } from "../schema/fields.ts";
 import { CreateAdjustmentRequest, CreateCreditRequest } from "../schema/internal-money/brokerage-money.ts";
 import { SummarizeTransactionsQuery, TransactionSummary } from "../schema/internal-money/summary.ts";
 import { TransferQuote } from "../schema/internal-money/transfer.ts";
+import { ListApprovalQueueQuery, QueuedTransaction } from "../schema/people/approval-queue.ts";
 import {
   CreateDepositRequest,
   CreateTransferQuoteRequest,
@@ -276,6 +277,25 @@ export const summarizeTransactions = route({
   reply: TransactionSummary,
 });
 
+/** `GET /transactions/queue` */
+export const listApprovalQueue = route({
+  id: "list_approval_queue",
+  method: "GET",
+  path: "/transactions/queue",
+  tag: "Transactions",
+  summary: "List transactions that wait for your approval",
+  description:
+    "Pending transactions that the caller can approve, oldest first: those that need an approval, that the caller " +
+    "neither created nor approved, and whose rule allows the role of the caller. A page may be short, or empty, " +
+    "while there is a next one.",
+  file: "transactions/queue",
+  scope: "transactions:approve",
+  grants: ["query:state", "read"],
+  query: ListApprovalQueueQuery,
+  reply: page(QueuedTransaction),
+  refusals: ["invalid_cursor"],
+});
+
 /** `GET /transactions/{id}` */
 export const getTransaction = route({
   id: "get_transaction",
@@ -363,6 +383,7 @@ export const transactionRoutes = [
   createTransfer,
   createTransferQuote,
   summarizeTransactions,
+  listApprovalQueue,
   getTransaction,
   updateTransaction,
   getTransactionHistory,

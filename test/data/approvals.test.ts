@@ -101,3 +101,68 @@ describe("a withdrawal above the amount of a rule", () => {
     expect([status, body.errors]).toEqual([422, [expect.objectContaining({ pointer })]]);
   });
 });
+
+describe("the queue", () => {
+  const walked = async (by: TestCaller, query = ""): Promise<Record<string, unknown>[]> => {
+    const found: Record<string, unknown>[] = [];
+    for (let address: string | undefined = `/transactions/queue?limit=2${query}`; address !== undefined; ) {
+      const { status, body, text } = await api.call(by, "GET", address);
+      expect([status, text]).toEqual([200, text]);
+      found.push(...body.data);
+      address = body._links.next?.href.split("/v2")[1];
+    }
+    return found;
+  };
+
+  it("shows each person what waits for them, oldest first, with its rule and what is missing", async () => {
+    const own = newCaller();
+    const [maker, approver, other] = ["Ana", "Eva", "Tom"].map((name) => asOperator(own, name, "finance"));
+    if (maker === undefined || approver === undefined || other === undefined) throw new Error("Three are needed.");
+    await api.call(own, "PATCH", "/settings", { body: { approval_rules } });
+    const account = await brokerage(api, own).account("100.00");
+    const by = brokerage(api, maker);
+    const small = await by.withdrawal(account, "5.00");
+    const made = [];
+    for (const amount of ["10.00", "11.00", "12.00", "13.00", "14.00"]) made.push(await by.withdrawal(account, amount));
+    const theirs = await brokerage(api, approver).withdrawal(account, "15.00");
+    const ids = made.map(({ id }) => id);
+    const idsOf = (items: readonly Record<string, unknown>[]) => items.map(({ id }) => id);
+
+    expect(idsOf(await walked(maker))).toEqual([theirs.id]);
+    expect(idsOf(await walked(approver))).toEqual(ids);
+    expect(idsOf(await walked(other))).toEqual([...ids, theirs.id]);
+    expect(await walked(asOperator(own, "Max", "owner"))).toEqual([]);
+    expect(await walked(own)).toEqual([]);
+    const { rule, approvals_missing, age_seconds, ...transaction } = (await walked(other))[0] ?? {};
+    expect([rule, approvals_missing, age_seconds]).toEqual([approval_rules[0], 2, expect.any(Number)]);
+    expect(transaction).toEqual(await by.get(`/transactions/${ids[0]}`));
+
+    await brokerage(api, approver).move({ id: ids[1] }, "approved");
+    await brokerage(api, approver).move({ id: ids[2] }, "rejected");
+    expect(idsOf(await walked(approver))).toEqual([ids[0], ids[3], ids[4]]);
+    const left = await walked(other);
+    expect(left.map(({ id, approvals_missing: missing }) => [id, missing])).toEqual([
+      [ids[0], 2],
+      [ids[1], 1],
+      [ids[3], 2],
+      [ids[4], 2],
+      [theirs.id, 2],
+    ]);
+    expect(await walked(other, "&kind=deposit")).toEqual([]);
+    expect(await walked(other, `&account_id=${account.id}&kind=withdrawal`)).toHaveLength(5);
+    expect(idsOf(left)).not.toContain(small.id);
+  });
+
+  it("shows what four eyes ask for to applications too, but never what they created", async () => {
+    const maker = newCaller();
+    const approver = newCaller({ tenant_id: maker.tenant_id });
+    const account = await brokerage(api, maker).account("100.00");
+    const deposit = await brokerage(api, maker).deposit(account, "1.00");
+    expect(await walked(approver)).toEqual([]);
+    await api.call(maker, "PATCH", "/settings", { body: { four_eyes: true } });
+    expect(await walked(approver)).toMatchObject([{ id: deposit.id, rule: null, approvals_missing: 1 }]);
+    expect(await walked(maker)).toEqual([]);
+    await brokerage(api, approver).move(deposit, "approved");
+    expect(await walked(approver)).toEqual([]);
+  });
+});

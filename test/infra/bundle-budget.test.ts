@@ -13,7 +13,7 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 116,
+  "documents/openapi": 117,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
   "oauth/token": 139,
   // It links an account to the source of a platform.
@@ -40,7 +40,7 @@ const others: Readonly<Record<string, number>> = {
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 190,
   "sandbox/fail-transaction": 186,
-  "sandbox/return-transaction": 190,
+  "sandbox/return-transaction": 191,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 152,
   // It decides about margin and liquidations, and asks platforms for them.

@@ -1,6 +1,7 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { TransactionState } from "../../schema/transaction.ts";
 import { type Context, type Decision, later, type Refusal, refuse, unchanged } from "../decision.ts";
+import { isTransfer } from "../internal-money/transfer-state.ts";
 import { parseAmount } from "../money.ts";
 import type { Tenant } from "../tenant.ts";
 import { moved, type Transaction } from "../transaction.ts";
@@ -31,8 +32,21 @@ function thresholdOf({ over }: ApprovalRule, currency: CurrencyCode): bigint {
   return typeof minor === "bigint" ? minor : 0n;
 }
 
+/** Who is asked to approve: an application or an operator. */
+export type Approver = Pick<Context, "actor" | "role">;
+
+/** Whether a transaction without a rule needs the approval of another one than its maker. */
+export function needsAnother({ kind }: Pick<Transaction, "kind">, { four_eyes }: Pick<Tenant, "four_eyes">): boolean {
+  return four_eyes || kind === "adjustment" || isTransfer({ kind });
+}
+
+/** Whether the caller made the transaction, and so may not approve it. */
+export function isMaker({ created_by }: Pick<Transaction, "created_by">, { actor }: Approver): boolean {
+  return created_by.id === actor.id;
+}
+
 /** Approvals that a transaction still needs under a rule. */
-function missingApprovals({ approvals = [] }: Transaction, { approvers }: ApprovalRule): number {
+export function missingApprovals({ approvals = [] }: Transaction, { approvers }: ApprovalRule): number {
   return Math.max(0, approvers - approvals.length);
 }
 
@@ -42,6 +56,18 @@ export function refuseUnapproved(missing: number, { roles }: ApprovalRule): { ok
   return refuse("approval_required", `The rules of the brokerage require ${missing} more approval(s)${who}.`, {
     extra: { approvals_missing: missing, ...(roles === undefined ? {} : { roles }) },
   });
+}
+
+/** Why a caller cannot approve a transaction, under a rule or without one; undefined where they can. */
+export function refusedApprover(transaction: Transaction, rule: ApprovalRule | undefined, approver: Approver) {
+  if (isMaker(transaction, approver)) {
+    return refuse("four_eyes_required", "The creator of a transaction cannot approve it.");
+  }
+  if (rule === undefined) return undefined;
+  const { role } = approver;
+  // An application has no person: its maker could approve alone by two of them.
+  const allowed = role !== undefined && (rule.roles === undefined || rule.roles.includes(role));
+  return allowed ? undefined : refuseUnapproved(missingApprovals(transaction, rule), rule);
 }
 
 /** What the rules make of a move: refused or recorded, or the transaction as it goes on, with its last approval. */
@@ -64,14 +90,9 @@ export function underRules(
     return { decision: refuseUnapproved(missingApprovals(transaction, rule), rule) };
   }
   if (to !== "approved") return { transaction };
-  const { actor, now, role } = context;
-  if (transaction.created_by.id === actor.id) {
-    return { decision: refuse("four_eyes_required", "The creator of a transaction cannot approve it.") };
-  }
-  // An application has no person: its maker could approve alone by two of them.
-  if (role === undefined || (rule.roles !== undefined && !rule.roles.includes(role))) {
-    return { decision: refuseUnapproved(missingApprovals(transaction, rule), rule) };
-  }
+  const refused = refusedApprover(transaction, rule, context);
+  if (refused !== undefined) return { decision: refused };
+  const { actor, now } = context;
   const { approvals = [] } = transaction;
   const known = approvals.some((approval) => approval.actor.id === actor.id);
   const all = known ? approvals : [...approvals, { actor, at: later(transaction.updated_at, now) }];

@@ -63,9 +63,29 @@ export const transaction: JsonObject = {
   }),
 };
 
+const { platform_done_at: _done, ...undone } = transaction;
+
+/** A withdrawal that one of two has approved. */
+const queued: JsonObject = {
+  ...undone,
+  kind: "withdrawal",
+  amount: "7500.00",
+  net_amount: "7500.00",
+  status: "pending",
+  status_history: statusHistory.slice(0, 1),
+  balance_before: null,
+  balance_after: null,
+  completed_at: null,
+  expires_at: "2026-11-28T06:30:00.123Z",
+  rule: { kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] },
+  approvals_missing: 1,
+  age_seconds: 5400,
+};
+
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
   Transaction: transaction,
+  QueuedTransaction: queued,
   TransactionSummary: {
     object: "transaction_summary",
     from: "2026-11-21",

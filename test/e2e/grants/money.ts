@@ -65,7 +65,10 @@ async function decidedByAnother(placing: Placing, post: (path: string, body: obj
   };
   const { account_id: to_account_id } = await fundedAccount(stack.api, "1.00");
   const transfer = { from_account_id: account_id, to_account_id, amount: "1.00" };
-  await decide(await post("/transactions/transfer", transfer), "approve");
+  const waiting = await post("/transactions/transfer", transfer);
+  const queue = await api.call<{ data: { id: string }[] }>("GET", "/transactions/queue");
+  expect(queue.body.data.map(({ id }) => id)).toContain(waiting);
+  await decide(waiting, "approve");
   const withdrawal = await post("/transactions/withdrawal", { account_id, amount: "1.00" });
   await decide(withdrawal, "reject", { reason: { code: "story" } });
 }

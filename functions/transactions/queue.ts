@@ -1,0 +1,15 @@
+import { queuedBody } from "../../shared/domain/people/approval-queue.ts";
+import { list } from "../../shared/http/operations.ts";
+import { pageReply } from "../../shared/http/page.ts";
+import { listApprovalQueue } from "../../shared/routes/transactions.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+import { ref } from "../../shared/table/store.ts";
+import { pageOfQueue } from "../../shared/trading/approval-pages.ts";
+
+/** `GET /transactions/queue` */
+export const handler = await list(listApprovalQueue, async ({ caller, place, load }) => {
+  const { tenant } = await load({ tenant: ref.tenant() });
+  if (tenant === undefined) return undefined;
+  const now = nowIso();
+  return pageReply(place, await pageOfQueue(tenant, caller, place), (queued) => queuedBody(queued, now));
+});

@@ -1,0 +1,91 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Actor } from "../../../shared/domain/decision.ts";
+import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
+import { approvalRuleOf, needsAnother } from "../../../shared/domain/people/approval.ts";
+import { queuedBody, queuedFor } from "../../../shared/domain/people/approval-queue.ts";
+import type { Transaction } from "../../../shared/domain/transaction.ts";
+import { type Role, roleScopes } from "../../../shared/roles.ts";
+import { TransactionKind } from "../../../shared/schema/transaction.ts";
+import { decisionContext } from "../../support/builders/decisions.ts";
+import { standing, states } from "../transaction-cases.ts";
+
+const names = ["Ana", "Eva", "Tom"] as const;
+
+function actorOf(name: string, type: "operator" | "application"): Actor {
+  return { type, id: `${type === "operator" ? "opr" : "app"}_${name}`, name };
+}
+
+const actors = fc.record({
+  name: fc.constantFrom(...names),
+  type: fc.constantFrom("operator" as const, "application" as const),
+  role: fc.constantFrom<Role>("owner", "finance"),
+});
+
+const rules = fc.array(
+  fc.record(
+    {
+      kind: fc.constantFrom("deposit" as const, "withdrawal" as const),
+      over: fc.constantFrom({}, { USD: "5.00" }, { USD: "100.00" }),
+      approvers: fc.integer({ min: 1, max: 3 }),
+      roles: fc.constantFrom<Role[]>(["finance"], ["owner"], ["finance", "owner"]),
+    },
+    { requiredKeys: ["kind", "over", "approvers"] },
+  ),
+  { maxLength: 3 },
+);
+
+describe("the queue of a caller", () => {
+  it("holds exactly what needs an approval and takes that of the caller, by the decision of the approval itself", () => {
+    const given = {
+      caller: actors,
+      maker: actors,
+      approved: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 2 }),
+      kind: fc.constantFrom(...TransactionKind.options),
+      status: fc.constantFrom("pending" as const, "pending" as const, ...states),
+      four_eyes: fc.boolean(),
+      rules,
+    };
+    let waiting = 0;
+    fc.assert(
+      fc.property(fc.record(given), ({ caller, maker, approved, kind, status, four_eyes, rules: approval_rules }) => {
+        const { transaction, accountContext } = standing(kind === "deposit" ? "deposit" : "withdrawal", "pending");
+        const made: Transaction = {
+          ...{ ...transaction, kind, status, created_by: actorOf(maker.name, maker.type) },
+          approvals: approved.map((name) => ({ actor: actorOf(name, "operator"), at: transaction.created_at })),
+        };
+        const tenant = { ...accountContext.tenant, four_eyes, approval_rules };
+        const person = caller.type === "operator";
+        const context = decisionContext({
+          actor: actorOf(caller.name, caller.type),
+          ...(person ? { role: caller.role } : {}),
+          scopes: roleScopes.owner,
+        });
+        const rule = approvalRuleOf(made, tenant);
+        const queued = queuedFor(made, tenant, context);
+        const decision = moveTransaction(made, { ...accountContext, tenant }, { status: "approved" }, context);
+        const known = made.approvals?.some(({ actor }) => actor.id === context.actor.id) ?? false;
+        const taken = decision.ok && decision.changes.length > 0 && !known;
+        const needed = status === "pending" && (rule !== undefined || needsAnother(made, tenant));
+        expect(queued !== undefined).toBe(taken && needed);
+        if (queued === undefined || !decision.ok) return;
+        waiting += 1;
+        const last = queued.approvals_missing <= 1;
+        expect([queued.rule, decision.result.status]).toEqual([rule, last ? "approved" : "pending"]);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(waiting).toBeGreaterThan(100);
+  });
+
+  it("shows the age in whole seconds, never below zero, and null where no rule applies", () => {
+    const { transaction } = standing("deposit", "pending");
+    const of = (seconds: number) =>
+      queuedBody(
+        { transaction, rule: undefined, approvals_missing: 1 },
+        new Date(Date.parse(transaction.created_at) + seconds * 1000).toISOString(),
+      );
+    expect([of(-5), of(0.999), of(61.5)].map(({ age_seconds }) => age_seconds)).toEqual([0, 0, 61]);
+    expect(of(1)).toMatchObject({ id: transaction.id, status: "pending", rule: null, approvals_missing: 1 });
+  });
+});
