@@ -28,6 +28,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
     context: {
       ...{ tenant_id, client_id, actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
       ...(role === undefined ? {} : { role }),
+      ...(actor.operator_ids === undefined ? {} : { operator_ids: actor.operator_ids.join(" ") }),
       ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
     },
   };

@@ -8,8 +8,9 @@ import type {
 } from "../schema/application.ts";
 import type { Scope } from "../schema/scope.ts";
 import type { MeBody } from "../schema/service.ts";
-import { type Change, type Context, type Decision, later, refuse, unchanged } from "./decision.ts";
+import { type Actor, type Change, type Context, type Decision, later, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
+import { peopleOf } from "./people/person.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
@@ -29,6 +30,11 @@ export interface Application {
   /** The previous secret, while it works in addition to the current one. */
   readonly previous_secret_sha256: string | null;
   readonly previous_secret_expires_at: string | null;
+  /** Who made it; null of what a terminal made, and absent of what was made before this was kept. */
+  readonly created_by?: Actor | null;
+  /** Operators who were shown the secrets of these, by their identifiers; absent where there are none. */
+  readonly secret_shown_to?: readonly string[];
+  readonly previous_secret_shown_to?: readonly string[];
   readonly scopes: readonly Scope[];
   readonly allowed_ips: readonly string[];
   readonly status: "active" | "revoked";
@@ -71,12 +77,24 @@ export function applicationBody(application: Application): ApplicationBody {
     secret_rotated_at,
     previous_secret_expires_at: application.previous_secret_expires_at,
     last_used_at,
+    created_by: application.created_by ?? null,
+    operator_ids: operatorsBehind(application),
     rate: rateBody(),
     created_at: application.created_at,
     updated_at: application.updated_at,
     version: application.version,
     _links: { self: { href: `/v2/applications/${id}` } },
   };
+}
+
+/**
+ * The operators whom the application acts for, by their identifiers: who made it, and who was shown a secret of it.
+ * Who was shown the previous one stays until the next rotation, whether its overlap has ended or not.
+ */
+export function operatorsBehind(application: Application): string[] {
+  const { created_by, secret_shown_to = [], previous_secret_shown_to = [] } = application;
+  const makers = created_by ? peopleOf(created_by) : [];
+  return [...new Set([...makers, ...secret_shown_to, ...previous_secret_shown_to])];
 }
 
 /** The application with its new secret. */
@@ -118,6 +136,8 @@ export interface ApplicationRequest {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly allowed_ips: readonly string[];
+  /** Who asks for it, where it is not a terminal. */
+  readonly created_by?: Actor;
 }
 
 /** Drawn values of a new application; only the hash of the secret is kept. */
@@ -142,6 +162,7 @@ export function draftApplication(request: ApplicationRequest, draws: Application
     secret_rotated_at: null,
     previous_secret_sha256: null,
     previous_secret_expires_at: null,
+    created_by: request.created_by ?? null,
     scopes: inOrder(request.scopes),
     allowed_ips: request.allowed_ips,
     status: "active",
@@ -178,7 +199,7 @@ export function registerApplication(
   }
   const { tenant_id, environment, now } = context;
   const application = draftApplication(
-    { tenant_id, environment, name, scopes, allowed_ips: distinct(allowed_ips) },
+    { tenant_id, environment, name, scopes, allowed_ips: distinct(allowed_ips), created_by: context.actor },
     {
       id: context.newId("app"),
       client_id: drawn.client_id,
@@ -271,10 +292,16 @@ export function rotateSecret(
     secret_sha256: drawn.sha256,
     secret_number: application.secret_number + 1,
     secret_rotated_at: moment,
+    ...shownTo(application, grace, context),
     ...(grace > 0 ? overlap : none),
   };
   const decision = written(application, after, context);
   return { ...decision, result: { application: decision.result, secret: drawn.secret } };
+}
+
+/** Who knows the secrets after a rotation: the people behind the caller know the new one. */
+function shownTo({ secret_shown_to: before = [] }: Application, grace: number, { actor }: Context) {
+  return { secret_shown_to: peopleOf(actor), previous_secret_shown_to: grace > 0 ? before : [] };
 }
 
 /** Whether the secret of this number works: it is the current one, or the one before within the overlap. */

@@ -12,6 +12,8 @@ export interface Actor {
   readonly id: string;
   /** Name at the time of the change. */
   readonly name: string;
+  /** Of an application: the operators who made it or were shown its secret; absent where there are none. */
+  readonly operator_ids?: string[] | undefined;
 }
 
 /** What a caller asked for, and from where: what the audit keeps of a command in addition to its changes. */

@@ -33,9 +33,10 @@ export function callerOf(event: APIGatewayProxyEvent): Caller {
     text(name)
       .split(" ")
       .filter((word) => word !== "");
+  const behind = words("operator_ids");
   return {
     tenant_id: text("tenant_id"),
-    actor: { type, id, name: text("actor_name") },
+    actor: { type, id, name: text("actor_name"), ...(behind.length > 0 && { operator_ids: behind }) },
     ...(text("role") === "" ? {} : { role: text("role") as Role }),
     client_id: text("client_id"),
     scopes: words("scopes") as Scope[],

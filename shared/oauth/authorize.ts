@@ -1,4 +1,4 @@
-import type { Application } from "../domain/application.ts";
+import { type Application, operatorsBehind } from "../domain/application.ts";
 import type { Actor } from "../domain/decision.ts";
 import { type Family, familyLives } from "../domain/family.ts";
 import type { Operator, OperatorKey } from "../domain/people/operator.ts";
@@ -80,9 +80,10 @@ function authorizedApplication(
   if (application?.status !== "active" || application.api_key_id === null) return undefined;
   if (!familyLives(family, application, nowMs()) || claims.client_id !== application.client_id) return undefined;
   const { tenant_id, id, name, client_id, allowed_ips } = application;
+  const operator_ids = operatorsBehind(application);
   return {
     tenant_id,
-    actor: { type: "application", id, name },
+    actor: { type: "application", id, name, ...(operator_ids.length > 0 && { operator_ids }) },
     client_id,
     scopes: heldScopes(claims, application.scopes),
     allowed_ips,

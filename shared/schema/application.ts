@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { described } from "./described.ts";
+import { Actor } from "./event.ts";
 import { name, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
@@ -82,6 +83,15 @@ const shown = {
   last_used_at: described(
     z.nullable(Timestamp),
     "Time at which the application last obtained a token, accurate to five minutes; null if never.",
+  ),
+  created_by: described(
+    z.nullable(Actor),
+    "The application or operator that created it; null if it was created by a terminal or before this was recorded.",
+  ),
+  operator_ids: described(
+    z.array(z.string()),
+    "Operators who created it or were shown a secret of it. With it, each of them is one person where four eyes are " +
+      "required.",
   ),
   rate: described(
     z.object({

@@ -17,6 +17,11 @@ export const Actor = z.object({
     z.optional(z.string()),
     "Name of the actor at the time of the change; absent in what was stored before actors had names.",
   ),
+  operator_ids: described(
+    z.optional(z.array(z.string())),
+    "Operators who created the application or were shown its secret; absent if there are none. With it, each of them " +
+      "is one person where four eyes are required.",
+  ),
 });
 
 /** An event in responses and webhooks; immutable, kept for 90 days. */

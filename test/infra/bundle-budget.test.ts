@@ -38,8 +38,8 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/close-trade": 167,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 190,
-  "sandbox/fail-transaction": 186,
+  "sandbox/settle-transaction": 191,
+  "sandbox/fail-transaction": 187,
   "sandbox/return-transaction": 191,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 152,
@@ -65,8 +65,8 @@ const others: Readonly<Record<string, number>> = {
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
-  "webhooks/test": 150,
-  "sandbox/trigger-event": 150,
+  "webhooks/test": 151,
+  "sandbox/trigger-event": 151,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
   "events/sweep-events": 296,
 };

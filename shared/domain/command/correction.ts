@@ -1,6 +1,7 @@
 import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
 import { type Drift, deltaMinor } from "../drift/drift.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
+import { samePerson } from "../people/person.ts";
 import {
   type CommandMove,
   type CorrectionCommand,
@@ -148,7 +149,7 @@ export function refuseCorrection(
 ) {
   if (!isWanted(command, drift))
     return refuse("illegal_transition", "The drift is resolved, or has another command or amount.");
-  return fourEyes && command.issued_by.id === actor.id
+  return fourEyes && samePerson(command.issued_by, actor)
     ? refuse("four_eyes_required", "Another application than the one that asked for it must requeue the command.")
     : undefined;
 }

@@ -1,6 +1,7 @@
 import type { UpdateTransaction } from "../../schema/transaction.ts";
 import { type Change, type Context, type Decision, refuse, unchanged } from "../decision.ts";
 import { isTransfer } from "../internal-money/transfer-state.ts";
+import { samePerson } from "../people/person.ts";
 import {
   type AccountContext,
   type Returning,
@@ -170,7 +171,7 @@ function whileOutstanding(
     }
   }
   if (command.status === "unknown" && (operation_id !== undefined || not_found)) {
-    if (accountContext.tenant.four_eyes && before.created_by.id === context.actor.id) {
+    if (accountContext.tenant.four_eyes && samePerson(before.created_by, context.actor)) {
       return refuse("four_eyes_required", "Another application than the creator must settle an unknown outcome.");
     }
     const leg = command.leg ?? "forward";

@@ -1,6 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { AckCommand } from "../../schema/feed/command.ts";
 import { type Change, type Context, type Decision, later, refuse, refuseField, unchanged } from "../decision.ts";
+import { samePerson } from "../people/person.ts";
 import type { Tenant } from "../tenant.ts";
 import { type AccountContext, changed, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
@@ -293,7 +294,7 @@ export function requeueCommand(state: CommandState, context: Context): Decision<
     return refusal ?? withCommand(command, { ...after, issued_by: context.actor } as CorrectionCommand);
   }
   const { transaction, accountContext } = about;
-  if (accountContext.tenant.four_eyes && transaction.created_by.id === context.actor.id) {
+  if (accountContext.tenant.four_eyes && samePerson(transaction.created_by, context.actor)) {
     return refuse("four_eyes_required", "Another application than the creator must requeue the command.");
   }
   if (!isAwaited(state)) return refuse("illegal_transition", "The money of the transaction has moved.");

@@ -5,6 +5,7 @@ import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutst
 import { correctionIssued, givenUp } from "../command/correction.ts";
 import { type Context, later, refuse, refuseField } from "../decision.ts";
 import { type FeedSource, isEnded, refuseEnded } from "../feed/source.ts";
+import { samePerson } from "../people/person.ts";
 import type { Tenant } from "../tenant.ts";
 import { adoptAccount, refuseAccount } from "./adopt-account.ts";
 import { adoptMoney } from "./adopt-money.ts";
@@ -69,7 +70,7 @@ function resolution(state: DriftState, request: ResolveDrift, context: Context):
   if (drift.proposal.account_id !== account_id) {
     return refuse("illegal_transition", "It was proposed with another account.");
   }
-  if (drift.proposal.by.id === context.actor.id) {
+  if (samePerson(drift.proposal.by, context.actor)) {
     return refuse("four_eyes_required", "Another application than the one that proposed it must approve.");
   }
   if (action === "command_platform") return commanded(state, context);

@@ -6,6 +6,7 @@ import { parseAmount } from "../money.ts";
 import type { Tenant } from "../tenant.ts";
 import { moved, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
+import { samePerson } from "./person.ts";
 
 /** A rule of the settings: who must approve what. */
 export type ApprovalRule = NonNullable<Tenant["approval_rules"]>[number];
@@ -40,9 +41,9 @@ export function needsAnother({ kind }: Pick<Transaction, "kind">, { four_eyes }:
   return four_eyes || kind === "adjustment" || isTransfer({ kind });
 }
 
-/** Whether the caller made the transaction, and so may not approve it. */
+/** Whether the caller, or a person behind it, made the transaction, and so may not approve it. */
 export function isMaker({ created_by }: Pick<Transaction, "created_by">, { actor }: Approver): boolean {
-  return created_by.id === actor.id;
+  return samePerson(created_by, actor);
 }
 
 /** Approvals that a transaction still needs under a rule. */

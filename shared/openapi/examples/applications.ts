@@ -1,5 +1,5 @@
 import type { JsonObject } from "../document.ts";
-import { actor, completed_at, created_at, links } from "./identifiers.ts";
+import { actor, completed_at, created_at, exampleIds, links } from "./identifiers.ts";
 
 const apiApplication: JsonObject = {
   id: actor.id,
@@ -16,6 +16,8 @@ const apiApplication: JsonObject = {
   secret_rotated_at: null,
   previous_secret_expires_at: null,
   last_used_at: completed_at,
+  created_by: { type: "operator", id: exampleIds["operators"], name: "Ana Silva" },
+  operator_ids: [...actor.operator_ids],
   rate: { per_minute: 1000, burst: 50, quotes_per_second: 100 },
   created_at,
   updated_at: created_at,

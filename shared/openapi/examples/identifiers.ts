@@ -43,7 +43,12 @@ export const tenantId = "brk_01JD0000000000000000000007";
 export const exampleRequestId = "5f0d7c7e-4d9e-4a43-9b0e-0f6f5a0c2d11";
 
 /** The application that causes the changes of the examples. */
-export const actor = { type: "application", id: exampleIds["applications"], name: "CRM" };
+export const actor = {
+  type: "application",
+  id: exampleIds["applications"] ?? "",
+  name: "CRM",
+  operator_ids: [exampleIds["operators"] ?? ""],
+};
 
 /** Time of creation in the examples. */
 export const created_at = "2026-11-21T06:30:00.123Z";

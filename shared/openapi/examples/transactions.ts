@@ -63,11 +63,9 @@ export const transaction: JsonObject = {
   }),
 };
 
-const { platform_done_at: _done, ...undone } = transaction;
-
 /** A withdrawal that one of two has approved. */
 const queued: JsonObject = {
-  ...undone,
+  ...transaction,
   kind: "withdrawal",
   amount: "7500.00",
   net_amount: "7500.00",

@@ -36,7 +36,7 @@ const rules = fc.array(
 );
 
 describe("the queue of a caller", () => {
-  it("holds exactly what needs an approval and takes that of the caller, by the decision of the approval itself", () => {
+  it("holds exactly what the caller can approve, by the decision about the approval itself", () => {
     const given = {
       caller: actors,
       maker: actors,

@@ -14,6 +14,8 @@ export interface TestCaller {
   readonly client_id: string;
   readonly scopes: readonly string[];
   readonly allowed_ips: readonly string[];
+  /** The operators behind the application. */
+  readonly operator_ids?: readonly string[];
   /** The operator who calls, in the place of the application. */
   readonly operator?: { readonly id: string; readonly name: string; readonly role: Role };
 }
@@ -181,6 +183,7 @@ function authorizerContext(caller: TestCaller) {
     actor_id: caller.operator?.id ?? caller.application_id,
     actor_name: caller.operator?.name ?? "Test",
     ...(caller.operator === undefined ? {} : { role: caller.operator.role }),
+    ...(caller.operator_ids === undefined ? {} : { operator_ids: caller.operator_ids.join(" ") }),
     client_id: caller.client_id,
     scopes: caller.scopes.join(" "),
     allowed_ips: caller.allowed_ips.join(" "),
