@@ -27,7 +27,7 @@ async function callerBy(admin: TestCaller): Promise<TestCaller & { readonly path
 }
 
 describe("an application that an operator created", () => {
-  it("is that person where four eyes are required: as maker, as approver, and through its own application", async () => {
+  it("is that person where four eyes are required: as maker, approver, and through its own application", async () => {
     const terminal = newCaller();
     const [max, mia] = ["Max", "Mia"].map((name) => asOperator(terminal, name, "owner"));
     if (max === undefined || mia === undefined) throw new Error("Two owners are needed.");
