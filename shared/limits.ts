@@ -93,6 +93,8 @@ export const limits = {
     /** Rules of a brokerage, and approvals that one of them may ask for. */
     max_rules: 20,
     max_approvers: 5,
+    /** What one owner proposes and another one does not agree to within 72 hours has no effect any more. */
+    proposal_seconds: 72 * 3600,
   },
   exchange: {
     /** An id token of the user pool is exchanged within this time after it was issued. */

@@ -3,10 +3,15 @@ import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
 import { type Context, type Decision, later, refuseScope, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import type { CreditPolicy } from "./internal-money/credit-lots.ts";
-import { amendRules } from "./people/approval.ts";
+import { amendFourEyes, amendRules } from "./people/approval.ts";
 
 /** Policies that are absent until they are set. */
-type Later = "transfer_mark_up_percent" | "credit_on_withdrawal" | "approval_rules" | "proposed_approval_rules";
+type Later =
+  | "transfer_mark_up_percent"
+  | "credit_on_withdrawal"
+  | "approval_rules"
+  | "proposed_approval_rules"
+  | "proposed_four_eyes";
 
 /** A brokerage with the policies that its decisions follow. */
 export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Later | "_links"> {
@@ -23,6 +28,8 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
   readonly approval_rules?: SettingsBody["approval_rules"];
   /** Rules that one owner proposed and another one has to accept; null where there are none any more. */
   readonly proposed_approval_rules?: SettingsBody["proposed_approval_rules"];
+  /** A change that one owner proposed, likewise. */
+  readonly proposed_four_eyes?: SettingsBody["proposed_four_eyes"];
   /** Absent until it is set: `keep`. */
   readonly credit_on_withdrawal?: SettingsBody["credit_on_withdrawal"];
 }
@@ -62,6 +69,7 @@ export function settingsBody(tenant: Tenant): SettingsBody {
     credit_on_withdrawal: tenant.credit_on_withdrawal ?? "keep",
     approval_rules: tenant.approval_rules ?? [],
     proposed_approval_rules: tenant.proposed_approval_rules ?? null,
+    proposed_four_eyes: tenant.proposed_four_eyes ?? null,
     _links: { self: { href: "/v2/settings" } },
   };
 }
@@ -86,6 +94,8 @@ export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Co
   if (context.actor.type === "operator" && context.role !== "owner") return refuseScope("transactions:approve");
   const ruled = rules === undefined ? undefined : amendRules(tenant, rules, context, sameValue);
   if (ruled?.ok === false) return ruled;
+  const eyes = patch.four_eyes === undefined ? undefined : amendFourEyes(tenant, patch.four_eyes, context);
+  if (eyes?.ok === false) return eyes;
   const policy =
     credit === undefined || (credit === "keep" && tenant.credit_on_withdrawal === undefined)
       ? {}
@@ -97,6 +107,7 @@ export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Co
     ...markUpIn(tenant, markUp),
     ...policy,
     ...rulesIn(tenant, ruled?.rules),
+    ...eyes?.policy,
     currencies,
   } as Tenant;
   if (sameValue(merged, tenant)) return unchanged(tenant);

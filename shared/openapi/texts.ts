@@ -47,6 +47,8 @@ export const tagTexts: Readonly<Record<string, string>> = {
 const componentTexts: Readonly<Record<string, string>> = {
   ApprovalRule: "Which transactions need approval, and by whom.",
   ProposedApprovalRules: "Approval rules that a second owner must accept.",
+  ProposedFourEyes: "A change of `four_eyes` that a second owner must accept.",
+  ProposedOperatorChange: "A change of an owner that a second owner must accept.",
   AccountBalance: "Balance and margin figures of an account.",
   AccountBalanceDetails: "Balance and margin figures of an account, with the parts of its credit.",
   Actor: "The application, operator or system that caused a change.",

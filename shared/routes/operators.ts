@@ -68,7 +68,9 @@ export const updateOperator = route({
   description:
     "A merge patch (RFC 7396). A suspension or another role takes effect within a minute, also for tokens that were " +
     "already issued. The caller's token must hold every scope of the role before and after the change. The last " +
-    "active owner of a brokerage can be neither suspended nor given another role.",
+    "active owner of a brokerage can be neither suspended nor given another role. While there are two, an owner " +
+    "proposes this for another one (`proposed_change`), and it holds when a second owner sends the same within 72 " +
+    "hours; the current role and status withdraw it.",
   file: "operators/update",
   scope: "admin",
   grants: ["read", "put", "update"],
@@ -76,7 +78,7 @@ export const updateOperator = route({
   media: "merge_patch",
   reply: Operator,
   example: { role: "viewer" },
-  refusals: ["insufficient_scope", "last_owner", "illegal_transition"],
+  refusals: ["insufficient_scope", "last_owner", "four_eyes_required", "illegal_transition"],
 });
 
 /** `DELETE /operators/{id}` */
@@ -88,12 +90,13 @@ export const deleteOperator = route({
   summary: "Remove an operator",
   description:
     "Permanent. Tokens that were already issued are refused within a minute, and the email address can be invited " +
-    "again. The last active owner of a brokerage cannot be removed.",
+    "again. The last active owner of a brokerage cannot be removed; while there are two, an owner proposes " +
+    "to remove another one, and it holds when a second owner requests it too within 72 hours.",
   file: "operators/delete",
   scope: "admin",
   grants: ["read", "put", "update", "delete"],
   reply: RemovedOperator,
-  refusals: ["insufficient_scope", "last_owner"],
+  refusals: ["insufficient_scope", "last_owner", "four_eyes_required"],
 });
 
 /** Rows of the operators. */

@@ -64,11 +64,22 @@ export const ApprovalRule = z.strictObject({
   ),
 });
 
+const proposal = {
+  by: described(Actor, "Owner who made the proposal."),
+  at: described(Timestamp, "Time of the proposal."),
+  expires_at: described(Timestamp, "Time from which the proposal has no effect; 72 hours after it was made."),
+};
+
 /** Approval rules that wait for a second owner. */
 export const ProposedApprovalRules = z.object({
   rules: described(z.array(ApprovalRule), "The proposed rules."),
-  by: described(Actor, "Owner who proposed them."),
-  at: described(Timestamp, "Time of the proposal."),
+  ...proposal,
+});
+
+/** A change of `four_eyes` that waits for a second owner. */
+export const ProposedFourEyes = z.object({
+  four_eyes: described(z.boolean(), "The proposed value."),
+  ...proposal,
 });
 
 function isAmount(code: string, amount: string): boolean {
@@ -80,7 +91,11 @@ function isAmount(code: string, amount: string): boolean {
 /** `PATCH /settings`, a merge patch. */
 export const UpdateSettingsRequest = z.strictObject({
   require_verified_client: z.optional(policies.require_verified_client),
-  four_eyes: z.optional(policies.four_eyes),
+  four_eyes: described(
+    z.optional(z.boolean()),
+    "Whether a transaction must be approved by a different application than the one that created it. While the " +
+      "brokerage has two active owners, one proposes the change and another one accepts by sending the same.",
+  ),
   currencies: z.optional(policies.currencies),
   default_leverage: z.optional(policies.default_leverage),
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
@@ -102,6 +117,10 @@ export const Settings = z.object({
   proposed_approval_rules: described(
     z.nullable(ProposedApprovalRules),
     "Approval rules that a second owner must accept; null if there are none.",
+  ),
+  proposed_four_eyes: described(
+    z.nullable(ProposedFourEyes),
+    "A change of `four_eyes` that a second owner must accept; null if there is none.",
   ),
   ...ownFields,
 });

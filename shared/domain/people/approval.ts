@@ -6,6 +6,7 @@ import { parseAmount } from "../money.ts";
 import type { Tenant } from "../tenant.ts";
 import { moved, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
+import { isOpen, isSecond, newProposal } from "./agreement.ts";
 import { samePerson } from "./person.ts";
 
 /** A rule of the settings: who must approve what. */
@@ -125,8 +126,28 @@ export function amendRules(
   if (context.role !== "owner") {
     return refuse("four_eyes_required", "Two owners must agree to a change of the approval rules.");
   }
-  const { actor, now } = context;
-  if (proposed != null && same(proposed.rules, rules) && proposed.by.id !== actor.id) return applied;
-  const by = proposed != null && same(proposed.rules, rules) ? proposed : { rules, by: actor, at: now };
-  return { ok: true, rules: { approval_rules: current, proposed_approval_rules: by } };
+  const known = isOpen(proposed, context) && same(proposed.rules, rules) ? proposed : undefined;
+  if (known !== undefined && isSecond(known, context)) return applied;
+  const proposal = known ?? { rules, ...newProposal(context) };
+  return { ok: true, rules: { approval_rules: current, proposed_approval_rules: proposal } };
+}
+
+/** What a patch makes of `four_eyes`, and of the proposal to change it. */
+type FourEyes = Pick<Tenant, "four_eyes" | "proposed_four_eyes">;
+
+/** Decides a change of `four_eyes`, by two owners as {@link amendRules}. */
+export function amendFourEyes(
+  { four_eyes: current, proposed_four_eyes: proposed, active_owners = 0 }: Tenant,
+  wanted: boolean,
+  context: Context,
+): { readonly ok: true; readonly policy: FourEyes } | ReturnType<typeof refuse> {
+  const settled = { four_eyes: wanted, ...(proposed == null ? {} : { proposed_four_eyes: null }) };
+  if (wanted === current || active_owners < 2) return { ok: true, policy: settled };
+  if (context.role !== "owner") {
+    return refuse("four_eyes_required", "Two owners must agree to a change of four eyes.");
+  }
+  const known = isOpen(proposed, context) ? proposed : undefined;
+  if (known !== undefined && isSecond(known, context)) return { ok: true, policy: settled };
+  const proposal = known ?? { four_eyes: wanted, ...newProposal(context) };
+  return { ok: true, policy: { four_eyes: current, proposed_four_eyes: proposal } };
 }

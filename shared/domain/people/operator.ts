@@ -6,6 +6,8 @@ import type { MeBody } from "../../schema/service.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
+import { isOpen, isSecond, newProposal } from "./agreement.ts";
+import { peopleOf } from "./person.ts";
 
 /** A person who works for a brokerage and signs in through the user pool. */
 export interface Operator {
@@ -17,6 +19,8 @@ export interface Operator {
   readonly role: Role;
   /** `removed` is final and is shown as not found; the item stays for what names the operator. */
   readonly status: "invited" | "active" | "suspended" | "removed";
+  /** What one owner proposed for this owner, and another one has to accept; absent or null where there is nothing. */
+  readonly proposed_change?: OperatorBody["proposed_change"];
   /** When they last got a token, to a few minutes. Written outside of the version. */
   readonly last_seen_at: string | null;
   /** Whether the user of the pool is still to be made; written outside of the version. */
@@ -67,6 +71,7 @@ export function operatorBody(operator: Operator): OperatorBody {
     role,
     scopes: [...roleScopes[role]],
     status,
+    proposed_change: operator.proposed_change ?? null,
     last_seen_at,
     created_at,
     updated_at,
@@ -192,7 +197,10 @@ export function amendOperator(
       extra: { allowed: ["suspended"] },
     });
   }
-  return sameValue(wanted, operator) ? unchanged(operator) : written(operator, wanted, counts, context);
+  const asked = status !== undefined || patch.role !== undefined;
+  const agreed = asked ? withAgreement(operator, wanted, counts, context) : wanted;
+  if ("ok" in agreed) return agreed;
+  return sameValue(agreed, operator) ? unchanged(operator) : written(operator, agreed, counts, context);
 }
 
 function statusAfter(operator: Operator, status: UpdateOperator["status"]): Operator["status"] {
@@ -204,15 +212,46 @@ function statusAfter(operator: Operator, status: UpdateOperator["status"]): Oper
 export function removeOperator(operator: Operator, counts: Counts, context: Context): Decision<Operator> {
   const lacked = lackedScope([operator.role], context);
   if (lacked !== undefined) return lacked;
-  const decision = written(operator, { ...operator, status: "removed" }, counts, context);
+  const agreed = withAgreement(operator, { ...operator, status: "removed" }, counts, context);
+  if ("ok" in agreed) return agreed;
+  if (sameValue(agreed, operator)) return unchanged(operator);
+  const decision = written(operator, agreed, counts, context);
+  if (agreed.status !== "removed") return decision;
   const { email: value, id: owner } = operator;
   const release: Change = { op: "release", kind: "operator_email", value, owner };
   return decision.ok ? { ...decision, changes: [...decision.changes, release] } : decision;
 }
 
 /** What the answer to a removal shows. */
-export function removedOperatorBody({ id }: Operator) {
-  return { id, object: "operator", deleted: true } as const;
+export function removedOperatorBody({ id, status }: Operator) {
+  return { id, object: "operator", deleted: status === "removed" } as const;
+}
+
+/**
+ * The operator with this change, or with the proposal of it. While a brokerage has two active owners, one owner cannot
+ * take the rights of another one alone: a second owner asks for the same, by a request of their own. An owner may step
+ * down alone. An application may do it that only a terminal made; behind every other one stands a person.
+ */
+function withAgreement(operator: Operator, wanted: Operator, { active_owners = 0 }: Counts, context: Context) {
+  const ends = isActiveOwner(operator) && !isActiveOwner(wanted);
+  const { actor } = context;
+  const { proposed_change: proposed } = operator;
+  const settled: Operator = proposed == null ? wanted : { ...wanted, proposed_change: null };
+  // What holds already withdraws a proposal, but not by the owner whom it is about.
+  if (!ends) return actor.id === operator.id && sameRights(wanted, operator) ? wanted : settled;
+  if (active_owners < 2 || actor.id === operator.id || peopleOf(actor).length === 0) return settled;
+  if (context.role !== "owner") {
+    return refuse("four_eyes_required", "Two owners must agree to take the rights of an owner.");
+  }
+  const { role, status } = wanted;
+  const same = isOpen(proposed, context) && proposed.role === role && proposed.status === status;
+  if (same && isSecond(proposed, context)) return settled;
+  const proposed_change = same ? proposed : { role, status, ...newProposal(context) };
+  return { ...wanted, role: operator.role, status: operator.status, proposed_change } as Operator;
+}
+
+function sameRights(one: Operator, other: Operator): boolean {
+  return one.role === other.role && one.status === other.status;
 }
 
 /** A change of the operator, with the count of active owners, of whom a brokerage that has one keeps one. */

@@ -12,6 +12,7 @@ export const operatorsReplies: Readonly<Record<string, unknown>> = {
     role: "finance",
     scopes: ["transactions:read", "transactions:write", "transactions:approve", "transactions:settle", "reports:read"],
     status: "active",
+    proposed_change: null,
     last_seen_at: completed_at,
     created_at,
     updated_at: created_at,

@@ -36,6 +36,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     credit_on_withdrawal: "keep",
     approval_rules: [{ kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] }],
     proposed_approval_rules: null,
+    proposed_four_eyes: null,
     currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
     default_leverage: 100,
     transaction_expiry_days: 7,

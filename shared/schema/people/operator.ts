@@ -3,6 +3,7 @@ import { limits } from "../../limits.ts";
 import { roles } from "../../roles.ts";
 import { Email } from "../client.ts";
 import { described } from "../described.ts";
+import { Actor } from "../event.ts";
 import { EmailText, name, ownFields, pageParameters, setOf, Timestamp } from "../fields.ts";
 import { scopes } from "../scope.ts";
 
@@ -45,6 +46,18 @@ export const ListOperatorsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
+/** A change of an active owner that waits for a second owner. */
+export const ProposedOperatorChange = z.object({
+  role: described(Role, "The proposed role; the current one where only the status is to change."),
+  status: described(
+    z.enum(["active", "suspended", "removed"]),
+    "The proposed status; `active` where only the role is to change.",
+  ),
+  by: described(Actor, "Owner who made the proposal."),
+  at: described(Timestamp, "Time of the proposal."),
+  expires_at: described(Timestamp, "Time from which the proposal has no effect; 72 hours after it was made."),
+});
+
 /** An operator in responses. `last_seen_at` is accurate to five minutes. */
 export const Operator = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
@@ -54,6 +67,10 @@ export const Operator = z.object({
   role: described(Role, "Role, which decides the scopes of the operator."),
   scopes: described(z.array(z.enum(scopes)), "Scopes of the role."),
   status: described(Status, "Operator status; `invited` until the operator has signed in."),
+  proposed_change: described(
+    z.nullable(ProposedOperatorChange),
+    "Suspension, removal or other role of an owner that a second owner must accept; null if there is none.",
+  ),
   last_seen_at: described(
     z.nullable(Timestamp),
     "Time at which the operator last obtained a token, accurate to five minutes; null if never.",
@@ -61,11 +78,11 @@ export const Operator = z.object({
   ...ownFields,
 });
 
-/** Confirmation that an operator was removed. */
+/** Confirmation that an operator was removed, or that an owner proposed it. */
 export const RemovedOperator = z.object({
   id: described(z.string(), "Identifier of the operator."),
   object: described(z.literal("operator"), "Resource type; always this value."),
-  deleted: described(z.literal(true), "Always true."),
+  deleted: described(z.boolean(), "False while a second owner has to accept the removal of an owner."),
 });
 
 /** Body of `POST /operators` after validation. */

@@ -71,3 +71,79 @@ describe("operators", () => {
     expect(answers.filter(({ status }) => status === 409).map((answer) => answer.body.code)).toEqual(["last_owner"]);
   });
 });
+
+describe("an owner among owners", () => {
+  /** The owners of a brokerage with so many, each as the caller of their own operator. */
+  async function ownersOf(count: number) {
+    const { as, ids } = await owned(count);
+    const owners = ids.map((id): TestCaller => ({ ...as, operator: { id, name: "Owner", role: "owner" } }));
+    return { as, ids, owners };
+  }
+  const shownOf = async (as: TestCaller, id: string | undefined) =>
+    (await api.call(as, "GET", `/operators/${id}`)).body;
+
+  it.each([
+    ["suspended", "PATCH", { status: "suspended" }, 200],
+    ["given another role", "PATCH", { role: "viewer" }, 200],
+    ["removed", "DELETE", undefined, 404],
+  ] as const)(
+    "is %s by two others only, however often one of them asks at the same time",
+    async (_, method, body, end) => {
+      const { as, ids, owners } = await ownersOf(3);
+      const [max, mia] = owners;
+      const path = `/operators/${ids[2]}`;
+      const ask = (by: TestCaller = as) => api.call(by, method, path, body === undefined ? {} : { body });
+      expect(statusCounts(await atOnce(5, () => ask(max)))).toEqual({ 200: 5 });
+      const proposed = await shownOf(as, ids[2]);
+      expect(proposed).toMatchObject({
+        role: "owner",
+        status: "active",
+        version: 2,
+        proposed_change: { by: { id: ids[0] } },
+      });
+      expect((await ask(mia)).status).toBe(200);
+      const answer = await api.call(as, "GET", path);
+      expect(answer.status).toBe(end);
+      if (end === 200) expect(answer.body).toMatchObject({ ...body, proposed_change: null });
+    },
+  );
+
+  it("loses the rights when two others ask at the same moment, and one of two only by their own will", async () => {
+    const { ids, owners, as } = await ownersOf(3);
+    const answers = await atOnce(2, (at) =>
+      api.call(owners[at] ?? as, "PATCH", `/operators/${ids[2]}`, { body: { status: "suspended" } }),
+    );
+    expect(statusCounts(answers)).toEqual({ 200: 2 });
+    expect((await shownOf(as, ids[2])).status).toBe("suspended");
+    // Two are left: each proposes the removal of the other one at the same time, and no one agrees.
+    const removals = await atOnce(2, (at) => api.call(owners[at] ?? as, "DELETE", `/operators/${ids[1 - at]}`));
+    expect(removals.map(({ status, body: { deleted } }) => [status, deleted])).toEqual([
+      [200, false],
+      [200, false],
+    ]);
+    const [max] = owners;
+    const own = { ...newCaller({ tenant_id: as.tenant_id }), operator_ids: [ids[0] ?? ""] };
+    const byApplication = await api.call(own, "DELETE", `/operators/${ids[1]}`);
+    expect([byApplication.status, byApplication.body.code]).toEqual([403, "four_eyes_required"]);
+    expect((await shownOf(as, ids[1])).status).toBe("active");
+    const stepsDown = await api.call(max ?? as, "PATCH", `/operators/${ids[0]}`, { body: { role: "finance" } });
+    expect(stepsDown.body).toMatchObject({ role: "finance", proposed_change: null });
+  });
+
+  it("changes four eyes and the rules by two only, and another one withdraws what is proposed", async () => {
+    const { as, owners } = await ownersOf(2);
+    const [max, mia] = owners;
+    const settings = async (by: TestCaller | undefined, body: object) =>
+      (await api.call(by ?? as, "PATCH", "/settings", { body })).body;
+    const withdrawal = { kind: "withdrawal", over: {}, approvers: 1 };
+    const both = { four_eyes: true, approval_rules: [withdrawal] };
+    expect(await settings(as, { four_eyes: true })).toMatchObject({ code: "four_eyes_required" });
+    expect(await settings(max, both)).toMatchObject({ four_eyes: false, approval_rules: [], version: 2 });
+    expect(await settings(max, both)).toMatchObject({ four_eyes: false, approval_rules: [], version: 2 });
+    const withdrawn = await settings(mia, { four_eyes: false });
+    expect(withdrawn).toMatchObject({ proposed_four_eyes: null, proposed_approval_rules: { rules: [withdrawal] } });
+    expect(await settings(max, both)).toMatchObject({ four_eyes: false, proposed_four_eyes: { four_eyes: true } });
+    const held = await settings(mia, both);
+    expect(held).toMatchObject({ ...both, proposed_four_eyes: null, proposed_approval_rules: null });
+  });
+});

@@ -132,4 +132,19 @@ describe("a change of the rules", () => {
       "insufficient_scope",
     );
   });
+
+  it("proposed by one owner has no effect after 72 hours, of four eyes and of the rules", () => {
+    const both = { approval_rules, four_eyes: true };
+    const proposed = accepted(amendSettings(owners(2), both, max)).result;
+    expect(proposed).toMatchObject({ four_eyes: false, proposed_four_eyes: { four_eyes: true, by: max.actor } });
+    const ends = proposed.proposed_four_eyes?.expires_at ?? "";
+    expect(Date.parse(ends) - Date.parse(decisionTime)).toBe(72 * 3_600_000);
+    const at = (now: string) => accepted(amendSettings(proposed, both, { ...mia, now })).result;
+    const before = new Date(Date.parse(ends) - 1).toISOString();
+    expect(at(before)).toMatchObject({ ...both, proposed_four_eyes: null, proposed_approval_rules: null });
+    expect(at(ends)).toMatchObject({
+      ...{ four_eyes: false, approval_rules: [] },
+      ...{ proposed_four_eyes: { by: mia.actor, at: ends }, proposed_approval_rules: { by: mia.actor, at: ends } },
+    });
+  });
 });

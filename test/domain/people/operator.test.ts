@@ -150,3 +150,51 @@ describe("a sign-in", () => {
     for (const status of ["suspended", "removed"] as const) expect(signIn({ ...owner, status }, now)).toBeUndefined();
   });
 });
+
+describe("a proposal to take the rights of an owner", () => {
+  const person = (id: string) =>
+    decisionContext({ scopes: roleScopes.owner, role: "owner", actor: { type: "operator", id, name: "Owner" } });
+  const [max, mia, target] = [person("opr_max"), person("opr_mia"), person(owner.id)];
+  const held = { operators: 3, active_owners: 3 };
+  const proposed = accepted(amend(owner, { status: "suspended" }, max, held)).result;
+
+  it("expires after 72 hours, and is then a new one of the owner who repeats it", () => {
+    const ends = proposed.proposed_change?.expires_at ?? "";
+    expect(Date.parse(ends) - Date.parse(decisionTime)).toBe(72 * 3_600_000);
+    const before = { ...mia, now: new Date(Date.parse(ends) - 1).toISOString() };
+    expect(accepted(amend(proposed, { status: "suspended" }, before, held)).result.status).toBe("suspended");
+    const late = accepted(amend(proposed, { status: "suspended" }, { ...mia, now: ends }, held)).result;
+    expect(late).toMatchObject({ status: "active", proposed_change: { by: { id: "opr_mia" }, at: ends } });
+  });
+
+  it("holds for the same change only, and a name changes without an agreement", () => {
+    const other = accepted(amend(proposed, { role: "viewer" }, mia, held)).result;
+    expect(other).toMatchObject({ role: "owner", proposed_change: { role: "viewer", status: "active" } });
+    const removal = accepted(removeOperator(proposed, held, mia)).result;
+    expect(removal).toMatchObject({ status: "active", proposed_change: { status: "removed", by: { id: "opr_mia" } } });
+    const named = accepted(amend(proposed, { name: "Eva" }, mia, held)).result;
+    expect(named).toMatchObject({ name: "Eva", proposed_change: proposed.proposed_change });
+  });
+
+  it("is withdrawn by another owner, and not by the one whom it is about, who may step down alone", () => {
+    expect(accepted(amend(proposed, { status: "active" }, mia, held)).result.proposed_change).toBeNull();
+    expect(accepted(amend(proposed, { status: "active" }, target, held)).changes).toEqual([]);
+    const down = accepted(amend(proposed, { role: "finance" }, target, held)).result;
+    expect(down).toMatchObject({ role: "finance", proposed_change: null });
+  });
+
+  it("is made by no application that a person made, and not needed by one of a terminal", () => {
+    const application = (operator_ids: string[]) =>
+      decisionContext({
+        scopes: roleScopes.owner,
+        actor: { type: "application", id: "app_1", name: "CRM", ...(operator_ids.length > 0 && { operator_ids }) },
+      });
+    for (const maker of ["opr_max", owner.id]) {
+      expect(refused(amend(owner, { status: "suspended" }, application([maker]), held)).code).toBe(
+        "four_eyes_required",
+      );
+      expect(refused(removeOperator(owner, held, application([maker]))).code).toBe("four_eyes_required");
+    }
+    expect(accepted(amend(owner, { status: "suspended" }, application([]), held)).result.status).toBe("suspended");
+  });
+});
