@@ -89,7 +89,7 @@ describe("an operator", () => {
 });
 
 describe("the queue of approvals", () => {
-  it("is walked by keyboard alone: two operators approve what is over the rule, and one rejects with a reason", async () => {
+  it("is walked by keyboard: two operators approve what is over the rule, and one rejects with a reason", async () => {
     const rule = { kind: "withdrawal", over: { USD: "50.00" }, approvers: 2, roles: ["finance", "owner"] };
     const { status, text } = await stack.api.call("PATCH", "/settings", { body: { approval_rules: [rule] } });
     expect([status, text]).toEqual([200, text]);

@@ -21,6 +21,7 @@ describe("the policies of a new tenant", () => {
       credit_on_withdrawal: "keep",
       approval_rules: [],
       proposed_approval_rules: null,
+      proposed_four_eyes: null,
       _links: { self: { href: "/v2/settings" } },
     });
   });

@@ -36,7 +36,7 @@ export interface Context {
 }
 
 /**
- * Something that only a running deployment shows. `run` throws a Finding for a fault of the service, and an Unseen where
+ * Something that only a running deployment shows. `run` throws a Finding for a fault of the service, and an Unseen if
  * nothing can be said; what it returns is printed in addition to its title.
  */
 export interface Check {
