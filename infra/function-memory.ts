@@ -45,6 +45,7 @@ const sizes: readonly Size[] = [
       ...{ take_commands: undefined, ack_command: undefined, requeue_command: undefined },
       ...{ update_feed_source: undefined, delete_feed_source: undefined, resolve_drift: undefined },
       ...{ create_operator: undefined, update_operator: undefined, delete_operator: undefined },
+      ...{ invite_operator: undefined },
       ...{ create_application: 1.9, update_settings: 2, begin_feed_epoch: 4.2 },
       ...{ open_sandbox_trade: 9.2, close_sandbox_trade: 11.4, place_sandbox_order: 3.9, cancel_sandbox_order: 2.9 },
       ...{ sandbox_verify_client: 2.6, sandbox_reject_client: 2.6, sandbox_settle_transaction: 6 },

@@ -16,6 +16,7 @@ import {
   ensurePoolUser,
   findPoolUser,
   type PoolUser,
+  resendInvitation,
 } from "./pool/users.ts";
 
 /** What the operators that a user is want of the pool together. */
@@ -49,6 +50,7 @@ export async function settleOperator(key: Key): Promise<void> {
 async function letIn(operator: Operator): Promise<boolean> {
   const user = await ensurePoolUser(operator.email);
   if (!user.enabled) await enablePoolUser(user);
+  if (operator.pool_state === "resend" && !user.isNew) await resendInvitation(operator.email);
   const identity_sha256 = identityOf(user);
   if (!(await noteIdentity(operator, identity_sha256))) return false;
   const kept = await findPoolUser(operator.email);

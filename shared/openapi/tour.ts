@@ -239,7 +239,7 @@ export const tour: readonly Chapter[] = [
   {
     name: "Operators",
     description: "People who sign in. The operator that is invited here is removed below.",
-    steps: [{ row: "create_operator" }, { row: "list_operators" }, { row: "get_operator" }, { row: "update_operator" }],
+    steps: [{ row: "create_operator" }, { row: "list_operators" }, { row: "get_operator" }, { row: "update_operator" }, { row: "invite_operator" }],
   },
   {
     name: "Cleaning up",

@@ -81,6 +81,24 @@ export const updateOperator = route({
   refusals: ["insufficient_scope", "last_owner", "four_eyes_required", "illegal_transition"],
 });
 
+/** `POST /operators/{id}/invite` */
+export const inviteOperator = route({
+  id: "invite_operator",
+  method: "POST",
+  path: "/operators/{id}/invite",
+  tag: "Operators",
+  summary: "Send an invitation again",
+  description:
+    "Sends another email with a new temporary password, which is valid for seven days and replaces the previous one. " +
+    "Only for operators who have not signed in yet. A person with a password, as an operator of another brokerage, " +
+    "gets no email.",
+  file: "operators/invite",
+  scope: "admin",
+  grants: ["read", "put", "update"],
+  reply: Operator,
+  refusals: ["insufficient_scope", "illegal_transition"],
+});
+
 /** `DELETE /operators/{id}` */
 export const deleteOperator = route({
   id: "delete_operator",
@@ -100,4 +118,11 @@ export const deleteOperator = route({
 });
 
 /** Rows of the operators. */
-export const operatorRoutes = [listOperators, createOperator, getOperator, updateOperator, deleteOperator] as const;
+export const operatorRoutes = [
+  listOperators,
+  createOperator,
+  getOperator,
+  updateOperator,
+  inviteOperator,
+  deleteOperator,
+] as const;

@@ -88,6 +88,10 @@ export async function startWorkload(): Promise<Workload> {
     },
     create_operator: async () => ({ as: await newBrokerage(api), address: "/operators", parts: { body: operator } }),
     get_operator: () => newOperator(),
+    invite_operator: async () => {
+      const { as, address } = await newOperator();
+      return { as, address: `${address}/invite` };
+    },
     update_operator: async () => ({ ...(await newOperator()), parts: { body: { name: newName() } } }),
     delete_operator: () => newOperator(),
     create_application: async () => ({

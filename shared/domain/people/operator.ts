@@ -23,8 +23,8 @@ export interface Operator {
   readonly proposed_change?: OperatorBody["proposed_change"];
   /** When they last got a token, to a few minutes. Written outside of the version. */
   readonly last_seen_at: string | null;
-  /** Whether the user of the pool is still to be made; written outside of the version. */
-  readonly pool_state: "pending" | "ready";
+  /** Whether the user of the pool is still to be made, or invited again; provisioning writes it outside of the version. */
+  readonly pool_state: "pending" | "ready" | "resend";
   /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
   readonly identity_sha256: string | null;
   /** Set while the user of the pool is to be made, shut out or removed; provisioning finds it by this. */
@@ -201,6 +201,28 @@ export function amendOperator(
   const agreed = asked ? withAgreement(operator, wanted, counts, context) : wanted;
   if ("ok" in agreed) return agreed;
   return sameValue(agreed, operator) ? unchanged(operator) : written(operator, agreed, counts, context);
+}
+
+/**
+ * Decides `POST /operators/{id}/invite`: provisioning has another temporary password sent, which replaces the one
+ * before. While it has not done so, a repeat changes nothing.
+ */
+export function inviteAgain(operator: Operator, context: Context): Decision<Operator> {
+  const lacked = lackedScope([operator.role], context);
+  if (lacked !== undefined) return lacked;
+  const { status, pool_state } = operator;
+  if (status !== "invited") {
+    return refuse("illegal_transition", "Only an operator who has not signed in yet can be invited again.");
+  }
+  if (pool_state !== "ready") return unchanged(operator);
+  const moved = { updated_at: later(operator.updated_at, context.now), version: operator.version + 1 };
+  const after: Operator = { ...operator, pool_state: "resend", wake_at: context.now, ...moved };
+  return {
+    ok: true,
+    result: after,
+    changes: [{ op: "update", entity: "operator", before: operator, after }],
+    events: [],
+  };
 }
 
 function statusAfter(operator: Operator, status: UpdateOperator["status"]): Operator["status"] {

@@ -19,6 +19,11 @@ export interface PoolUser {
   readonly enabled: boolean;
 }
 
+/** A user who was made or found. */
+interface EnsuredUser extends PoolUser {
+  readonly isNew: boolean;
+}
+
 const pool = bounded(
   new CognitoIdentityProviderClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.slow_handler }),
 );
@@ -30,7 +35,7 @@ export async function findPoolUser(email: string): Promise<PoolUser | undefined>
 }
 
 /** Makes the user with an e-mail address, to whom Cognito sends a temporary password, or finds the one who is there. */
-export async function ensurePoolUser(email: string): Promise<PoolUser> {
+export async function ensurePoolUser(email: string): Promise<EnsuredUser> {
   const attributes = [
     { Name: "email", Value: email },
     // The invitation reaches the person by it, so that they have it is proven by their first sign-in.
@@ -41,7 +46,16 @@ export async function ensurePoolUser(email: string): Promise<PoolUser> {
   const found = made === undefined ? await findPoolUser(email) : undefined;
   const subject = made?.User?.Username ?? found?.subject;
   if (subject === undefined) throw new Error("The user of the pool is neither new nor there.");
-  return { subject, enabled: found?.enabled ?? true };
+  return { subject, enabled: found?.enabled ?? true, isNew: made !== undefined };
+}
+
+/**
+ * Has Cognito send another temporary password, which replaces the one before. A user who has chosen a password, as an
+ * operator of another brokerage, signs in with that one.
+ */
+export async function resendInvitation(email: string): Promise<void> {
+  const request = new AdminCreateUserCommand({ ...named(email), MessageAction: "RESEND" });
+  await unless("UnsupportedUserStateException", () => pool.send(request));
 }
 
 /** Lets a user sign in again who was shut out. */

@@ -3,6 +3,7 @@ import { draftOperator, type Operator } from "../../../shared/domain/people/oper
 import { newId } from "../../../shared/runtime/ids.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
+import { newCaller } from "../../support/emulator/request.ts";
 import { startUserPool } from "../../support/emulator/user-pool.ts";
 
 const api = await startApi();
@@ -79,6 +80,44 @@ describe("an operator who waits for the user of the pool", () => {
     expect(await identitiesOf(operator)).toMatchObject([
       { places: [{ map: { operator_id: operator.id, place_tenant_id: first } }] },
     ]);
+  });
+
+  it("is invited again with another password, once for each settled request, and never after the sign-in", async () => {
+    const operator = await invited();
+    const admin = newCaller({ tenant_id: operator.tenant_id });
+    const again = () => api.call(admin, "POST", `/operators/${operator.id}/invite`);
+    const mails = () => pool.mailed.filter((one) => one === email).length;
+    expect([(await again()).body.version, mails()]).toEqual([1, 0]);
+    await settle(operator);
+    const { sub } = pool.users.find(email) ?? {};
+    for (const expected of [2, 2]) expect([(await again()).body.version, mails()]).toEqual([expected, 1]);
+    await settle(operator);
+    await settle(operator);
+    expect(mails()).toBe(2);
+    expect(pool.users.find(email)).toMatchObject({ sub, status: "FORCE_CHANGE_PASSWORD" });
+    expect(await stored(operator)).toMatchObject({ pool_state: "ready", wake_at: null, status: "invited" });
+    pool.users.remove(pool.users.find(email) as never);
+    await again();
+    await settle(operator);
+    expect([mails(), pool.users.find(email)?.sub === sub]).toEqual([3, false]);
+    for (const status of ["active", "suspended"] as const) {
+      await changeItem(operators.keyOf(operator), { set: { status } });
+      const refused = await again();
+      expect([refused.status, refused.body.code]).toEqual([409, "illegal_transition"]);
+    }
+    await changeItem(operators.keyOf(operator), { set: { status: "removed" } });
+    expect((await again()).status).toBe(404);
+  });
+
+  it("who has a password at another brokerage is let in without another email", async () => {
+    const operator = await invited();
+    await settle(operator);
+    Object.assign(pool.users.find(email) ?? {}, { status: "CONFIRMED" });
+    const admin = newCaller({ tenant_id: operator.tenant_id });
+    expect((await api.call(admin, "POST", `/operators/${operator.id}/invite`)).status).toBe(200);
+    await settle(operator);
+    expect(pool.mailed.filter((one) => one === email)).toHaveLength(1);
+    expect(await stored(operator)).toMatchObject({ pool_state: "ready", wake_at: null });
   });
 
   it("who is changed meanwhile keeps the change, and one who comes after takes the identity over", async () => {

@@ -26,6 +26,7 @@ export async function tellOfOperators(stack: Stack): Promise<string> {
   const email = "removed@example.com";
   const { body: removed } = await invite(email);
   await poolHas(stack, email, true);
+  await call("POST", `/operators/${removed.id}/invite`);
   await call("PATCH", `/operators/${removed.id}`, { status: "suspended" });
   await poolHas(stack, email, false);
   await call("PATCH", `/operators/${removed.id}`, { name: "Renamed", status: "active" });
