@@ -1,4 +1,5 @@
 import { useResource } from "../api/data.ts";
+import { useApprovals } from "../pages/money/approval-data.ts";
 import { usePath } from "../parts/address.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Go } from "../parts/values.tsx";
@@ -71,7 +72,7 @@ function Person() {
 }
 
 function Counter({ of }: { readonly of: NonNullable<Entry["counter"]> }) {
-  return of === "margin" ? <MarginCounter /> : null;
+  return of === "margin" ? <MarginCounter /> : <ApprovalsCounter />;
 }
 
 const most = 100;
@@ -80,6 +81,11 @@ function countOf(
   page: { readonly data: readonly unknown[]; readonly page: { readonly has_more: boolean } } | undefined,
 ) {
   return page === undefined ? "" : `${page.data.length}${page.page.has_more ? "+" : ""}`;
+}
+
+function ApprovalsCounter() {
+  const { rows, hasMore, loading } = useApprovals();
+  return <span className="count">{loading ? "" : `${rows.length}${hasMore ? "+" : ""}`}</span>;
 }
 
 function MarginCounter() {

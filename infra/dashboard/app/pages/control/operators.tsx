@@ -12,6 +12,7 @@ import { Failed } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Go, Id } from "../../parts/values.tsx";
+import { ActorName } from "../actor.tsx";
 import { ScopeTags } from "./scope-tags.tsx";
 
 type Operator = Schemas["Operator"];
@@ -117,10 +118,48 @@ function OperatorPanel({ id, onClose }: { readonly id: string; readonly onClose:
           ]}
         />
       </Panel>
+      {data.proposed_change && <Proposed operator={data} proposed={data.proposed_change} onRemoved={onClose} />}
       <div className="panel chips">
         <Actions operator={data} onRemoved={onClose} />
       </div>
     </>
+  );
+}
+
+type Proposed = NonNullable<Operator["proposed_change"]>;
+
+/** What one owner proposed for this one; another owner agrees by the same request. */
+function Proposed(given: { readonly operator: Operator; readonly proposed: Proposed; readonly onRemoved: () => void }) {
+  const { operator, proposed, onRemoved } = given;
+  const { role, status, by, at, expires_at } = proposed;
+  const path = { id: operator.id };
+  const removal = status === "removed";
+  const what = removal ? "Remove" : status === "suspended" ? "Suspend" : `Role: ${inWords(role)}`;
+  return (
+    <Panel title="Proposed">
+      <p>
+        {what}, by <ActorName actor={by} />, <Age at={at} />. Another owner has to agree until <Clock at={expires_at} />
+        .
+      </p>
+      <ActionButton
+        word="Agree"
+        dialog={(close) => (
+          <ConfirmDialog
+            title={`Agree: ${what} ${operator.name}`}
+            text="Their rights as an owner end within 60 seconds."
+            word="Agree"
+            danger
+            run={async (key) => {
+              if (removal) return await command("DELETE", "/operators/{id}", { key, path });
+              const body = { role, ...(status === "suspended" && { status }) };
+              return await command("PATCH", "/operators/{id}", { key, path, body });
+            }}
+            onDone={removal ? onRemoved : undefined}
+            onClose={close}
+          />
+        )}
+      />
+    </Panel>
   );
 }
 
@@ -148,6 +187,20 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
           />
         )}
       />
+      {status === "invited" && (
+        <ActionButton
+          word="Invite again"
+          dialog={(close) => (
+            <ConfirmDialog
+              title={`Invite ${name} again`}
+              text="They get another temporary password by e-mail, and the previous one stops working."
+              word="Invite"
+              run={(key) => command("POST", "/operators/{id}/invite", { key, path })}
+              onClose={close}
+            />
+          )}
+        />
+      )}
       {status !== "invited" && (
         <ActionButton
           word={suspended ? "Admit again" : "Suspend"}
@@ -174,7 +227,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
             word="Remove"
             danger
             run={(key) => command("DELETE", "/operators/{id}", { key, path })}
-            onDone={onRemoved}
+            onDone={({ deleted }: Schemas["RemovedOperator"]) => deleted && onRemoved()}
             onClose={close}
           />
         )}

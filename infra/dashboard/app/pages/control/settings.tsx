@@ -3,14 +3,14 @@ import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
 import { type Entered, type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
-import { grouped, inWords } from "../../parts/format.ts";
+import { inWords } from "../../parts/format.ts";
 import { PageHead, Pairs, Panel } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
-import { Age, Go } from "../../parts/values.tsx";
+import { Age, Clock, Go } from "../../parts/values.tsx";
 import { ActorName } from "../actor.tsx";
+import { type Rule, ruleText } from "../money/approval-rule.ts";
 
 type Settings = Schemas["Settings"];
-type Rule = Schemas["ApprovalRule"];
 
 /** The policies of the brokerage. */
 export function SettingsPage() {
@@ -30,7 +30,7 @@ export function SettingsPage() {
         <Pairs
           pairs={[
             ["Verified clients", inWords(data.require_verified_client)],
-            ["Four eyes", data.four_eyes ? "The maker does not approve" : "Off"],
+            ["Four eyes", fourEyesText(data.four_eyes)],
             ["Default leverage", `1:${data.default_leverage}`],
             ["Requests lapse", `after ${data.transaction_expiry_days} days`],
             ["Transfer mark-up", `${data.transfer_mark_up_percent} %`],
@@ -40,8 +40,44 @@ export function SettingsPage() {
           ]}
         />
       </Panel>
+      <FourEyes settings={data} />
       <Rules settings={data} />
     </>
+  );
+}
+
+const fourEyesText = (on: boolean) => (on ? "The maker does not approve" : "Off");
+
+/** A change of four eyes that another owner proposed. */
+function FourEyes({ settings: { proposed_four_eyes: proposed } }: { readonly settings: Settings }) {
+  if (proposed === null) return null;
+  const { four_eyes, by, at, expires_at } = proposed;
+  const text = fourEyesText(four_eyes);
+  return (
+    <Panel
+      title="Proposed four eyes"
+      note={
+        <>
+          by <ActorName actor={by} />, <Age at={at} />. Another owner has to agree until <Clock at={expires_at} />.
+        </>
+      }
+      side={
+        <ActionButton
+          word="Agree"
+          dialog={(close) => (
+            <ConfirmDialog
+              title="Agree to the proposed four eyes"
+              text={text}
+              word="Agree"
+              run={(key) => change(key, { four_eyes })}
+              onClose={close}
+            />
+          )}
+        />
+      }
+    >
+      <p>{text}</p>
+    </Panel>
   );
 }
 
@@ -62,7 +98,8 @@ function Rules({ settings }: { readonly settings: Settings }) {
           title="Proposed rules"
           note={
             <>
-              by <ActorName actor={proposed.by} />, <Age at={proposed.at} />. Another owner has to agree.
+              by <ActorName actor={proposed.by} />, <Age at={proposed.at} />. Another owner has to agree until{" "}
+              <Clock at={proposed.expires_at} />.
             </>
           }
           side={<ActionButton word="Agree" dialog={(close) => <Agree rules={proposed.rules} onClose={close} />} />}
@@ -72,14 +109,6 @@ function Rules({ settings }: { readonly settings: Settings }) {
       )}
     </>
   );
-}
-
-/** A rule in words. */
-function ruleText({ kind, over, approvers, roles }: Rule): string {
-  const amounts = Object.entries(over).map(([currency, amount]) => `${grouped(String(amount))} ${currency}`);
-  const who = roles === undefined || roles.length === 0 ? "" : ` of ${roles.join(" or ")}`;
-  const count = approvers === 1 ? "1 approver" : `${approvers} approvers`;
-  return `${inWords(kind)} over ${amounts.join(", ")}: ${count}${who}`;
 }
 
 function RuleList({ rules }: { readonly rules: readonly Rule[] }) {

@@ -1,27 +1,16 @@
 import { useList } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
-import { useCaller } from "../../session/caller.ts";
 
-/** A transaction that waits for an approval. */
-export type Waiting = Schemas["Transaction"];
+/** A transaction that waits for the person's approval, with the rule that applies. */
+export type Waiting = Schemas["QueuedTransaction"];
 
-/** What waits for the person's own approval, oldest first: made by another one, and not yet approved by them. */
+/** What waits for the person's own approval, oldest first, as the service decides it. */
 export function useApprovals(query: Readonly<Record<string, string | undefined>> = {}, enabled = true) {
-  const { operator, application } = useCaller();
-  const me = operator?.id ?? application?.id;
-  const list = useList(
-    "/transactions",
-    { query: { limit: 50, status: "pending", sort: "created_at", ...query } },
-    enabled,
-  );
-  const rows = list.rows.filter(
-    ({ created_by, approvals = [] }) => created_by?.id !== me && approvals.every(({ actor }) => actor.id !== me),
-  );
-  return { ...list, rows };
+  return useList("/transactions/queue", { query: { limit: 100, ...query } }, enabled);
 }
 
 /** What a transaction pays in or out, in words: where it goes to or comes from. */
-export function placeOf({ source, destination, method, provider }: Waiting): string {
+export function placeOf({ source, destination, method, provider }: Schemas["Transaction"]): string {
   const place = destination ?? source;
   if (place?.iban) return `IBAN ${place.iban}`;
   if (place?.card_last4) return `Card ${place.card_last4}`;

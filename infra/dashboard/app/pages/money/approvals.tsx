@@ -16,6 +16,7 @@ import { Age, Money, Waiting as WaitingSince } from "../../parts/values.tsx";
 import { useCaller, useMay } from "../../session/caller.ts";
 import { ActorName } from "../actor.tsx";
 import { placeOf, useApprovals, type Waiting } from "./approval-data.ts";
+import { ruleText } from "./approval-rule.ts";
 import { Kind } from "./kind.tsx";
 import { AmountHead, TransactionDetails } from "./transaction-parts.tsx";
 
@@ -28,7 +29,7 @@ const filters = [
 const columns: readonly Column<Waiting>[] = [
   { head: "Kind", width: 150, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
   { head: "To or from", small: "purpose", cell: (row) => placeOf(row) },
-  { head: "Approvals", width: 100, right: true, cell: ({ approvals = [] }) => approvals.length },
+  { head: "Approvals", width: 100, right: true, cell: (row) => `${given(row)} of ${needed(row)}` },
   {
     head: "Amount",
     width: 170,
@@ -44,6 +45,9 @@ const columns: readonly Column<Waiting>[] = [
     cell: ({ created_at }) => <WaitingSince since={created_at} />,
   },
 ];
+
+const given = ({ approvals = [] }: Waiting) => approvals.length;
+const needed = (row: Waiting) => given(row) + row.approvals_missing;
 
 /** What waits for the person's approval, oldest first; keys alone suffice: j, k, a, Enter, r. */
 export function ApprovalsPage() {
@@ -62,7 +66,7 @@ export function ApprovalsPage() {
     <div className="full">
       <PageHead
         title="Approvals"
-        note={<span className="dim">{rows.length} wait for you</span>}
+        note={<span className="dim">{`${rows.length}${list.hasMore ? "+" : ""} wait for you`}</span>}
         actions={<KeysLine />}
       />
       <Filters filters={filters}>
@@ -263,10 +267,20 @@ function Checks({ waiting }: { readonly waiting: Waiting }) {
   );
 }
 
-function Approvals({ waiting: { approvals = [] } }: { readonly waiting: Waiting }) {
+/** Why the transaction needs an approval, in words. */
+function reasonOf({ rule, kind }: Waiting): string {
+  if (rule !== null) return ruleText(rule);
+  return kind === "deposit" || kind === "withdrawal"
+    ? "Four eyes: the maker does not approve"
+    : "Another one than the maker";
+}
+
+function Approvals({ waiting }: { readonly waiting: Waiting }) {
   const { operator } = useCaller();
+  const { approvals = [] } = waiting;
   return (
-    <Panel title="Approvals" note={approvals.length}>
+    <Panel title="Approvals" note={`${given(waiting)} of ${needed(waiting)}`}>
+      <p className="dim">{reasonOf(waiting)}</p>
       <ul className="checks">
         {approvals.map(({ actor, at }) => (
           <li key={actor.id}>
