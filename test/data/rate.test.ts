@@ -5,7 +5,7 @@ import { atOnce, brokerage, clientRequest, statusCounts } from "../support/build
 import { putMarket } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { scanTable } from "../support/emulator/raw-table.ts";
-import { newCaller } from "../support/emulator/request.ts";
+import { asOperator, newCaller } from "../support/emulator/request.ts";
 import { closedDoor, failure } from "../support/emulator/watched-endpoint.ts";
 
 const api = await startApi();
@@ -152,6 +152,40 @@ describe("a request", () => {
       for (const { status, headers } of answers) if (status === 429) expect(headers["Retry-After"]).toBe("1");
     },
   );
+
+  it("of an operator is one of 60 in a second, of any class, and the next is told when to come again", async () => {
+    const caller = newCaller();
+    const operators = ["Ana", "Eva"].map((name) => asOperator(caller, name, "owner"));
+    const [ana = caller, eva = caller] = operators;
+    const atMs = newMinute();
+    const paths = ["/clients", "/quotes?symbols=EURUSD"];
+    const answers: Awaited<ReturnType<typeof api.call>>[] = [];
+    // All of one second of the gateway, however long they take here: 75 at once would wait for connections, and a
+    // request does not wait for a counter that is slow.
+    for (let sent = 0; sent < 75; sent += 5) {
+      const some = await atOnce(5, (index) =>
+        api.call(ana, "GET", paths[index % 2] ?? "", { atMs: atMs + sent + index }),
+      );
+      answers.push(...some);
+    }
+    expect(statusCounts(answers)).toEqual({ 200: limits.rate.operator_per_second, 429: 15 });
+    const served = answers.filter(({ status }) => status === 200);
+    expect(new Set(served.map(({ headers }) => headers["X-RateLimit-Remaining"])).size).toBe(60);
+    for (const { headers, body } of answers.filter(({ status }) => status === 429)) {
+      expect([headers["Retry-After"], headers["X-RateLimit-Limit"], headers["X-RateLimit-Remaining"]]).toEqual([
+        "1",
+        "60",
+        "0",
+      ]);
+      expect([body.code, body["violated-policies"]]).toEqual(["rate_limit_exceeded", ["burst"]]);
+    }
+    const refused = await api.call(ana, "POST", "/clients", { body: clientRequest(), atMs: atMs + 999 });
+    expect(refused.status).toBe(429);
+    // Another operator, the application, and the next second are counted by themselves.
+    for (const each of [eva, caller]) expect((await api.call(each, "GET", "/clients", { atMs })).status).toBe(200);
+    const next = await api.call(ana, "GET", "/clients", { atMs: atMs + 1000 });
+    expect([next.status, next.body.data]).toEqual([200, []]);
+  });
 
   it("that reads is counted beside its read: the read does not wait for the counter", async () => {
     const caller = newCaller();
