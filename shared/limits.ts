@@ -184,6 +184,12 @@ export const limits = {
     /** Transactions of one summary: 20 reads of a hundred, about 1,000 units that are eventually consistent. */
     max_transactions: 2000,
   },
+  report: {
+    /** Days of one report of settled money. */
+    max_days: 31,
+    /** Entries of one report: about 350 bytes each, so 1,000 units that are strongly consistent. */
+    max_entries: 10_000,
+  },
   transfers: {
     /** A firm quote is void after this time: prices move, and it is a free option as long as it stands. */
     quote_seconds: 30,

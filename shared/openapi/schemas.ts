@@ -24,6 +24,7 @@ import * as approvalQueue from "../schema/people/approval-queue.ts";
 import * as operator from "../schema/people/operator.ts";
 import * as position from "../schema/position.ts";
 import * as quote from "../schema/quote.ts";
+import * as report from "../schema/report.ts";
 import * as reset from "../schema/reset.ts";
 import * as sandbox from "../schema/sandbox.ts";
 import * as service from "../schema/service.ts";
@@ -56,6 +57,7 @@ const modules: readonly object[] = [
   position,
   quote,
   sandbox,
+  report,
   reset,
   service,
   settings,

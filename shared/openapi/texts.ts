@@ -17,7 +17,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   "webhooks:read": "Read webhook endpoints and deliveries.",
   "webhooks:write": "Create, change and delete webhook endpoints.",
   "events:read": "Read events.",
-  "reports:read": "Reserved for reports; no operation requires it yet.",
+  "reports:read": "Read reports.",
   "audit:read": "Read the audit log.",
   admin: "Administer applications, operators and settings.",
   "feed:write": "Submit prices and trades of a trading platform.",
@@ -38,6 +38,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Drift: "Comparison with trading platforms: snapshots of their accounts, and the differences that were found.",
   Events: "Events of the brokerage, numbered in order. Read them here or receive them by webhook.",
   Audit: "What applications and operators asked for: entries that are linked by hashes, so that a change is found.",
+  Reports: "Sums over the money of the brokerage.",
   Webhooks: "Webhook endpoints, and every attempt to deliver an event.",
   Sandbox: "Operations of the sandbox only: control the market and simulate external providers.",
   Service: "The calling application, the policies of the brokerage and the service itself.",
@@ -46,6 +47,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
 /** Descriptions of components; members are described in `shared/schema/`. */
 const componentTexts: Readonly<Record<string, string>> = {
   ApprovalRule: "Which transactions need approval, and by whom.",
+  MoneyReport: "Deposits and withdrawals by the day on which they were settled.",
   ProposedApprovalRules: "Approval rules that a second owner must accept.",
   ProposedFourEyes: "A change of `four_eyes` that a second owner must accept.",
   ProposedOperatorChange: "A change of an owner that a second owner must accept.",

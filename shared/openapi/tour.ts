@@ -135,6 +135,7 @@ export const tour: readonly Chapter[] = [
       { row: "create_transfer", body: betweenAccounts, keeps: { account_id: "account_id" } },
       { row: "list_transactions" },
       { row: "summarize_transactions", query: { from: "2026-11-01", to: "2026-11-30" } },
+      { row: "report_money", query: { from: "2026-11-01", to: "2026-11-30", currency: "USD" } },
       { row: "list_client_transactions" },
       { row: "list_account_transactions" },
       { row: "list_ledger" },
@@ -239,7 +240,13 @@ export const tour: readonly Chapter[] = [
   {
     name: "Operators",
     description: "People who sign in. The operator that is invited here is removed below.",
-    steps: [{ row: "create_operator" }, { row: "list_operators" }, { row: "get_operator" }, { row: "update_operator" }, { row: "invite_operator" }],
+    steps: [
+      { row: "create_operator" },
+      { row: "list_operators" },
+      { row: "get_operator" },
+      { row: "update_operator" },
+      { row: "invite_operator" },
+    ],
   },
   {
     name: "Cleaning up",

@@ -10,6 +10,7 @@ import { feedRoutes } from "./feed.ts";
 import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
 import { operatorRoutes } from "./operators.ts";
+import { reportRoutes } from "./reports.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandbox.ts";
 import { sandboxMarketRoutes } from "./sandbox-market.ts";
@@ -32,6 +33,7 @@ export const routes: readonly Route[] = [
   ...driftRoutes,
   ...eventRoutes,
   ...auditRoutes,
+  ...reportRoutes,
   ...webhookRoutes,
   ...applicationRoutes,
   ...operatorRoutes,

@@ -1,5 +1,4 @@
 import { type SummaryDays, summaryOf } from "../domain/internal-money/summary.ts";
-import { HttpProblem } from "../http/problem.ts";
 import { limits } from "../limits.ts";
 import { timePart } from "../runtime/ids.ts";
 import type { TransactionSummaryBody } from "../schema/internal-money/summary.ts";
@@ -7,6 +6,7 @@ import { transactions } from "../table/entities.ts";
 import { keyIn, pagesOf } from "../table/partition.ts";
 import { readAll } from "../table/store.ts";
 import { indexes, keyAttributes } from "../table/table-shape.ts";
+import { daysWithin, refusedRange } from "./days.ts";
 
 /**
  * The sums of the transactions that were created on these days, from the transactions themselves: a counter would be an
@@ -18,10 +18,7 @@ export async function summarize(
   days: SummaryDays,
   most: number = limits.summary.max_transactions,
 ): Promise<TransactionSummaryBody> {
-  const [first, end] = [Date.parse(days.from), Date.parse(days.to) + 24 * 3_600_000];
-  const { max_days } = limits.summary;
-  if (first >= end) throw refusedRange("to", "must not be before from");
-  if (end - first > max_days * 24 * 3_600_000) throw refusedRange("to", `must be within ${max_days} days of from`);
+  const [first, end] = daysWithin(days, limits.summary.max_days);
   const query = {
     index: indexes.list,
     from: timePart(first),
@@ -40,10 +37,4 @@ export async function summarize(
     days,
     found.filter((one) => one !== undefined),
   );
-}
-
-function refusedRange(parameter: string, detail: string): HttpProblem {
-  return new HttpProblem("invalid_parameter", "A query parameter is not valid.", {
-    errors: [{ parameter, code: "out_of_range", detail }],
-  });
 }

@@ -242,6 +242,10 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         const today = new Date().toISOString().slice(0, 10);
         return { address: `/transactions/summary?from=${today}&to=${today}` };
       },
+      report_money: async () => {
+        const today = new Date().toISOString().slice(0, 10);
+        return { address: `/reports/money?from=${today}&to=${today}&currency=USD` };
+      },
       update_transaction: async () => ({
         address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,
         parts: { body: { status: "completed" } },

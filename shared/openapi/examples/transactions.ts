@@ -102,6 +102,27 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
     ],
     _links: links({ self: "/transactions/summary?from=2026-11-21&to=2026-11-21" }),
   },
+  MoneyReport: {
+    object: "money_report",
+    from: "2026-11-21",
+    to: "2026-11-21",
+    currency: "USD",
+    data: [
+      {
+        day: "2026-11-21",
+        deposits: "1500.00",
+        deposit_count: 2,
+        returned_deposits: "0.00",
+        returned_deposit_count: 0,
+        withdrawals: "249.00",
+        withdrawal_count: 1,
+        returned_withdrawals: "0.00",
+        returned_withdrawal_count: 0,
+        net: "1251.00",
+      },
+    ],
+    _links: links({ self: "/reports/money?from=2026-11-21&to=2026-11-21&currency=USD" }),
+  },
   TransferQuote: {
     id: "trq_01JD0000000000000000000001",
     object: "transfer_quote",

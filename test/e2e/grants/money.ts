@@ -46,6 +46,8 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
   const day = new Date().toISOString().slice(0, 10);
   const summary = await api.call("GET", `/transactions/summary?from=${day}&to=${day}`);
   expect(summary.status, summary.text).toBe(200);
+  const report = await api.call<{ data: unknown[] }>("GET", `/reports/money?from=${day}&to=${day}&currency=USD`);
+  expect(report.body.data, report.text).toHaveLength(1);
 }
 
 /**

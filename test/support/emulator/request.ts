@@ -96,6 +96,7 @@ const neededQueries: Readonly<Record<string, string>> = {
   list_quotes: "?symbols=EURUSD",
   get_account_metrics: "?account_ids=acc_01JD0000000000000000000002",
   summarize_transactions: "?from=2026-11-21&to=2026-11-21",
+  report_money: "?from=2026-11-21&to=2026-11-21&currency=USD",
   get_symbol_margin: "?leverage=100&currency=USD",
 };
 

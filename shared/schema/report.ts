@@ -1,0 +1,41 @@
+import * as z from "zod/mini";
+import { described } from "./described.ts";
+import { CalendarDate, Currency, Money, ownFields } from "./fields.ts";
+
+/** Query of `GET /reports/money`. */
+export const ReportMoneyQuery = z.strictObject({
+  from: described(CalendarDate, "First day (UTC)."),
+  to: described(CalendarDate, "Last day (UTC), at most 31 days with the first."),
+  currency: described(Currency, "Currency code (ISO 4217)."),
+});
+
+const count = (what: string) => described(z.int(), `Number of ${what}.`);
+
+/** Money that was settled, by day. */
+export const MoneyReport = z.object({
+  object: described(z.literal("money_report"), "Resource type; always this value."),
+  from: described(CalendarDate, "First day (UTC)."),
+  to: described(CalendarDate, "Last day (UTC)."),
+  currency: described(Currency, "Currency code (ISO 4217)."),
+  data: described(
+    z.array(
+      z.object({
+        day: described(CalendarDate, "Day of the settlement (UTC)."),
+        deposits: described(Money, "Sum of the deposits before fees."),
+        deposit_count: count("deposits"),
+        returned_deposits: described(Money, "Sum of the deposits that went back, before fees."),
+        returned_deposit_count: count("deposits that went back"),
+        withdrawals: described(Money, "Sum of what withdrawals paid out, after fees."),
+        withdrawal_count: count("withdrawals that were paid out"),
+        returned_withdrawals: described(Money, "Sum of the payouts that came back, after fees."),
+        returned_withdrawal_count: count("payouts that came back"),
+        net: described(Money, "Deposits less payouts, with what went and came back; negative if more was paid out."),
+      }),
+    ),
+    "One entry per day on which money was settled, in this order.",
+  ),
+  _links: ownFields._links,
+});
+
+/** Money that was settled, on the wire. */
+export type MoneyReportBody = z.infer<typeof MoneyReport>;
