@@ -78,6 +78,13 @@ const outOfReach = `[...document.querySelectorAll("body *")]
   .filter((one) => one.closest("a[href],button,input,select,textarea,label,summary,[tabindex='0']") === null)
   .map((one) => one.outerHTML.slice(0, 120))`;
 
+/** What has no room: words of a button, the link of a row, or the page itself. */
+const withoutRoom = `[
+  ...[...document.querySelectorAll(".mantine-Button-label")].filter((one) => one.scrollWidth > one.clientWidth + 1),
+  ...[...document.querySelectorAll("td:has(> .row-link)")].filter((one) => one.clientWidth < 60),
+  ...[document.querySelector("main")].filter((one) => one.scrollWidth > one.clientWidth + 1),
+].map((one) => "no room: " + one.outerHTML.slice(0, 120))`;
+
 describe("every page", () => {
   it("is one of those that are looked at", () => {
     const routes = readFileSync("infra/dashboard/app/routes.tsx", "utf8");
@@ -90,7 +97,7 @@ describe("every page", () => {
     ["light", { width: 1440, height: 900 }],
     ["dark", { width: 360, height: 760 }],
   ] as const)(
-    "passes axe, runs nothing of what others wrote, and has nothing that only a mouse reaches: %s",
+    "passes axe, runs nothing of what others wrote, and has room and a key for all: %s",
     async (theme, size) => {
       const page = await signedIn();
       page.on("dialog", (dialog) => {
@@ -102,7 +109,8 @@ describe("every page", () => {
       const found: string[] = [];
       for (const { name, address } of pages) {
         await open(page, address);
-        const faults = [...(await barriers(page)), ...((await page.evaluate(outOfReach)) as string[])];
+        const looks = [await page.evaluate(outOfReach), await page.evaluate(withoutRoom)] as string[][];
+        const faults = [...(await barriers(page)), ...looks.flat()];
         found.push(...faults.map((fault) => `${name}: ${fault}`));
       }
       expect(found).toEqual([]);

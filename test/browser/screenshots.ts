@@ -3,12 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, relative, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { ServiceClient } from "../../infra/tools/service-client.ts";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { helpAsked, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { open, showTheme, signInAs, startBrowser, visit } from "../support/browser/browser.ts";
 import { type ShownPage, shownPages } from "../support/browser/pages.ts";
+import { runningService } from "../support/browser/running-service.ts";
 import { type Scene, type SceneCall, type SceneReceivers, setScene } from "../support/browser/scene.ts";
-import type { SignInUser } from "../support/stack/sign-in.ts";
 
 const help = `Photographs every page of the dashboard of a running npm start, light and dark, 1440 and 360 pixels wide.
 
@@ -21,16 +20,6 @@ npm run screenshots -- [options]
 It signs in as the demo owner. An empty brokerage gets some people, money and trades first; begin again with
 npm start -- --fresh.`;
 
-/** What `npm start` announces, as far as it is needed here. */
-interface Ready {
-  readonly base_url: string;
-  readonly client_id: string;
-  readonly client_secret: string;
-  readonly dashboard_url: string;
-  readonly sign_in: { readonly operators: readonly (SignInUser & { readonly role: string })[] };
-}
-
-const readyFile = ".local/ready.json";
 const sceneFile = ".local/scene.json";
 const widths = [
   { width: 1440, height: 900 },
@@ -60,10 +49,7 @@ async function startReceivers() {
 }
 
 /** The scene that an earlier run has set in this brokerage, or a new one. */
-async function sceneOf({ base_url, client_id, client_secret }: Ready, receivers: SceneReceivers): Promise<Scene> {
-  const client = new ServiceClient({ base_url, client_id, client_secret }, { tries: 10 });
-  const call: SceneCall = async <T>(method: string, path: string, body?: object) =>
-    (await client.call<T>(method, path, body === undefined ? {} : { body })).body;
+async function sceneOf(call: SceneCall, receivers: SceneReceivers): Promise<Scene> {
   const kept: Partial<Scene> = existsSync(sceneFile) ? JSON.parse(readFileSync(sceneFile, "utf8")) : {};
   const { data } = await call<{ data: readonly { id: string }[] }>("GET", "/clients?limit=100");
   if (data.some(({ id }) => id === kept.client_id)) return kept as Scene;
@@ -119,16 +105,13 @@ async function main(): Promise<void> {
     only: { type: "string", default: "" },
     readme: { type: "boolean", default: false },
   });
-  if (!existsSync(readyFile)) throw new UsageError("No service runs here: npm start starts one.");
-  const ready: Ready = JSON.parse(readFileSync(readyFile, "utf8"));
-  const owner = ready.sign_in.operators.find(({ role }) => role === "owner");
-  if (owner === undefined) throw new UsageError("The service has no demo owner: npm start -- --fresh makes one.");
+  const { dashboard_url, owner, call } = runningService();
   const out = resolve(values.out);
   mkdirSync(values.readme ? picturesDir : out, { recursive: true });
   const [browser, receivers] = await Promise.all([startBrowser(), startReceivers()]);
   try {
-    const pages = shownPages(await sceneOf(ready, receivers)).filter(({ name }) => name.includes(values.only));
-    const { page, faults } = await visit(browser, ready.dashboard_url);
+    const pages = shownPages(await sceneOf(call, receivers)).filter(({ name }) => name.includes(values.only));
+    const { page, faults } = await visit(browser, dashboard_url);
     await signInAs(page, owner);
     const count = await (values.readme ? illustrate(browser, page, pages) : photograph(page, pages, out));
     console.log(`${count} pictures are in ${values.readme ? picturesDir : relative(process.cwd(), out)}.`);
