@@ -63,6 +63,8 @@ export interface StageConfig {
     readonly concurrency: number;
     readonly fanOutConcurrency: number;
     readonly streamShards: number;
+    /** Of the function that records refusals; Lambda takes no less than 2. */
+    readonly refusalConcurrency: number;
   };
   /** Invocations of the evaluator at the same time, each with up to ten accounts. */
   readonly evaluations: { readonly concurrency: number };
@@ -124,7 +126,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
-    publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16 },
+    publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 4 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     monthlyBudgetUsd: 100,
@@ -146,7 +148,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
-    publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16 },
+    publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 20 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     monthlyBudgetUsd: 1000,

@@ -300,6 +300,22 @@ export const limits = {
     verified_entries: 10_000,
     /** Characters of `User-Agent` that are kept. */
     user_agent_max_characters: 200,
+    /** Refusals of one actor and action in a minute with an entry each; the others of that minute share one. */
+    refusals_per_minute: 60,
+    /** How long after its minute that entry is written: the messages are there by then, and later ones are counted again. */
+    refusals_settle_seconds: 60,
+    /** How long it is known which refusals were recorded: a message can come again for 14 days (SQS). */
+    refusals_known_seconds: 16 * 24 * 3600,
+    /** Time for the message about a refusal, which its answer waits for. */
+    refusal_send_ms: 500,
+    /**
+     * Refusals that one invocation records, and how long Lambda waits for so many: a flood of one actor takes eleven
+     * transactions a second. The tally and the marks of a batch fit one of 100 items.
+     */
+    refusals_per_batch: 90,
+    refusals_window_seconds: 1,
+    /** Groups of refusals that one invocation records at the same time. */
+    refusals_in_parallel: 4,
   },
   webhooks: {
     /** A free connection is closed before most receivers would close it, and never used after a function was frozen. */
@@ -422,6 +438,8 @@ export const limits = {
     late_publishing_seconds: 60,
     /** An account that a price has put below its level must not wait for long. */
     late_evaluation_seconds: 60,
+    /** A refusal is recorded within seconds; a flood from many actors waits for its turn. */
+    late_refusal_seconds: 900,
     /** Longest DelaySeconds (SQS). */
     max_delay_seconds: 900,
   },

@@ -1,6 +1,7 @@
 import type { Context } from "aws-lambda";
 import { releaseParked } from "../../shared/events/parking.ts";
 import { wakePublisher } from "../../shared/events/publish-groups.ts";
+import { writeCountedRefusals } from "../../shared/events/refusals.ts";
 import { settleOverdueCommands } from "../../shared/feed/command-sweep.ts";
 import { endAdoptions } from "../../shared/feed/end-adoption.ts";
 import { watchSources } from "../../shared/feed/source-sweep.ts";
@@ -34,5 +35,6 @@ export async function handler(event: { action?: string }, context: Context): Pro
     settled: settleOverdueCommands(hasTime, remainingMs),
     retried: endAdoptions(hasTime, remainingMs),
     announced: watchSources(hasTime, remainingMs),
+    refusals: writeCountedRefusals(hasTime),
   });
 }

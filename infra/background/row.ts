@@ -16,8 +16,8 @@ export interface BackgroundContext {
   readonly deliverers: number;
 }
 
-/** Queues with one reader: of outbox items to publish, and of events with many deliveries. */
-export type EventQueue = "publishing" | "fan_out";
+/** Queues with one reader: of outbox items to publish, of events with many deliveries, and of refusals to record. */
+export type EventQueue = "publishing" | "fan_out" | "refusals";
 
 /** The queues that a function can work on: those of the webhook ladder, of accounts to evaluate, and of events. */
 export type WorkName = "deliveries" | "evaluations" | EventQueue;

@@ -20,7 +20,9 @@ import {
   dueMarginKeys,
   exposureKeys,
   identityKeys,
+  loneOutboxKeys,
   publicKeyKeys,
+  refusalKeys,
   symbolKeys,
   tenantKeys,
   withinTenants,
@@ -178,6 +180,20 @@ export const backgroundRows: readonly BackgroundRow[] = [
     timeoutSeconds: 30,
     queues: ["deliver"],
     statements: ({ table }) => tableStatements(["read", "put"], { tableArn: table, keys: tenantKeys }),
+  },
+  /** Records refusals. It reads and writes no resource: entries wait in outbox items of their own. */
+  {
+    id: "record-refusals",
+    file: "audit/record-refusals",
+    description: "Records refusals by policy or scope for the audit",
+    trigger: { queue: "refusals" },
+    timeoutSeconds: 30,
+    nestedStack: "events",
+    statements: ({ table }) =>
+      tableStatements(["read", "put", "update"], {
+        tableArn: table,
+        keysOf: (grant) => (grant === "put" ? [...refusalKeys, ...loneOutboxKeys] : refusalKeys),
+      }),
   },
   /** Completes what the stream or a queue lost. */
   {

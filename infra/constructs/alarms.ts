@@ -204,6 +204,12 @@ export class Alarms extends Construct {
         metric: this.ownMetric("RateCounterFailedOpen"),
         threshold: 0,
       },
+      {
+        id: "refusal-not-reported",
+        description: "Requests were refused without an entry in the audit, because the queue did not take a message.",
+        metric: this.ownMetric("RefusalNotReported"),
+        threshold: 0,
+      },
     ];
   }
 

@@ -20,10 +20,12 @@ import {
   operatorIdentities,
   operators,
   orders,
+  outboxes,
   priceWalks,
   publicKeys,
   pulses,
   quotes,
+  recordedRefusals,
   resets,
   sampleEvents,
   symbols,
@@ -100,6 +102,12 @@ export const symbolKeys: readonly string[] = [symbols.partition(tenant)];
 export const walkKeys: readonly string[] = [priceWalks.partition(tenant)];
 /** The partition of the reset of a tenant. */
 export const resetKeys: readonly string[] = [resets.key(tenant).pk];
+/** Partitions of what was recorded of refusals. */
+export const refusalKeys: readonly string[] = [
+  wholeKind(recordedRefusals.keyOf({ tenant_id: tenant, request_id: "" }).pk),
+];
+/** Partitions of outbox items that are next to no resource. */
+export const loneOutboxKeys: readonly string[] = [outboxes.keyOf({ tenant_id: tenant, root_id: "obx_*", id: "" }).pk];
 /** Partitions of quotes and of the pulses of their sources, in the table of volatile items. */
 export const quoteKeys: readonly string[] = [quotes.key(tenant, "").pk, pulses.key(tenant, "").pk].map(wholeKind);
 /** Partitions that a delivery is about: events and samples, endpoints with their health, deliveries with attempts. */

@@ -9,8 +9,8 @@ import { failureQueue } from "./failure-queue.ts";
 import { allow } from "./grants.ts";
 import type { ServiceFunction } from "./service-function.ts";
 
-/** A message only wakes: what it is about is in the table, where the sweep finds whatever a queue forgot. */
-const retention = Duration.days(1);
+/** Days that a message is kept which only wakes: what it is about is in the table, where the sweep finds it. */
+const wakeUpDays = 1;
 
 /** What a queue is built for. */
 export interface WorkQueueProps {
@@ -36,6 +36,10 @@ export interface WorkQueueProps {
   readonly concurrency: number;
   /** Age of a message at which an operator has to look. */
   readonly lateAfterSeconds: number;
+  /** Days that a message is kept which is the only copy of what it says; without it a message only wakes. */
+  readonly keptDays?: number;
+  /** Messages of one invocation, when not ten, and how long Lambda waits for so many. */
+  readonly batch?: { readonly messages: number; readonly windowSeconds: number };
 }
 
 /** A queue that one function works on, and where messages end that crash it. */
@@ -55,7 +59,7 @@ export class WorkQueue extends Construct {
       queueName: `${serviceName}-${config.stage}-${name}${fifo ? ".fifo" : ""}`,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      retentionPeriod: retention,
+      retentionPeriod: Duration.days(props.keptDays ?? wakeUpDays),
       visibilityTimeout: Duration.seconds(visibilitySeconds),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
       ...(fifo && {
@@ -94,12 +98,13 @@ export class WorkQueue extends Construct {
 
   /** Lets a function work on what the queue holds. */
   connect(reader: ServiceFunction): void {
+    const { batch, fifo } = this.props;
     new CfnEventSourceMapping(reader, `From_${this.props.name}`, {
       functionName: reader.lambda.functionName,
       eventSourceArn: this.queue.queueArn,
-      batchSize: limits.queues.messages_per_invocation,
+      batchSize: batch?.messages ?? limits.queues.messages_per_invocation,
       // A FIFO queue takes no batching window.
-      ...(!this.props.fifo && { maximumBatchingWindowInSeconds: 0 }),
+      ...(!fifo && { maximumBatchingWindowInSeconds: batch?.windowSeconds ?? 0 }),
       // One message that fails does not bring back the others.
       functionResponseTypes: ["ReportBatchItemFailures"],
       scalingConfig: { maximumConcurrency: this.concurrency },

@@ -120,14 +120,21 @@ export class ServiceStack extends Stack {
       secrets: this.secrets.arns,
     };
     const { queues = [], secrets = [], pool } = route;
+    // Whoever may call is refused by policy or scope at times, and reports that.
+    const refusals = route.auth === "token" ? [this.eventQueues.refusals] : [];
     return this.functions.add({
       file: route.file,
       id: route.id,
       description: describeRoute(route),
-      statements: [...routeStatements(route, arns), ...this.ladder.sendStatements(queues)],
+      statements: [
+        ...routeStatements(route, arns),
+        ...this.ladder.sendStatements(queues),
+        ...refusals.map((queue) => queue.sendStatement()),
+      ],
       environment: {
         ...this.secrets.environment(secrets),
         ...this.ladder.environment(queues),
+        ...refusals[0]?.environment,
         ...(pool && this.pool.tokenEnvironment),
       },
     });
@@ -165,13 +172,16 @@ export class ServiceStack extends Stack {
   }
 }
 
-/** The queue of outbox items to publish, in the order of each brokerage, and that of events with many deliveries. */
+/**
+ * The queue of outbox items to publish, in the order of each brokerage, that of events with many deliveries, and that
+ * of refusals to record.
+ */
 function eventQueues(
   scope: Construct,
   config: StageConfig,
   rows: readonly BackgroundRow[],
 ): Readonly<Record<EventQueue, WorkQueue>> {
-  const { concurrency, fanOutConcurrency } = config.publishing;
+  const { concurrency, fanOutConcurrency, refusalConcurrency } = config.publishing;
   const publishing = new WorkQueue(scope, "Publishing", {
     ...{ config, name: "publish", noun: "Keys", fifo: true, variable: "PUBLISH_QUEUE_URL", concurrency },
     timeoutSeconds: workTimeout(rows, "publishing"),
@@ -185,7 +195,15 @@ function eventQueues(
     timeoutSeconds: workTimeout(rows, "fan_out"),
     lateAfterSeconds: limits.queues.late_delivery_seconds,
   });
-  return { publishing, fan_out };
+  const refusals = new WorkQueue(scope, "Refusals", {
+    ...{ config, name: "refusals", noun: "Refusals", fifo: false, variable: "REFUSAL_QUEUE_URL" },
+    concurrency: refusalConcurrency,
+    timeoutSeconds: workTimeout(rows, "refusals"),
+    lateAfterSeconds: limits.queues.late_refusal_seconds,
+    keptDays: limits.queues.dead_letter_days,
+    batch: { messages: limits.audit.refusals_per_batch, windowSeconds: limits.audit.refusals_window_seconds },
+  });
+  return { publishing, fan_out, refusals };
 }
 
 /** The ids of keys are made by API Gateway, so a policy can only name the collections that they are in. */

@@ -13,6 +13,8 @@ import { refuseDashboard } from "./sender.ts";
 export function admitCaller(exchange: Exchange): void {
   const { row, event, sender } = exchange;
   const caller = callerOf(event);
+  // A refusal is the caller's: the audit keeps who was refused.
+  exchange.caller = caller;
   if (caller.actor.type !== "operator") refuseDashboard(exchange);
   if (row.scope !== null && !caller.scopes.includes(row.scope)) {
     throw new HttpProblem("insufficient_scope", `This endpoint requires the scope ${row.scope}.`, {
@@ -22,7 +24,6 @@ export function admitCaller(exchange: Exchange): void {
   if (caller.allowed_ips.length > 0 && !addressInRanges(sender.address, caller.allowed_ips)) {
     throw new HttpProblem("address_not_allowed", "The application may not call from this address.");
   }
-  exchange.caller = caller;
 }
 
 /**

@@ -58,7 +58,7 @@ function picked(members: Members, names: readonly string[]): Members {
 }
 
 /** The type of the resource that a path names: `feed_source` of `/feed/sources/{id}/commands/take`. */
-function typeIn(path: string): string | undefined {
-  const collection = /^\/([^{]+)\/\{id\}/.exec(path)?.[1];
+export function typeIn(path: string): string | undefined {
+  const collection = /^(?:\/sandbox)?\/([^{]+)\/\{id\}/.exec(path)?.[1];
   return collection?.replaceAll("/", "_").replace(/s$/, "");
 }

@@ -7,6 +7,7 @@ import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { isIdentifier } from "../runtime/ids.ts";
 import { awaitingVerdict } from "../runtime/verdict.ts";
 import { replyOrder } from "../schema/member-order.ts";
 import { moneyMembersOf } from "../schema/money.ts";
@@ -17,6 +18,7 @@ import { checkHeaders } from "./headers.ts";
 import { idempotencyScope, type SealingOf } from "./idempotency.ts";
 import { HttpProblem, refused } from "./problem.ts";
 import { requireRate } from "./rate.ts";
+import { reportIfRefused } from "./refusals.ts";
 import { finish, problemAnswer } from "./response.ts";
 import { senderOf } from "./sender.ts";
 import { validBody, validQuery } from "./validate.ts";
@@ -91,14 +93,23 @@ export function endpoint(
   chain.after(async (request) => {
     const exchange = exchangeOf(request.context);
     await requireRate(exchange);
-    request.response = await finish(exchange, request.response as unknown as Answer);
+    request.response = await conclude(exchange, request.response as unknown as Answer);
   });
   chain.onError(async (request) => {
     const exchange = exchangeOf(request.context);
-    request.response = await finish(exchange, problemAnswer(exchange, await prioritizedError(exchange, request.error)));
+    request.response = await conclude(
+      exchange,
+      problemAnswer(exchange, await prioritizedError(exchange, request.error)),
+    );
   });
   const handle = chain as unknown as Handler;
   return (event, context) => withinBudget(budgetMs(row, context), () => handle(event, context));
+}
+
+/** The reply of the function; a refusal that the audit keeps is reported before it. */
+async function conclude(exchange: Exchange, answer: Answer): Promise<APIGatewayProxyResult> {
+  await reportIfRefused(exchange, answer);
+  return finish(exchange, answer);
 }
 
 /** Does the work of a request while the rate counter is asked; its first write waits for the counter. */
@@ -170,5 +181,5 @@ function checkedBody(row: ShippedRoute): Stage {
 /** An identifier of the wrong format gets the same answer as one that does not exist. */
 function checkPath(parameters: APIGatewayProxyEvent["pathParameters"]): void {
   const id = parameters?.["id"];
-  if (id !== undefined && !/^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/.test(id)) throw refused(notFound().refusal);
+  if (id !== undefined && !isIdentifier(id)) throw refused(notFound().refusal);
 }

@@ -2,6 +2,7 @@ import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda"
 import type { output as Output } from "zod/v4/core";
 import type { Context } from "../domain/decision.ts";
 import type { ShippedRoute } from "../routes/route.ts";
+import type { ProblemCode } from "../schema/problem.ts";
 import type { RateVerdict } from "../table/counters.ts";
 import type { IdempotencyScope, Load, Reply } from "../table/store.ts";
 import type { Caller } from "./caller.ts";
@@ -59,4 +60,9 @@ export interface CommandRequest<R extends ShippedRoute> extends Request<R> {
 }
 
 /** The answer of the innermost stage, before the common headers. */
-export type Answer = Reply & { readonly replayed?: boolean };
+export type Answer = Reply & {
+  /** It was stored under an Idempotency-Key and is given again. */
+  readonly replayed?: boolean;
+  /** Why the request was refused, where this request was. */
+  readonly refused?: ProblemCode;
+};

@@ -68,6 +68,7 @@ function problem(
     status,
     headers: { "Content-Type": "application/problem+json", ...headers },
     body: JSON.stringify(document),
+    refused: code,
   };
 }
 

@@ -83,6 +83,10 @@ export const env = {
   get fanOutQueueUrl(): string {
     return required("FAN_OUT_QUEUE_URL");
   },
+  /** Address of the queue of refusals that the audit keeps; a function behind a token has it. */
+  get refusalQueueUrl(): string {
+    return required("REFUSAL_QUEUE_URL");
+  },
   /** How long the router waits after it has sent, in milliseconds. */
   get routerPauseMs(): number {
     return Number(required("ROUTER_PAUSE_MS"));

@@ -9,6 +9,11 @@ export function newId(prefix: string, atMs: number = nowMs()): string {
   return `${prefix}_${timePart(atMs)}${random}`;
 }
 
+/** Whether a text has the form of the identifiers of resources. */
+export function isIdentifier(text: string): boolean {
+  return /^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$/.test(text);
+}
+
 let drawn = new Uint8Array();
 
 /** Sixteen random bytes. They are drawn for many identifiers at once: a draw costs more than the rest of one. */

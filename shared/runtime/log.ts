@@ -64,6 +64,7 @@ function plain(_name: string, value: unknown): unknown {
 export function countMetric(
   name:
     | "RateCounterFailedOpen"
+    | "RefusalNotReported"
     | "EventPublishFailed"
     | "OutboxParked"
     | "DeliveryMessageFailed"

@@ -8,6 +8,7 @@ export * from "./entities/feed.ts";
 export { type DueKind, duePartition, dueShards, type Entity, type Key } from "./entities/keys.ts";
 export * from "./entities/oauth.ts";
 export * from "./entities/parking.ts";
+export * from "./entities/refusals.ts";
 export * from "./entities/requests.ts";
 export * from "./entities/sandbox.ts";
 export * from "./entities/trading.ts";

@@ -1,4 +1,5 @@
 import type { AuditedEvent, WaitingAudit } from "../domain/audit/entry.ts";
+import type { PolicyRefusal } from "../domain/audit/refusals.ts";
 import type { Context, DomainEvent, Origin } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { type Key, type Outbox, outboxes, outboxParts } from "./entities.ts";
@@ -40,7 +41,7 @@ export function putOutbox(
 }
 
 /** What the audit keeps of a commit without an event, which no event tells. */
-export type UntoldAudit = Required<Pick<WaitingAudit, "resource" | "changes">> & Pick<WaitingAudit, "code" | "count">;
+export type UntoldAudit = Required<Pick<WaitingAudit, "resource" | "changes">>;
 
 /** The outbox item of a commit that announces nothing: it brings the audit its entry. */
 export function putAudit(
@@ -50,18 +51,37 @@ export function putAudit(
   delayMs: (seconds: number) => number,
 ): TransactItem {
   const { tenant_id, actor, request_id, now } = context;
-  const wake = Date.parse(now) + delayMs(limits.events.unpublished_after_seconds);
   const audit: WaitingAudit = { ...origin, at: now, actor, request_id, ...untold };
-  return putNew(outboxes, {
-    id: context.newId("obx"),
-    tenant_id,
-    root_id: untold.resource.id,
-    root_version: 0,
-    events: [],
-    audit: JSON.stringify(audit),
-    created_at: now,
-    wake_at: new Date(wake).toISOString(),
-  });
+  return auditAlone(
+    audit,
+    { id: context.newId("obx"), tenant_id, root_id: untold.resource.id, created_at: now },
+    delayMs,
+  );
+}
+
+/**
+ * The outbox item that brings the audit its entry of a refusal, or of so many of which this is the first. It is next to
+ * no resource, so that whoever records refusals need not write where resources are.
+ */
+export function putRefusal(
+  { tenant_id, resource, ...refusal }: PolicyRefusal,
+  count: number,
+  { now, newId }: Pick<Context, "now" | "newId">,
+  delayMs: (seconds: number) => number,
+): TransactItem {
+  const audit: WaitingAudit = { ...refusal, ...(resource === null ? {} : { resource }), changes: [], count };
+  const id = newId("obx");
+  return auditAlone(audit, { id, tenant_id, root_id: id, created_at: now }, delayMs);
+}
+
+function auditAlone(
+  audit: WaitingAudit,
+  item: Pick<Outbox, "id" | "tenant_id" | "root_id" | "created_at">,
+  delayMs: (seconds: number) => number,
+): TransactItem {
+  const wake = Date.parse(item.created_at) + delayMs(limits.events.unpublished_after_seconds);
+  const waiting = { root_version: 0, events: [], audit: JSON.stringify(audit), wake_at: new Date(wake).toISOString() };
+  return putNew(outboxes, { ...item, ...waiting });
 }
 
 /** Texts in their order, as many to an item as it holds. */

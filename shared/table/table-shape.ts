@@ -83,6 +83,12 @@ export const auditPageType = "AUDIT";
 /** Item type of what finds an entry of the audit whose commit has no event. */
 export const auditRefType = "AUDITREF";
 
+/** Item type of how many refusals of an actor were recorded in a minute. */
+export const refusalTallyType = "REFUSALS";
+
+/** Item type of a refusal that was recorded. */
+export const recordedRefusalType = "REFUSED";
+
 /** Item type of an outbox item, which the router's stream filter matches when it is inserted. */
 export const outboxType = "OUTBOX";
 

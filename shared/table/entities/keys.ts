@@ -68,6 +68,7 @@ export type DueKind =
   | "OUTBOX"
   | "PARKED"
   | "PROVIDER"
+  | "REFUSAL"
   | "REPLAY"
   | "TRANSFER"
   | "RESET"

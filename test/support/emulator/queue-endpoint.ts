@@ -106,6 +106,7 @@ function environmentOf(endpoint: string): Record<string, string> {
     MARGIN_QUEUE_URL: `${endpoint}/000000000000/margin`,
     PUBLISH_QUEUE_URL: `${endpoint}/000000000000/publish.fifo`,
     FAN_OUT_QUEUE_URL: `${endpoint}/000000000000/fan-out`,
+    REFUSAL_QUEUE_URL: `${endpoint}/000000000000/refusals`,
     ROUTER_PAUSE_MS: "0",
     TENANT_SLOTS: "15",
   };

@@ -1,0 +1,111 @@
+import { limits } from "../../limits.ts";
+import type { PolicyRefusalCode } from "../../schema/audit/policy-refusals.ts";
+import type { Actor } from "../decision.ts";
+import type { AuditedResource } from "./changes.ts";
+
+/** A request that was refused by policy or scope, as the function that refused it reports it. */
+export interface PolicyRefusal {
+  readonly tenant_id: string;
+  /** The request, as in its `X-Request-Id` header: a refusal that is reported twice is one. */
+  readonly request_id: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly actor: Actor;
+  readonly ip: string;
+  readonly user_agent: string | null;
+  /** Operation of the API: `create_client`. */
+  readonly action: string;
+  readonly code: PolicyRefusalCode;
+  /** What the path names, whether it exists or not; null where it names nothing. */
+  readonly resource: AuditedResource | null;
+}
+
+/** What is counted together: the refusals of one actor and action in one minute. */
+export interface RefusalGroup {
+  readonly tenant_id: string;
+  readonly actor_id: string;
+  readonly action: string;
+  /** Minutes since 1970. */
+  readonly minute: number;
+}
+
+/** How many refusals of a group were recorded. */
+export interface RefusalTally extends RefusalGroup {
+  /** Those with an entry each. */
+  readonly single: number;
+  /** Those that share an entry which is not written yet. */
+  readonly counted: number;
+  /** The first of these, which the entry shows; null where there is none. */
+  readonly first: PolicyRefusal | null;
+  /** When that entry is written, RFC 3339; null where there is none to write. */
+  readonly wake_at: string | null;
+  readonly version: number;
+  /** Epoch seconds. */
+  readonly expires_at: number;
+}
+
+/** What is known of time where refusals are recorded. */
+export interface RecordingTime {
+  readonly now_ms: number;
+  /** Milliseconds from now until refusals of a minute are counted whose messages are late. */
+  readonly settles_ms: number;
+}
+
+/** Refusals that one transaction records. */
+export interface RecordedRefusals {
+  readonly before: RefusalTally | undefined;
+  readonly after: RefusalTally;
+  /** Those that get an entry each. */
+  readonly singles: readonly PolicyRefusal[];
+  /** Those that are counted. */
+  readonly counted: readonly PolicyRefusal[];
+}
+
+const minuteMs = 60_000;
+
+/** The group that a refusal is counted with. */
+export function groupOf({ tenant_id, actor, action, at }: PolicyRefusal): RefusalGroup {
+  return { tenant_id, actor_id: actor.id, action, minute: Math.floor(Date.parse(at) / minuteMs) };
+}
+
+/**
+ * Records refusals of one group, in their order and as many as a transaction holds: as long as the minute has room
+ * each is an entry, and the others are counted. Each takes a member of the transaction that marks it, and an entry one
+ * more.
+ */
+export function recordIn(
+  before: RefusalTally | undefined,
+  refusals: readonly PolicyRefusal[],
+  { now_ms, settles_ms }: RecordingTime,
+): RecordedRefusals {
+  const [first] = refusals;
+  if (first === undefined) throw new Error("There is no refusal to record.");
+  const { refusals_per_minute, refusals_known_seconds } = limits.audit;
+  const group = groupOf(first);
+  const { single = 0, counted = 0, version = 0 } = before ?? {};
+  // The tally is a member too.
+  const room = limits.commit.max_items - 1;
+  const singles = refusals.slice(0, Math.min(refusals_per_minute - single, Math.floor(room / 2)));
+  const isFull = single + singles.length >= refusals_per_minute;
+  const others = isFull ? refusals.slice(singles.length, singles.length + room - 2 * singles.length) : [];
+  const after: RefusalTally = {
+    ...group,
+    single: single + singles.length,
+    counted: counted + others.length,
+    first: before?.first ?? others[0] ?? null,
+    wake_at: before?.wake_at ?? (others.length === 0 ? null : settledAt(group, now_ms, settles_ms)),
+    version: version + 1,
+    expires_at: Math.floor(now_ms / 1000) + refusals_known_seconds,
+  };
+  return { before, after, singles, counted: others };
+}
+
+/** When the entry of what is counted in a minute is written: some time after its end, or after what comes later. */
+function settledAt({ minute }: RefusalGroup, nowMs: number, settlesMs: number): string {
+  return new Date(Math.max(nowMs, (minute + 1) * minuteMs) + settlesMs).toISOString();
+}
+
+/** The tally after the entry of what was counted is written. What comes later is counted from the beginning. */
+export function afterCount(before: RefusalTally): RefusalTally {
+  return { ...before, counted: 0, first: null, wake_at: null, version: before.version + 1 };
+}
