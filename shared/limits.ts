@@ -432,6 +432,8 @@ export const limits = {
     max_receives: 5,
     /** How long a failure waits for a person in a dead-letter queue. */
     dead_letter_days: 14,
+    /** How long a refusal waits to be recorded, of which its message is the only copy; less than a dead letter. */
+    refusal_days: 4,
     /** A delivery that waits as long as this beyond its own delay is late. */
     late_delivery_seconds: 300,
     /** A commit is published within a second; the oldest of a killed publisher's batch after 7 s. */

@@ -200,7 +200,7 @@ function eventQueues(
     concurrency: refusalConcurrency,
     timeoutSeconds: workTimeout(rows, "refusals"),
     lateAfterSeconds: limits.queues.late_refusal_seconds,
-    keptDays: limits.queues.dead_letter_days,
+    keptDays: limits.queues.refusal_days,
     batch: { messages: limits.audit.refusals_per_batch, windowSeconds: limits.audit.refusals_window_seconds },
   });
   return { publishing, fan_out, refusals };

@@ -3,6 +3,7 @@ import { countRequest } from "../table/counters.ts";
 import { callerOf } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
+import { reportRefused } from "./refusals.ts";
 import { refuseDashboard } from "./sender.ts";
 
 /**
@@ -13,8 +14,8 @@ import { refuseDashboard } from "./sender.ts";
 export function admitCaller(exchange: Exchange): void {
   const { row, event, sender } = exchange;
   const caller = callerOf(event);
-  // A refusal is the caller's: the audit keeps who was refused.
   exchange.caller = caller;
+  exchange.reportRefusal = (code) => reportRefused(exchange, caller, code);
   if (caller.actor.type !== "operator") refuseDashboard(exchange);
   if (row.scope !== null && !caller.scopes.includes(row.scope)) {
     throw new HttpProblem("insufficient_scope", `This endpoint requires the scope ${row.scope}.`, {

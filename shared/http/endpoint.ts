@@ -18,7 +18,6 @@ import { checkHeaders } from "./headers.ts";
 import { idempotencyScope, type SealingOf } from "./idempotency.ts";
 import { HttpProblem, refused } from "./problem.ts";
 import { requireRate } from "./rate.ts";
-import { reportIfRefused } from "./refusals.ts";
 import { finish, problemAnswer } from "./response.ts";
 import { senderOf } from "./sender.ts";
 import { validBody, validQuery } from "./validate.ts";
@@ -106,9 +105,9 @@ export function endpoint(
   return (event, context) => withinBudget(budgetMs(row, context), () => handle(event, context));
 }
 
-/** The reply of the function; a refusal that the audit keeps is reported before it. */
+/** The reply of the function. Where the request was refused, its caller's refusal is reported first. */
 async function conclude(exchange: Exchange, answer: Answer): Promise<APIGatewayProxyResult> {
-  await reportIfRefused(exchange, answer);
+  if (answer.refused !== undefined) await exchange.reportRefusal?.(answer.refused);
   return finish(exchange, answer);
 }
 

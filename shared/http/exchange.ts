@@ -20,6 +20,8 @@ export interface Exchange {
   /** End of the time budget, epoch milliseconds. */
   readonly ends_ms: number;
   caller?: Caller;
+  /** Reports that the caller was refused; absent where no caller is known. */
+  reportRefusal?: (code: ProblemCode) => Promise<void>;
   /** The verdict of the rate counter, pending while the handler reads. */
   verdict?: Promise<RateVerdict>;
   query: Record<string, string>;

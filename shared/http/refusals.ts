@@ -2,16 +2,18 @@ import type { PolicyRefusal } from "../domain/audit/refusals.ts";
 import { isIdentifier } from "../runtime/ids.ts";
 import { reportRefusal } from "../runtime/refusals.ts";
 import { isPolicyRefusal } from "../schema/audit/policy-refusals.ts";
+import type { ProblemCode } from "../schema/problem.ts";
 import { typeIn, userAgentOf } from "./audited.ts";
-import type { Answer, Exchange } from "./exchange.ts";
+import type { Caller } from "./caller.ts";
+import type { Exchange } from "./exchange.ts";
 
 /**
- * Reports an answer that refuses by policy or scope what a known caller asked for; the audit gets its entry by a queue.
- * An answer that is stored and given again is no refusal of its own, as it is no command of its own.
+ * Reports that a caller was refused something by policy or scope; the audit gets its entry by a queue. An answer that is
+ * stored and given again is no refusal of its own, as it is no command of its own.
  */
-export async function reportIfRefused(exchange: Exchange, { refused: code }: Answer): Promise<void> {
-  const { caller, event, request_id, row, sender, started_ms } = exchange;
-  if (code === undefined || caller === undefined || !isPolicyRefusal(code)) return;
+export async function reportRefused(exchange: Exchange, caller: Caller, code: ProblemCode): Promise<void> {
+  if (!isPolicyRefusal(code)) return;
+  const { event, request_id, row, sender, started_ms } = exchange;
   const id = event.pathParameters?.["id"];
   const type = typeIn(row.path);
   const refusal: PolicyRefusal = {

@@ -14,7 +14,7 @@ export async function reportRefusal(
 ): Promise<void> {
   const { tenant_id: group, request_id, action, code } = refusal;
   try {
-    await withinBudget(limits.audit.refusal_send_ms, () =>
+    await withinBudget(limits.audit.refusal_send_ms * env.budgetFactor, () =>
       sendMessages(env.refusalQueueUrl, [{ body: refusal, group }]),
     );
   } catch (error) {

@@ -17,8 +17,8 @@ describe("the queues of events", () => {
       expect(queueOf("publish.fifo").properties["ContentBasedDeduplication"]).toBeUndefined();
       expect(queueOf("publish-dead.fifo").properties).toMatchObject({ FifoQueue: true });
       expect(queueOf("fan-out").properties["FifoQueue"]).toBeUndefined();
-      const concurrency = { sandbox: [4, 2], production: [20, 10] }[stage];
-      for (const [place, name] of ["publish", "fan-out"].entries()) {
+      const concurrency = { sandbox: [4, 2, 2], production: [20, 10, 2] }[stage];
+      for (const [place, name] of ["publish", "fan-out", "record-refusals"].entries()) {
         const lambda = functionOf(synthesized(stage), `brokerage-${stage}-${name}`);
         expect(lambda.properties["ReservedConcurrentExecutions"]).toBe(concurrency[place]);
       }
@@ -28,6 +28,17 @@ describe("the queues of events", () => {
     },
   );
 
+  test("of refusals hands over 90 in a second, so that a flood of one actor is a few transactions", () => {
+    const mappings = ofType(synthesized("production"), "AWS::Lambda::EventSourceMapping");
+    const mapping = only(
+      mappings.filter(({ properties }) => /Refusalsrefusals/.test(JSON.stringify(properties["EventSourceArn"]))),
+    );
+    expect(mapping.properties).toMatchObject({
+      ...{ BatchSize: 90, MaximumBatchingWindowInSeconds: 1, FunctionResponseTypes: ["ReportBatchItemFailures"] },
+      ScalingConfig: { MaximumConcurrency: 2 },
+    });
+  });
+
   test("call a person for a commit that was parked, a dead letter, and a message that is 60 s or 300 s old", () => {
     const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
     const alarmOf = (name: string) =>
@@ -35,7 +46,9 @@ describe("the queues of events", () => {
     expect(alarmOf("outbox-parked")).toMatchObject({ MetricName: "OutboxParked", Threshold: 0 });
     expect(alarmOf("publish-late")).toMatchObject({ MetricName: "ApproximateAgeOfOldestMessage", Threshold: 60 });
     expect(alarmOf("fan-out-late")).toMatchObject({ MetricName: "ApproximateAgeOfOldestMessage", Threshold: 300 });
-    for (const name of ["publish-dead", "fan-out-dead", "route-failures"]) {
+    expect(alarmOf("refusals-late")).toMatchObject({ MetricName: "ApproximateAgeOfOldestMessage", Threshold: 900 });
+    expect(alarmOf("refusal-not-reported")).toMatchObject({ MetricName: "RefusalNotReported", Threshold: 0 });
+    for (const name of ["publish-dead", "fan-out-dead", "refusals-dead", "route-failures"]) {
       expect(alarmOf(name)).toMatchObject({ MetricName: "ApproximateNumberOfMessagesVisible", Threshold: 0 });
     }
   });

@@ -2,18 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { backgroundOf } from "../../infra/background/index.ts";
-import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
-import {
-  at,
-  functionOf,
-  keptStage,
-  list,
-  type NamedResource,
-  ofType,
-  only,
-  type SynthesizedStage,
-} from "./assembly.ts";
+import { at, keptStage, list, type NamedResource, ofType, only, type SynthesizedStage } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
 
 describe("what a deployment asks of the account", () => {
@@ -64,99 +54,6 @@ describe("what a deployment asks of the account", () => {
       }
     },
   );
-});
-
-describe("the webhook ladder", () => {
-  /** Concurrency of both lanes and of each queue of retries, written out a second time on purpose. */
-  const concurrency = { sandbox: [6, 2, 2, 2, 2], production: [35, 5, 10, 10, 10] } as const;
-  const names = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"] as const;
-
-  function queueOf(stage: Stage, name: string) {
-    const queues = ofType(synthesized(stage), "AWS::SQS::Queue");
-    return only(queues.filter(({ properties }) => properties["QueueName"] === `brokerage-${stage}-${name}`));
-  }
-
-  /** The mapping that reads a queue. */
-  function mappingOf(stage: Stage, name: string) {
-    const source = new RegExp(`Ladder${name.replaceAll("-", "")}[0-9A-F]{8}Arn`);
-    const mappings = ofType(synthesized(stage), "AWS::Lambda::EventSourceMapping");
-    return only(mappings.filter(({ properties }) => source.test(JSON.stringify(properties["EventSourceArn"]))));
-  }
-
-  test.each(["sandbox", "production"] as const)("of %s hides messages for six timeouts of the deliverer", (stage) => {
-    const deliver = functionOf(synthesized(stage), `brokerage-${stage}-deliver`);
-    expect(deliver.properties["Timeout"]).toBe(20);
-    for (const name of names) expect(queueOf(stage, name).properties["VisibilityTimeout"]).toBe(120);
-  });
-
-  test("delays each message for itself: no queue has a delay of its own", () => {
-    for (const name of names) expect(queueOf("production", name).properties["DelaySeconds"]).toBeUndefined();
-  });
-
-  test("sends a message to the dead letters after five receives, which tell of poison and nothing else", () => {
-    const dead = queueOf("production", "deliver-dead");
-    for (const name of names) {
-      expect(queueOf("production", name).properties["RedrivePolicy"]).toEqual({
-        deadLetterTargetArn: { "Fn::GetAtt": [dead.logicalId, "Arn"] },
-        maxReceiveCount: 5,
-      });
-    }
-    expect(dead.properties["RedrivePolicy"]).toBeUndefined();
-  });
-
-  test.each(["sandbox", "production"] as const)("of %s bounds each queue and reserves what they need", (stage) => {
-    const found = names.map((name) => mappingOf(stage, name).properties);
-    expect(found.map((mapping) => at(mapping["ScalingConfig"], "MaximumConcurrency"))).toEqual(concurrency[stage]);
-    for (const mapping of found) {
-      expect(mapping).toMatchObject({
-        BatchSize: 10,
-        MaximumBatchingWindowInSeconds: 0,
-        FunctionResponseTypes: ["ReportBatchItemFailures"],
-      });
-    }
-    const deliver = functionOf(synthesized(stage), `brokerage-${stage}-deliver`);
-    const needed = concurrency[stage].reduce((sum, one) => sum + one, 0);
-    expect(deliver.properties["ReservedConcurrentExecutions"]).toBe(needed);
-  });
-
-  test("calls a person for a dead letter, and for a message that is 300 s older than its delay can be", () => {
-    const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
-    const alarmOf = (name: string) =>
-      only(alarms.filter(({ properties }) => properties["AlarmName"] === `brokerage-production-${name}`)).properties;
-    expect(alarmOf("deliver-dead")).toMatchObject({
-      MetricName: "ApproximateNumberOfMessagesVisible",
-      Threshold: 0,
-      ComparisonOperator: "GreaterThanThreshold",
-    });
-    const ages = names.map((name) => alarmOf(`${name}-late`));
-    expect(ages.map(({ Threshold: threshold }) => threshold)).toEqual([300, 600, 366, 630, 1200]);
-    for (const { MetricName: metric } of ages) expect(metric).toBe("ApproximateAgeOfOldestMessage");
-  });
-
-  test("gives its addresses to the functions that send, and to no other", () => {
-    const addresses = (id: string) => {
-      const lambda = functionOf(synthesized("sandbox"), `brokerage-sandbox-${id}`);
-      const variables = Object.entries(Object(at(lambda.properties["Environment"], "Variables")));
-      return variables.flatMap(([name, value]) => {
-        const queue = /Ladder([a-z0-9]+?)[0-9A-F]{8}Ref/.exec(JSON.stringify(value))?.[1];
-        return queue === undefined ? [] : [`${name} ${queue}`];
-      });
-    };
-    const [deliver, ...retries] = [
-      "DELIVER_QUEUE_URL deliver",
-      "DELIVER_UNPROVEN_QUEUE_URL deliverunproven",
-      "RETRY_1M_QUEUE_URL retry1m",
-      "RETRY_5M_QUEUE_URL retry5m",
-      "RETRY_LONG_QUEUE_URL retrylong",
-    ];
-    expect(addresses("publish")).toEqual([deliver]);
-    expect(addresses("sweep-events")).toEqual([deliver, "RETRY_LONG_QUEUE_URL retrylong"]);
-    expect(addresses("deliver")).toEqual([deliver, ...retries]);
-    const senders = routes.filter(({ queues }) => queues !== undefined).map(({ id }) => id.replaceAll("_", "-"));
-    for (const id of senders) expect(addresses(id)).toEqual([deliver]);
-    const others = ["provision", "authorize", "get-me", "create-client"];
-    expect(others.flatMap(addresses)).toEqual([]);
-  });
 });
 
 describe("what is kept", () => {
@@ -255,6 +152,9 @@ describe("what is kept", () => {
       "publish.fifo": 86_400,
       "fan-out-dead": 1_209_600,
       "fan-out": 86_400,
+      "refusals-dead": 1_209_600,
+      // A message is the only copy of a refusal.
+      refusals: 345_600,
     });
     for (const { properties } of queues) expect(properties["SqsManagedSseEnabled"]).toBe(true);
     const policies = JSON.stringify(ofType(synthesized("sandbox"), "AWS::SQS::QueuePolicy").map((p) => p.properties));
@@ -294,6 +194,7 @@ describe("what runs by itself", () => {
     expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
       "account-moved-on",
       "background-errors",
+      "background-errors-2",
       "command-late",
       "command-unknown",
       "counter-failed-open",
@@ -317,6 +218,9 @@ describe("what runs by itself", () => {
       "publish-dead",
       "publish-failed",
       "publish-late",
+      "refusal-not-reported",
+      "refusals-dead",
+      "refusals-late",
       "retry-1m-late",
       "retry-5m-late",
       "retry-long-late",
@@ -335,7 +239,7 @@ describe("what runs by itself", () => {
     "the alarm on background errors of %s counts every function without a route but the authorizer",
     (stage) => {
       const alarms = ofType(synthesized(stage), "AWS::CloudWatch::Alarm").filter(({ properties }) =>
-        /-(?:background|sandbox)-errors$/.test(String(properties["AlarmName"])),
+        /-(?:background|sandbox)-errors(?:-\d+)?$/.test(String(properties["AlarmName"])),
       );
       const metrics = alarms.flatMap(({ properties }) => list(properties["Metrics"]));
       const counted = metrics.flatMap((metric) => list(at(metric, "MetricStat", "Metric", "Dimensions", 0, "Value")));
@@ -354,6 +258,7 @@ describe("what runs by itself", () => {
     );
     expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
       "background-errors",
+      "background-errors-2",
       "errors-fast-burn",
       "errors-slow-burn",
       "sandbox-errors",

@@ -48,6 +48,7 @@ function expectedLines(route: Route): string[] {
     ...(route.rate === "none" ? [] : [`Allow dynamodb:UpdateItem volatile ${counted}`]),
     ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),
     ...(route.queues ?? []).map((queue) => `Allow sqs:SendMessage queue ${queue}`),
+    ...(route.auth === "token" ? ["Allow sqs:SendMessage queue refusals"] : []),
   ];
 }
 
@@ -120,6 +121,18 @@ describe("rights of the functions", () => {
         ...["BatchGetItem", "PutItem"].map((a) => `Allow dynamodb:${a} main brk_*`),
         ...receive.map((action) => `Allow sqs:${action} queue fanout`),
         "Allow sqs:SendMessage queue deliver",
+      ].sort(),
+    );
+  });
+
+  test("the recorder of refusals reads its queue and writes what it recorded and entries, and no resource", () => {
+    expect(rightsOf("production", "record-refusals").sort()).toEqual(
+      [
+        "Allow dynamodb:BatchGetItem main brk_*|RFS|*",
+        "Allow dynamodb:PutItem main brk_*|RFS|* brk_*#obx_*",
+        "Allow dynamodb:UpdateItem main brk_*|RFS|*",
+        ...ledgerDenial,
+        ...receive.map((action) => `Allow sqs:${action} queue refusals`),
       ].sort(),
     );
   });
@@ -238,17 +251,20 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("four functions receive from queues, and no function sends to a dead-letter queue", () => {
+  test("five functions receive from queues, and no function sends to a dead-letter queue", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const roles = ofType(synthesized(stage), "AWS::IAM::Role");
       const receivers = roles.filter((role) => lines(role).some((line) => /sqs:(?!SendMessage )/.test(line)));
       expect(receivers.map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""))).toEqual([
         "Publish",
         "FanOut",
+        "RecordRefusals",
         "Deliver",
         "Evaluate",
       ]);
-      expect(roles.flatMap(lines).filter((line) => /(?:deliver|margin|publish|fanout)dead/.test(line))).toEqual([]);
+      expect(
+        roles.flatMap(lines).filter((line) => /(?:deliver|margin|publish|fanout|refusals)dead/.test(line)),
+      ).toEqual([]);
     }
   });
 

@@ -52,14 +52,16 @@ describe("functions", () => {
       const lambda = functionOf(synthesized("sandbox"), `brokerage-sandbox-${id}`);
       return at(lambda.properties["Environment"], "Variables");
     };
-    expect(Object.keys(Object(variables("get-me"))).sort()).toEqual([...common].sort());
+    expect(Object.keys(Object(variables("get-health"))).sort()).toEqual([...common].sort());
+    const reports = [...common, "REFUSAL_QUEUE_URL"];
+    expect(Object.keys(Object(variables("get-me"))).sort()).toEqual([...reports].sort());
     const pool = ["POOL_ISSUER", "POOL_CLIENT_ID", "POOL_KEYS_URL"];
     const provisions = ["USAGE_PLAN_ID", "USER_POOL_ID", ...pool];
     expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, ...provisions].sort());
     const both = ["SERVICE_KEY_SECRET_ID", "SIGNING_KEY_SECRET_ID"];
     expect(Object.keys(Object(variables("rotate-signing-key"))).sort()).toEqual([...common, both[1]].sort());
     expect(Object.keys(Object(variables("create-token"))).sort()).toEqual([...common, ...both, ...pool].sort());
-    expect(Object.keys(Object(variables("create-application"))).sort()).toEqual([...common, both[0]].sort());
+    expect(Object.keys(Object(variables("create-application"))).sort()).toEqual([...reports, both[0]].sort());
     expect(variables("get-me")).toMatchObject({
       STAGE: "sandbox",
       TOKEN_ISSUER: "https://sandbox.brokerage.example",
@@ -141,8 +143,8 @@ describe("functions", () => {
     expect(sources.filter((source) => /Main/.test(source))).toHaveLength(2);
     expect(sources.filter((source) => /Volatile/.test(source))).toHaveLength(2);
     expect(mappings).toHaveLength(4);
-    const windows = ofType(synthesized("production"), "AWS::Lambda::EventSourceMapping").map(
-      ({ properties }) => properties["MaximumBatchingWindowInSeconds"],
+    const windows = ofType(synthesized("production"), "AWS::Lambda::EventSourceMapping").flatMap(({ properties }) =>
+      properties["StartingPosition"] === undefined ? [] : [properties["MaximumBatchingWindowInSeconds"]],
     );
     expect(windows).not.toContain(1);
   });
