@@ -1,4 +1,5 @@
 import { applyAlone } from "../../shared/feed/batches.ts";
+import { retriedAudit } from "../../shared/feed/items.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
@@ -7,7 +8,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
 export const handler = await ingest(retryFeedReject, async ({ path, body, caller, load, ...request }) => {
-  const { newContext, remainingMs, inFullTime } = request;
+  const { newCommandContext: newContext, remainingMs, inFullTime } = request;
   const { id, seq } = path;
   if (!/^[1-9]\d{0,14}$/.test(seq)) return undefined;
   const { source, reject } = await load({
@@ -22,6 +23,7 @@ export const handler = await ingest(retryFeedReject, async ({ path, body, caller
     retried: true,
     said: body,
     newContext,
+    audited: retriedAudit(source, seq),
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
   return inFullTime(() => applyAlone(run, readFeedItem(JSON.parse(reject.item))));

@@ -120,7 +120,7 @@ export class ServiceStack extends Stack {
       secrets: this.secrets.arns,
     };
     const { queues = [], secrets = [], pool } = route;
-    // Whoever may call is refused by policy or scope at times, and reports that.
+    // A caller may be refused by policy or scope, which is reported.
     const refusals = route.auth === "token" ? [this.eventQueues.refusals] : [];
     return this.functions.add({
       file: route.file,

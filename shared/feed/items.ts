@@ -1,4 +1,5 @@
 import type { Context, Refusal } from "../domain/decision.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { commitDecision, prepared, readsOf } from "../trading/commit.ts";
@@ -17,6 +18,15 @@ export async function settleItem(run: FeedRun, placed: PlacedItem): Promise<Feed
     return deferred(seq, "service_unavailable", "Too many change this account at once.");
   if (outcome.kind === "refused") return putAside(run, placed, outcome.refusal);
   return resultOf(seq, outcome.result);
+}
+
+/** What the audit keeps of a person's try of a rejected item, where no event says what came of it. */
+export function retriedAudit({ id }: Pick<FeedSource, "id">, seq: string): NonNullable<FeedRun["audited"]> {
+  const resource = { type: "feed_source", id };
+  return (result) => ({
+    resource,
+    changes: [{ resource, before: null, after: { ...resultOf(seq, result as Verdict) } }],
+  });
 }
 
 /** What became of an item, as the API shows it. */

@@ -119,6 +119,8 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
 /** What the handler of an ingestion receives in addition: contexts for its decisions, and its time limits. */
 export interface IngestRequest<R extends ShippedRoute> extends Request<R> {
   readonly newContext: () => Context;
+  /** The same where a commit is what the caller commands, and not something that is reported: the audit has its entry. */
+  readonly newCommandContext: () => Context;
   /**
    * Runs work that consists of many parts in the whole time of the function, beyond the budget of other requests. The
    * answer names the parts for which there was no time.
@@ -142,6 +144,7 @@ export function ingest<R extends ShippedRoute>(
     const receipt = await work({
       ...requestOf<R>(exchange, loaderFor(exchange), order),
       newContext: () => contextOf(exchange),
+      newCommandContext: () => contextOf(exchange, originOf(exchange)),
       inFullTime: (part) => withinBudget(wholeTimeMs(exchange.lambda), part),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
     });

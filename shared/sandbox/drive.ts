@@ -1,14 +1,16 @@
-import type { Refusal } from "../domain/decision.ts";
+import type { Context, Refusal } from "../domain/decision.ts";
 import { type Destination, driveTo } from "../domain/sandbox/drive.ts";
 import { priceBody } from "../domain/sandbox/prices.ts";
 import { balanceNow } from "../domain/trading/live.ts";
 import { limits } from "../limits.ts";
-import { nowIso } from "../runtime/clock.ts";
+import { delayMs, nowIso } from "../runtime/clock.ts";
 import type { SandboxDriveBody } from "../schema/sandbox.ts";
 import type { PublishedEvent } from "../table/entities.ts";
 import { payloadText } from "../table/event-payload.ts";
+import { putAudit } from "../table/outbox.ts";
 import { lastSequence } from "../table/sequences.ts";
 import { loadItems } from "../table/store.ts";
+import { transact } from "../table/transact.ts";
 import { type AccountState, type Attempted, readHolder, readsOf } from "../trading/commit.ts";
 import { readMarket } from "../trading/market.ts";
 import { awaitEvents } from "./events.ts";
@@ -21,6 +23,18 @@ export type Driven =
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "not_found" }
   | { readonly kind: "contended" };
+
+/**
+ * Leaves the entry of the audit that a drive is: what it changed it changed by a price, which has no commit of its own.
+ * It is written before the drive is answered.
+ */
+export async function recordDrive({ account_id: id, price, reached_margin_level }: SandboxDriveBody, context: Context) {
+  if (context.origin === undefined) throw new Error("A drive is what somebody commands.");
+  const resource = { type: "account", id };
+  const after = { symbol: price.symbol, bid: price.bid, reached_margin_level };
+  const audited = { resource, changes: [{ resource, before: null, after }] };
+  await transact([putAudit(audited, context.origin, context, delayMs)]);
+}
 
 type State = Omit<AccountState, "client" | "trades">;
 

@@ -61,7 +61,7 @@ export function putAudit(
 
 /**
  * The outbox item that brings the audit its entry of a refusal, or of so many of which this is the first. It is next to
- * no resource, so that whoever records refusals need not write where resources are.
+ * no resource, so that what records refusals needs no right to write where resources are.
  */
 export function putRefusal(
   { tenant_id, resource, ...refusal }: PolicyRefusal,

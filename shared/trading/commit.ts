@@ -25,6 +25,7 @@ import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import { clients, type Key, trades } from "../table/entities.ts";
+import type { UntoldAudit } from "../table/outbox.ts";
 import { type Committable, execute, type Load, type Ref, readKeys, ref } from "../table/store.ts";
 import { backoffMs } from "../table/transact.ts";
 import { positionsOf } from "./holdings.ts";
@@ -151,6 +152,8 @@ export interface Attempted {
   readonly tenant_id: string;
   readonly newContext: () => Context;
   readonly remainingMs: () => number;
+  /** What the audit keeps of a commit without an event that a caller commanded; see `Context.origin`. */
+  readonly audited?: (result: unknown) => UntoldAudit;
 }
 
 /** Makes a decision about the trading of one account and commits it, again as long as others come between. */
@@ -249,7 +252,7 @@ function closedBy(state: Holder<Refs>["state"], market: Market, { now }: Context
 
 /** Makes a decision and commits it, again as long as others come between. */
 export async function commitDecision<R>(
-  { tenant_id, newContext, remainingMs }: Attempted,
+  { tenant_id, newContext, remainingMs, audited }: Attempted,
   decide: (load: Load, context: Context) => Promise<Committable<R>>,
 ): Promise<Committed<R>> {
   let last: Committable<R> | undefined;
@@ -263,6 +266,7 @@ export async function commitDecision<R>(
       return last;
     },
     show: () => nothing,
+    ...(audited === undefined ? {} : { audited }),
     showRefusal: () => ({ reply: nothing, stored: false }),
   });
   if (outcome.kind !== "fresh" || last === undefined) return { kind: "contended" };

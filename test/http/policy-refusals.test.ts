@@ -9,7 +9,7 @@ const others = [
   ...["idempotency_key_invalid", "symbol_not_found", "not_found", "method_not_allowed", "precondition_failed"],
   ...["payload_too_large", "unsupported_media_type", "validation_failed", "idempotency_key_reused", "immutable_field"],
   ...["client_not_found", "webhook_endpoint_not_found", "account_not_found", "source_not_found", "rate_limit_exceeded"],
-  // Nobody is known, so there is no brokerage that could have an entry.
+  // No caller is known, so there is no brokerage that could have an entry.
   "unauthenticated",
   // It does not fit what is stored: a state, a number of resources, a name that is taken.
   ...["illegal_transition", "account_disabled", "account_closed", "account_close_only", "account_not_empty"],

@@ -17,13 +17,24 @@ const work = publishing(api);
 
 const changing = routes.filter(({ method, auth }) => method !== "GET" && auth === "token");
 
+/** What a platform or a market reports is data: its record are its events, the ledger and the prices (ADR 0059). */
+const reports = ["send_feed_batch", "send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];
+
 describe("every row that changes something", () => {
-  const kindOf = (file: string) =>
-    /await (command|secretCommand|ingest)\(/.exec(readFileSync(`functions/${file}.ts`, "utf8"))?.[1];
+  const textOf = (file: string) => readFileSync(`functions/${file}.ts`, "utf8");
+  const kindOf = (file: string) => /await (command|secretCommand|ingest)\(/.exec(textOf(file))?.[1];
 
   it("is a command, whose commit leaves one entry, or reports what a platform or a market did", () => {
     const kinds = changing.map((row) => [row.id, row.named === true ? "ingest" : "command"]);
     expect(changing.map(({ id, file }) => [id, kindOf(file)?.replace("secretCommand", "command")])).toEqual(kinds);
+    const commanded = ({ file }: { file: string }) => textOf(file).includes("newCommandContext");
+    const named = changing.filter(({ file }) => kindOf(file) === "ingest");
+    expect(
+      named
+        .filter((row) => !commanded(row))
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual(reports.toSorted());
   });
 });
 
@@ -100,5 +111,44 @@ describe("a command without an event", () => {
       expect((await api.call(caller, "PATCH", "/settings", keyed)).status).toBe(200);
     expect((await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX")).toHaveLength(before + 1);
     await broker.client();
+  });
+});
+
+describe("a rejected item that a person tries again", () => {
+  const caller = newCaller();
+  const broker = brokerage(api, caller);
+  const call = (method: string, path: string, body: object = {}) => api.call(caller, method, path, { body });
+
+  /** Entries of retries, once everything that waits is published. */
+  async function retries(): Promise<{ resource: { id: string }; changes: { after: object }[]; request_id: string }[]> {
+    const waiting = (await readStream(api.emulator)).filter(
+      ({ eventName, dynamodb: { NewImage: image } }) =>
+        eventName === "INSERT" && image?.["et"]?.S === "OUTBOX" && image["tenant_id"]?.S === caller.tenant_id,
+    );
+    await work.publish(waiting);
+    const found = await api.call(caller, "GET", "/audit_log?action=retry_feed_reject&sort=sequence");
+    return found.body.data;
+  }
+
+  it("leaves one entry each time: in the commit of what it books, or of what it notes of the item", async () => {
+    await putMarket(api, caller.tenant_id);
+    const { id } = (await call("POST", "/feed/sources", { name: "mt5:retry", platform: "mt5" })).body;
+    const data = { operation_id: "B-1", platform_login: "7001", amount: "50.00", kind: "deposit" };
+    const items = [{ seq: "1", type: "balance_operation", data }];
+    await call("POST", `/feed/sources/${id}/batches`, { first_seq: "1", items });
+    const retry = () => api.call(caller, "POST", `/feed/sources/${id}/rejects/1/retry`);
+    expect((await retry()).body.status).toBe("rejected");
+    expect(await retries()).toMatchObject([
+      { resource: { id }, changes: [{ after: { seq: "1", status: "rejected" } }] },
+    ]);
+    const client = await broker.client();
+    const login = { platform: "mt5", platform_login: "7001", source_id: id };
+    expect((await call("POST", "/accounts", { client_id: client.id, type: "demo", ...login })).status).toBe(201);
+    const applied = await retry();
+    expect(applied.body.status).toBe("applied");
+    expect((await retry()).body.status).toBe("duplicate");
+    const entries = await retries();
+    expect(entries.map(({ resource }) => resource.id)).toEqual([id, applied.body.transaction_id]);
+    expect(await findings(api.emulator)).toEqual([]);
   });
 });

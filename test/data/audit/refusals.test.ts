@@ -88,7 +88,7 @@ describe("a request that is refused by policy or scope", () => {
     expect(reported()).toEqual([]);
   });
 
-  it("is no entry when nobody is known, when it is wrong, or when it comes too often", async () => {
+  it("is no entry when no caller is known, when it is wrong, or when it comes too often", async () => {
     await api.call(undefined, "GET", "/me");
     await api.call(caller, "GET", "/clients/cli_01JD0000000000000000000009");
     await api.call(caller, "POST", "/clients", { body: {} });
@@ -145,7 +145,7 @@ describe("refusals of one actor and action in one minute", () => {
     expect(new Set(entries.map(({ request_id }) => request_id))).toEqual(shown);
   });
 
-  it("are counted once each, in whatever order and however often their messages come, also side by side", async () => {
+  it("are counted once each, in whatever order and however often their messages come, also concurrently", async () => {
     const { caller, refusals } = flood(most + 40);
     vi.stubEnv("TIME_SCALE", "1000000");
     const shuffled = refusals.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));

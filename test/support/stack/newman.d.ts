@@ -9,7 +9,11 @@ declare module "newman" {
 
   interface Execution {
     readonly item: { readonly name: string };
-    readonly response?: { readonly code: number; text(): string };
+    readonly response?: {
+      readonly code: number;
+      readonly headers: { get(name: string): string | undefined };
+      text(): string;
+    };
   }
 
   interface Failure {
