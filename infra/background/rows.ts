@@ -184,11 +184,10 @@ export const backgroundRows: readonly BackgroundRow[] = [
   /** Records refusals. It reads and writes no resource: entries wait in outbox items of their own. */
   {
     id: "record-refusals",
-    file: "audit/record-refusals",
+    file: "events/record-refusals",
     description: "Records refusals by policy or scope for the audit",
     trigger: { queue: "refusals" },
     timeoutSeconds: 30,
-    nestedStack: "events",
     statements: ({ table }) =>
       tableStatements(["read", "put", "update"], {
         tableArn: table,

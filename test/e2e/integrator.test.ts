@@ -304,6 +304,14 @@ function runCollection(values: Readonly<Record<string, string>>): Promise<Summar
 /** Rows that report what a platform or a market did: data, which has no entry of the audit (ADR 0059). */
 const reports = ["send_feed_batch", "send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];
 
+/** Rows that the tour calls with what is so already: nothing changes, so they leave no entry there. */
+const unchanged = ["update_settings", "update_client", "update_feed_source"];
+
+interface AuditPage {
+  readonly data: readonly { readonly request_id: string }[];
+  readonly _links: { readonly next?: { readonly href: string } };
+}
+
 /** What was asked by these requests, each with how many entries the audit has of it, once it has all that it gets. */
 async function entriesOf(executions: Summary["run"]["executions"], api: ApiClient): Promise<string[]> {
   const rowOf = new Map(
@@ -321,10 +329,10 @@ async function entriesOf(executions: Summary["run"]["executions"], api: ApiClien
   });
   const wanted = commands.filter(({ id }) => !reports.includes(id));
   const seen = async () => {
-    const found: { request_id: string; outcome: string }[] = [];
+    const found: { readonly request_id: string }[] = [];
     let path: string | undefined = "/audit_log?limit=100&outcome=succeeded";
     while (path !== undefined) {
-      const { body } = await api.call<{ data: typeof found; _links: { next?: { href: string } } }>("GET", path);
+      const { body }: { body: AuditPage } = await api.call<AuditPage>("GET", path);
       found.push(...body.data);
       path = body._links.next?.href.slice(stack.baseUrl.length);
     }
@@ -334,7 +342,8 @@ async function entriesOf(executions: Summary["run"]["executions"], api: ApiClien
   const entries = await eventually(async () => {
     const found = await seen();
     const ids = new Set(found.map(({ request_id }) => request_id));
-    return wanted.every(({ request_id }) => ids.has(String(request_id))) ? found : undefined;
+    const missing = wanted.filter(({ request_id }) => !ids.has(String(request_id)));
+    return missing.length <= unchanged.length ? found : undefined;
   }).catch(seen);
   return commands.map(({ id, request_id }) => {
     return `${id} ${entries.filter((entry) => entry.request_id === request_id).length}`;
@@ -355,9 +364,10 @@ describe("the Postman collection", () => {
     const requests = tour.flatMap(({ steps }) => steps);
     expect(run.executions.length).toBeGreaterThanOrEqual(requests.length);
     const left = await entriesOf(run.executions, application.api);
-    expect(left).toEqual(
-      left.map((each) => each.replace(/\d+$/, reports.includes(each.split(" ")[0] ?? "") ? "0" : "1")),
-    );
+    const without = left.filter((each) => / 0$/.test(each) && !reports.includes(each.split(" ")[0] ?? ""));
+    expect(without).toEqual(unchanged.map((id) => `${id} 0`));
+    expect(left.filter((each) => !/ [01]$/.test(each))).toEqual([]);
+    expect(left.filter((each) => / 1$/.test(each) && reports.includes(each.split(" ")[0] ?? ""))).toEqual([]);
     const asked = new Set(left.map((each) => each.split(" ")[0]));
     const commands = routes.filter(({ method, stages }) => method !== "GET" && stages.includes("sandbox"));
     expect(commands.map(({ id }) => id).filter((id) => !asked.has(id))).toEqual([]);

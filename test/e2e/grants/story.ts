@@ -369,4 +369,25 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await api.call("GET", `/events?account_id=${account_id}`);
   await api.call("GET", `/audit_log?actor=${stack.application_id}`);
   await api.call("GET", `/audit_log?resource=${client_id}`);
+  await tellOfRefusals(stack);
+}
+
+/** Every row that needs a token, called from an address that its application may not call from: each reports that. */
+async function tellOfRefusals(stack: Stack): Promise<void> {
+  const { api, application_id, tenant_id } = await stack.newApplication();
+  const { api: admin } = await stack.newApplication({ tenant_id });
+  const bound = await admin.call("PATCH", `/applications/${application_id}`, {
+    body: { allowed_ips: ["192.0.2.0/24"] },
+  });
+  expect(bound.status, bound.text).toBe(200);
+  for (const { method, path, auth, stages } of routes) {
+    if (auth !== "token" || !stages.includes("sandbox")) continue;
+    const { status, text } = await api.call(method, path.replaceAll(/\{\w+\}/g, "1"));
+    expect([status, text]).toEqual([403, expect.stringContaining("address_not_allowed")]);
+  }
+  // The second one of a minute changes the tally that the first one has made.
+  await eventually(async () => {
+    await api.call("GET", "/me");
+    return !unused(stack).includes("brokerage-sandbox-record-refusals Update") || undefined;
+  });
 }

@@ -4,7 +4,7 @@ import type { PolicyRefusal } from "../../../shared/domain/audit/refusals.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { lambdaContext, type TestCaller } from "./request.ts";
 
-const { handler: record } = await import("../../../functions/audit/record-refusals.ts");
+const { handler: record } = await import("../../../functions/events/record-refusals.ts");
 const { handler: sweep } = await import("../../../functions/events/sweep-events.ts");
 
 /** A refusal of an application, as the function that refused it reports it. */

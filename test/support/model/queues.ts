@@ -13,6 +13,8 @@ export interface QueueDefinition {
 /** How a function reads a queue. */
 export interface QueueMapping {
   readonly batchSize: number;
+  /** How long a batch waits to fill; not at all without it. */
+  readonly windowSeconds?: number;
   readonly concurrency: number;
   readonly invoke: (event: { Records: readonly QueueRecord[] }) => Promise<Outcome>;
 }
@@ -104,6 +106,7 @@ export class Queue {
   private serve(): void {
     for (const reader of this.mappings) {
       while (reader.running < reader.mapping.concurrency) {
+        if (this.isFilling(reader.mapping)) break;
         const batch = this.receive(reader.mapping.batchSize);
         if (batch.length === 0) break;
         reader.running += 1;
@@ -114,6 +117,18 @@ export class Queue {
         });
       }
     }
+  }
+
+  /** Whether a batch still waits for more messages; then it is looked at again when its time is over. */
+  private isFilling({ batchSize, windowSeconds = 0 }: QueueMapping): boolean {
+    if (windowSeconds === 0) return false;
+    const { nowMs } = this.simulation;
+    const ready = this.messages.filter(({ inFlight, visibleMs }) => !inFlight && visibleMs <= nowMs);
+    if (ready.length === 0 || ready.length >= batchSize) return false;
+    const endMs = Math.min(...ready.map(({ visibleMs }) => visibleMs)) + windowSeconds * 1000;
+    if (endMs <= nowMs) return false;
+    this.simulation.after(endMs - nowMs, () => this.serve());
+    return true;
   }
 
   private receive(most: number): Message[] {

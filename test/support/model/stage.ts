@@ -182,7 +182,13 @@ export class Stage {
       MaximumConcurrency?: number;
     };
     const batchSize = Number(properties["BatchSize"] ?? 10);
-    this.queue(arn.split(":").at(-1) ?? "").read({ batchSize, concurrency: Number(concurrency), invoke });
+    const windowSeconds = Number(properties["MaximumBatchingWindowInSeconds"] ?? 0);
+    this.queue(arn.split(":").at(-1) ?? "").read({
+      batchSize,
+      windowSeconds,
+      concurrency: Number(concurrency),
+      invoke,
+    });
   }
 
   private readStream(

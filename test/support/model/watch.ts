@@ -56,8 +56,10 @@ export class EventWatch {
     const { nowMs, elapsedMs } = this.stage.simulation;
     const place = `${pk} ${sk}`;
     const kind = (after ?? before)?.["et"];
-    if (kind === outboxes.et && before === undefined) this.waiting.set(place, nowMs);
-    if (kind === outboxes.et && after === undefined) {
+    // One without an event brings the audit an entry.
+    const events_waiting = ((after ?? before)?.["events"] as readonly unknown[] | undefined)?.length ?? 0;
+    if (kind === outboxes.et && before === undefined && events_waiting > 0) this.waiting.set(place, nowMs);
+    if (kind === outboxes.et && after === undefined && events_waiting > 0) {
       const sinceMs = this.waiting.get(place) ?? nowMs;
       const waitedMs = nowMs - sinceMs;
       this.waiting.delete(place);

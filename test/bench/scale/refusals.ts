@@ -1,0 +1,90 @@
+import { refusalTallies } from "../../../shared/table/entities.ts";
+import { type Program, Stage } from "../../support/model/stage.ts";
+import { EventWatch } from "../../support/model/watch.ts";
+import { commitAtRate, quantile, scaleTenant as tenant } from "./publishing.ts";
+
+/** A flood of refusals of one brokerage, next to its usual commits. */
+export interface FloodRun {
+  readonly program: Program;
+  readonly assemblyDir: string;
+  readonly seed: number;
+  readonly shards: number;
+  /** Commits a second, and for how long both go on. */
+  readonly rate: number;
+  readonly seconds: number;
+  /** Refusals a second, of so many actors, each of whom tries so many actions. */
+  readonly refusals: number;
+  readonly actors: number;
+  readonly actions: number;
+}
+
+/** What it came to. Latencies are in milliseconds from a commit to its event. */
+export interface Flood {
+  readonly p50: number;
+  readonly p99: number;
+  /** Refusals that were recorded when the flood ended, a second. */
+  readonly recorded_per_second: number;
+  /** The longest wait of a message, in seconds. */
+  readonly queue_seconds: number;
+  /** How long after the flood the last refusal was recorded, in seconds. */
+  readonly drained_seconds: number;
+  readonly refused: number;
+  /** Refusals that entries stand for, or that are still to be counted: as many as there were. */
+  readonly accounted: number;
+  readonly faults: readonly string[];
+}
+
+/** From the first commit on, while instances of the functions start. */
+const startMs = 1000;
+/** Longest time after the flood. */
+const drainMs = 900_000;
+
+/** Refuses for a while next to commits, and measures what becomes of the events. */
+export async function measureFlood(run: FloodRun): Promise<Flood> {
+  const { refusals, actors, actions, seconds } = run;
+  const stage = new Stage(run);
+  const watch = new EventWatch(stage);
+  const { simulation } = stage;
+  watch.steadyMs = simulation.nowMs + startMs;
+  const endMs = simulation.elapsedMs + seconds * 1000;
+  let refused = 0;
+  const next = () => {
+    if (refusals === 0 || simulation.elapsedMs >= endMs) return;
+    refused += 1;
+    const number = refused;
+    simulation.start(async () => {
+      const outcome = await stage.call("refuse", { tenant, number, actors, actions });
+      if (!outcome.ok) throw new Error("A refusal failed.", { cause: outcome });
+    });
+    simulation.after((-Math.log(1 - simulation.random()) * 1000) / refusals, next);
+  };
+  next();
+  commitAtRate(stage, run);
+  await simulation.run(seconds * 1000);
+  const queue = [...stage.queues.entries].find(([name]) => name.endsWith("-refusals"))?.[1];
+  const recorded = refused - (queue?.depth ?? 0);
+  const { latencies } = watch;
+  const during = [...latencies];
+  await simulation.run(drainMs, () => watch.backlog === 0 && (queue?.depth ?? 0) === 0);
+  const drained_seconds = Math.max(0, simulation.elapsedMs - endMs) / 1000;
+  await simulation.run(5000);
+  return {
+    p50: quantile(during, 0.5),
+    p99: quantile(during, 0.99),
+    recorded_per_second: recorded / seconds,
+    queue_seconds: (queue?.longestAgeMs ?? 0) / 1000,
+    drained_seconds,
+    refused,
+    accounted: accountedIn(stage),
+    faults: watch.numberFaults(tenant),
+  };
+}
+
+/** What the tallies say: what has an entry of its own, and what is counted, which shares one. */
+function accountedIn({ database, mainTable }: Stage): number {
+  let sum = 0;
+  for (const item of database.tables.items(mainTable)) {
+    if (item["et"] === refusalTallies.et) sum += Number(item["single"]) + Number(item["counted"]);
+  }
+  return sum;
+}

@@ -1,0 +1,3 @@
+import fc from "fast-check";
+import { afterAll, expect, it } from "vitest";
+import { Queue } from "../../infra/local/queues/queue.ts";
