@@ -1,3 +1,4 @@
+import type { PolicyRefusal } from "../../../shared/domain/audit/refusals.ts";
 import { refusalTallies } from "../../../shared/table/entities.ts";
 import { type Program, Stage } from "../../support/model/stage.ts";
 import { EventWatch } from "../../support/model/watch.ts";
@@ -41,42 +42,60 @@ const drainMs = 900_000;
 
 /** Refuses for a while next to commits, and measures what becomes of the events. */
 export async function measureFlood(run: FloodRun): Promise<Flood> {
-  const { refusals, actors, actions, seconds } = run;
+  const { refusals, seconds } = run;
   const stage = new Stage(run);
   const watch = new EventWatch(stage);
   const { simulation } = stage;
   watch.steadyMs = simulation.nowMs + startMs;
   const endMs = simulation.elapsedMs + seconds * 1000;
+  const queueName = [...stage.queues.entries].map(([name]) => name).find((name) => name.endsWith("-refusals")) ?? "";
+  const queue = stage.queue(queueName);
   let refused = 0;
   const next = () => {
     if (refusals === 0 || simulation.elapsedMs >= endMs) return;
     refused += 1;
     const number = refused;
+    const MessageBody = JSON.stringify(refusalOf(number, run, new Date(simulation.nowMs).toISOString()));
+    const entry = { Id: "0", MessageBody, MessageGroupId: tenant };
     simulation.start(async () => {
-      const outcome = await stage.call("refuse", { tenant, number, actors, actions });
-      if (!outcome.ok) throw new Error("A refusal failed.", { cause: outcome });
+      await stage.queues.send("SendMessageBatchCommand", { QueueUrl: queueName, Entries: [entry] });
     });
     simulation.after((-Math.log(1 - simulation.random()) * 1000) / refusals, next);
   };
   next();
   commitAtRate(stage, run);
   await simulation.run(seconds * 1000);
-  const queue = [...stage.queues.entries].find(([name]) => name.endsWith("-refusals"))?.[1];
-  const recorded = refused - (queue?.depth ?? 0);
+  const recorded = refused - queue.depth;
   const { latencies } = watch;
   const during = [...latencies];
-  await simulation.run(drainMs, () => watch.backlog === 0 && (queue?.depth ?? 0) === 0);
+  await simulation.run(drainMs, () => watch.backlog === 0 && queue.depth === 0);
   const drained_seconds = Math.max(0, simulation.elapsedMs - endMs) / 1000;
   await simulation.run(5000);
   return {
     p50: quantile(during, 0.5),
     p99: quantile(during, 0.99),
     recorded_per_second: recorded / seconds,
-    queue_seconds: (queue?.longestAgeMs ?? 0) / 1000,
+    queue_seconds: queue.longestAgeMs / 1000,
     drained_seconds,
     refused,
     accounted: accountedIn(stage),
     faults: watch.numberFaults(tenant),
+  };
+}
+
+/** A refusal as the API reports it, of one actor after the other, each of whom tries one action after the other. */
+function refusalOf(number: number, { actors, actions }: FloodRun, at: string): PolicyRefusal {
+  const actor = String(number % actors).padStart(26, "0");
+  return {
+    tenant_id: tenant,
+    request_id: `request-${number}`,
+    at,
+    actor: { type: "application", id: `app_${actor}`, name: "Flood" },
+    ip: "203.0.113.7",
+    user_agent: "axios/1.7.2",
+    action: `action_${Math.floor(number / actors) % actions}`,
+    code: "insufficient_scope",
+    resource: null,
   };
 }
 

@@ -181,7 +181,7 @@ async function floodTable(options: Pick<FloodRun, "program" | "assemblyDir" | "s
   ] as const;
   const rows: Row[] = [];
   for (const [label, refusals, actors, actions] of cases) {
-    const one = await measureFlood({ ...options, shards: 16, rate: 200, seconds: 20, refusals, actors, actions });
+    const one = await measureFlood({ ...options, shards: 16, rate: 200, seconds: 10, refusals, actors, actions });
     if (one.accounted !== one.refused || one.faults.length > 0) {
       throw new Error(
         `${one.accounted} of ${one.refused} refusals were recorded; ${one.faults.slice(0, 3).join("; ")}`,
@@ -198,7 +198,7 @@ async function floodTable(options: Pick<FloodRun, "program" | "assemblyDir" | "s
   }
   return {
     title: "Refusals by policy or scope next to commits",
-    text: `200 commits a second of one brokerage over 16 shards for 20 s, and refusals of the same brokerage. Latencies are
+    text: `200 commits a second of one brokerage over 16 shards for 10 s, and refusals of the same brokerage. Latencies are
 those of its events, from the commit to the event. The first 60 refusals of an actor and an action in a minute are an
 entry of the audit each, the others of that minute share one. The last two columns are the longest wait of a refusal's
 message, and how long after the flood the last one was recorded. Every refusal is accounted for in each run.`,

@@ -1,10 +1,8 @@
-import type { PolicyRefusal } from "../../../shared/domain/audit/refusals.ts";
 import { openClient } from "../../../shared/domain/client.ts";
 import { draftHealth } from "../../../shared/domain/webhook.ts";
 import { openEndpoint } from "../../../shared/domain/webhook-decisions.ts";
 import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
-import { reportRefusal } from "../../../shared/runtime/refusals.ts";
 import { systemContext } from "../../../shared/table/context.ts";
 import { webhookHealths, webhooks } from "../../../shared/table/entities.ts";
 import { putItem } from "../../../shared/table/items.ts";
@@ -48,26 +46,4 @@ export async function endpoints({ tenant, count }: { readonly tenant: string; re
     const at = nowIso();
     await putItem(webhookHealths, { ...draftHealth(endpoint), last_success_at: at, proven_at: at });
   }
-}
-
-/** Refuses a request of one of many actors, who try one action after the other, as the API reports it. */
-export async function refuse(given: {
-  readonly tenant: string;
-  readonly number: number;
-  readonly actors: number;
-  readonly actions: number;
-}): Promise<void> {
-  const { tenant, number, actors, actions } = given;
-  const actor = String(number % actors).padStart(26, "0");
-  await reportRefusal({
-    tenant_id: tenant,
-    request_id: newId("req"),
-    at: nowIso(),
-    actor: { type: "application", id: `app_${actor}`, name: "Flood" },
-    ip: "203.0.113.7",
-    user_agent: "axios/1.7.2",
-    action: `action_${Math.floor(number / actors) % actions}`,
-    code: "insufficient_scope",
-    resource: null,
-  } as PolicyRefusal & Record<string, unknown>);
 }
