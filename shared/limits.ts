@@ -302,7 +302,8 @@ export const limits = {
     user_agent_max_characters: 200,
     /** Refusals of one actor and action in a minute with an entry each; the others of that minute share one. */
     refusals_per_minute: 60,
-    /** How long after its minute that entry is written: the messages are there by then, and later ones are counted again. */
+    refusals_minute_ms: 60_000,
+    /** How long after its minute the entry is written: the messages are there by then; later ones are counted again. */
     refusals_settle_seconds: 60,
     /** How long it is known which refusals were recorded: a message can come again for 14 days (SQS). */
     refusals_known_seconds: 16 * 24 * 3600,
@@ -432,6 +433,8 @@ export const limits = {
     max_receives: 5,
     /** How long a failure waits for a person in a dead-letter queue. */
     dead_letter_days: 14,
+    /** How long a message is kept that only wakes: what it is about is in the table, where the sweep finds it. */
+    wake_up_days: 1,
     /** How long a refusal waits to be recorded, of which its message is the only copy; less than a dead letter. */
     refusal_days: 4,
     /** A delivery that waits as long as this beyond its own delay is late. */

@@ -9,9 +9,6 @@ import { failureQueue } from "./failure-queue.ts";
 import { allow } from "./grants.ts";
 import type { ServiceFunction } from "./service-function.ts";
 
-/** Days that a message is kept which only wakes: what it is about is in the table, where the sweep finds it. */
-const wakeUpDays = 1;
-
 /** What a queue is built for. */
 export interface WorkQueueProps {
   readonly config: StageConfig;
@@ -59,7 +56,7 @@ export class WorkQueue extends Construct {
       queueName: `${serviceName}-${config.stage}-${name}${fifo ? ".fifo" : ""}`,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      retentionPeriod: Duration.days(props.keptDays ?? wakeUpDays),
+      retentionPeriod: Duration.days(props.keptDays ?? limits.queues.wake_up_days),
       visibilityTimeout: Duration.seconds(visibilitySeconds),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
       ...(fifo && {

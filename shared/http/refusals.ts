@@ -8,8 +8,8 @@ import type { Caller } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
- * Reports that a caller was refused something by policy or scope; the audit gets its entry by a queue. An answer that is
- * stored and given again is no refusal of its own, as it is no command of its own.
+ * Reports that a caller was refused something by policy or scope; the audit gets its entry by a queue. An answer that
+ * is stored and given again is no refusal of its own, as it is no command of its own.
  */
 export async function reportRefused(exchange: Exchange, caller: Caller, code: ProblemCode): Promise<void> {
   if (!isPolicyRefusal(code)) return;

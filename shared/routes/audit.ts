@@ -11,8 +11,8 @@ export const listAudit = route({
   summary: "List audit entries",
   description:
     "What applications and operators asked for, newest first: one entry for each command, and one for each request " +
-    "that was refused by policy or scope (`outcome=refused`). Of more than 60 refusals of one caller and operation in " +
-    "a minute, the others share one entry with their `count`. Entries are kept for 90 days. They follow a request " +
+    "that was refused by policy or scope (`outcome=refused`). Of more than 60 refusals of one caller and operation " +
+    "in a minute, the others share one entry with their `count`. Entries are kept for 90 days. They follow a request " +
     "within seconds, a `count` within minutes.",
   file: "audit/list",
   scope: "audit:read",

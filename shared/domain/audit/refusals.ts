@@ -61,11 +61,14 @@ export interface RecordedRefusals {
   readonly counted: readonly PolicyRefusal[];
 }
 
-const minuteMs = 60_000;
-
 /** The group that a refusal is counted with. */
 export function groupOf({ tenant_id, actor, action, at }: PolicyRefusal): RefusalGroup {
-  return { tenant_id, actor_id: actor.id, action, minute: Math.floor(Date.parse(at) / minuteMs) };
+  return {
+    tenant_id,
+    actor_id: actor.id,
+    action,
+    minute: Math.floor(Date.parse(at) / limits.audit.refusals_minute_ms),
+  };
 }
 
 /**
@@ -102,7 +105,7 @@ export function recordIn(
 
 /** When the entry of what is counted in a minute is written: some time after its end, or after what comes later. */
 function settledAt({ minute }: RefusalGroup, nowMs: number, settlesMs: number): string {
-  return new Date(Math.max(nowMs, (minute + 1) * minuteMs) + settlesMs).toISOString();
+  return new Date(Math.max(nowMs, (minute + 1) * limits.audit.refusals_minute_ms) + settlesMs).toISOString();
 }
 
 /** The tally after the entry of what was counted is written. What comes later is counted from the beginning. */

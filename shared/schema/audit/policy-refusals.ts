@@ -1,8 +1,8 @@
 import type { ProblemCode } from "../problem.ts";
 
 /**
- * Codes of refusals by policy or scope: a caller who is known was not allowed to do something. The audit has an entry of
- * each. Every other code says that a request is wrong, does not fit the state of something, came too often, or failed.
+ * Codes of refusals by policy or scope: a caller who is known was not allowed to do something. The audit has an entry
+ * of each. Every other code says that a request is wrong, does not fit what is stored, came too often, or failed.
  */
 export const policyRefusals = [
   "insufficient_scope",

@@ -198,8 +198,8 @@ async function floodTable(options: Pick<FloodRun, "program" | "assemblyDir" | "s
   }
   return {
     title: "Refusals by policy or scope next to commits",
-    text: `200 commits a second of one brokerage over 16 shards for 10 s, and refusals of the same brokerage. Latencies are
-those of its events, from the commit to the event. The first 60 refusals of an actor and an action in a minute are an
+    text: `200 commits a second of one brokerage over 16 shards for 10 s, and refusals of the same brokerage. Latencies
+are those of its events, from the commit on. The first 60 refusals of an actor and an action in a minute are an
 entry of the audit each, the others of that minute share one. The last two columns are the longest wait of a refusal's
 message, and how long after the flood the last one was recorded. Every refusal is accounted for in each run.`,
     columns: ["", "p50 ms", "p99 ms", "recorded/s", "longest wait s", "recorded after s"],

@@ -61,7 +61,7 @@ describe("a request that is refused by policy or scope", () => {
     expect(named.body.data).toEqual(body.data);
   });
 
-  it("is reported whatever the policy is: addresses, the dashboard's entrance, four eyes, missing approvals", async () => {
+  it("is reported for every policy: addresses, the dashboard's entrance, four eyes, missing approvals", async () => {
     const elsewhere = { ...caller, allowed_ips: ["192.0.2.0/24"] };
     await api.call(elsewhere, "GET", "/me");
     await api.call(caller, "GET", "/clients", { browserIp: "203.0.113.5" });

@@ -343,6 +343,7 @@ describe("what the stream did not bring", () => {
         cancelled: 0,
         expired: 0,
         settled: 0,
+        refusals: 0,
         failed: 0,
       });
     expect((await eventsOf(late)).map(({ type }) => type)).toEqual(kinds);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { policyRefusals } from "../../shared/schema/audit/policy-refusals.ts";
-import { problemCodes } from "../../shared/schema/problem.ts";
+import { policyRefusals } from "../../../shared/schema/audit/policy-refusals.ts";
+import { problemCodes } from "../../../shared/schema/problem.ts";
 
 /** Codes that say nothing about who may do what, named here so that a new one is decided about. */
 const others = [

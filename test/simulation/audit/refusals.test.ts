@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
-import { groupOf, type PolicyRefusal } from "../../shared/domain/audit/refusals.ts";
-import { limits } from "../../shared/limits.ts";
-import { brokerage } from "../support/builders/brokerage.ts";
-import { startApi } from "../support/emulator/api.ts";
-import { scanTable } from "../support/emulator/raw-table.ts";
-import { lambdaContext, newCaller, type TestCaller, withScopes } from "../support/emulator/request.ts";
-import { failure } from "../support/emulator/watched-endpoint.ts";
-import { auditsIn } from "../support/oracles/audit-oracle.ts";
-import { findings } from "../support/oracles/oracle.ts";
+import { groupOf, type PolicyRefusal } from "../../../shared/domain/audit/refusals.ts";
+import { limits } from "../../../shared/limits.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { scanTable } from "../../support/emulator/raw-table.ts";
+import { lambdaContext, newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
+import { failure } from "../../support/emulator/watched-endpoint.ts";
+import { auditsIn } from "../../support/oracles/audit-oracle.ts";
+import { findings } from "../../support/oracles/oracle.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 
-const { publishing } = await import("../support/emulator/publishing.ts");
-const { recordAll, someRefusal } = await import("../support/emulator/refusals.ts");
-const { handler: sweep } = await import("../../functions/events/sweep-events.ts");
+const { publishing } = await import("../../support/emulator/publishing.ts");
+const { recordAll, someRefusal } = await import("../../support/emulator/refusals.ts");
+const { handler: sweep } = await import("../../../functions/events/sweep-events.ts");
 const work = publishing(api);
 
 const numRuns = Number(process.env["REFUSALS_RUNS"] ?? "5");
