@@ -315,6 +315,12 @@ export const limits = {
      */
     refusals_per_batch: 90,
     refusals_window_seconds: 1,
+    /**
+     * Entries of refusals that one transaction commits, and the pause after each of them: a flood of many actors or
+     * actions, each of which has room for entries, must not delay the events of its brokerage.
+     */
+    refusals_at_once: 10,
+    refusal_pause_ms: 20,
     /** Groups of refusals that one invocation records at the same time. */
     refusals_in_parallel: 4,
   },

@@ -73,7 +73,8 @@ async function recordGroup(refusals: readonly PolicyRefusal[]): Promise<void> {
     const done = result === "recorded" ? new Set([...step.singles, ...step.counted]) : result;
     if (done !== "again") left = left.filter((refusal) => !done.has(refusal));
     if (result === "recorded") {
-      tally = step.after;
+      [tally, attempt] = [step.after, 0];
+      await pause(delayMs((step.singles.length * limits.audit.refusal_pause_ms) / 1000));
       continue;
     }
     attempt += 1;

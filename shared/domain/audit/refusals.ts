@@ -72,9 +72,8 @@ export function groupOf({ tenant_id, actor, action, at }: PolicyRefusal): Refusa
 }
 
 /**
- * Records refusals of one group, in their order and as many as a transaction holds: as long as the minute has room
- * each is an entry, and the others are counted. Each takes a member of the transaction that marks it, and an entry one
- * more.
+ * Records refusals of one group, in their order and as many as one transaction takes. As long as the minute has room
+ * each is an entry, and few at once, so that a flood fills no transaction of the publisher; the others are counted.
  */
 export function recordIn(
   before: RefusalTally | undefined,
@@ -83,14 +82,13 @@ export function recordIn(
 ): RecordedRefusals {
   const [first] = refusals;
   if (first === undefined) throw new Error("There is no refusal to record.");
-  const { refusals_per_minute, refusals_known_seconds } = limits.audit;
+  const { refusals_per_minute, refusals_at_once, refusals_known_seconds } = limits.audit;
   const group = groupOf(first);
   const { single = 0, counted = 0, version = 0 } = before ?? {};
-  // The tally is a member too.
-  const room = limits.commit.max_items - 1;
-  const singles = refusals.slice(0, Math.min(refusals_per_minute - single, Math.floor(room / 2)));
-  const isFull = single + singles.length >= refusals_per_minute;
-  const others = isFull ? refusals.slice(singles.length, singles.length + room - 2 * singles.length) : [];
+  const room = Math.max(0, refusals_per_minute - single);
+  const singles = refusals.slice(0, Math.min(room, refusals_at_once));
+  // The tally is a member of the transaction too.
+  const others = room > 0 ? [] : refusals.slice(0, limits.commit.max_items - 1);
   const after: RefusalTally = {
     ...group,
     single: single + singles.length,

@@ -221,7 +221,7 @@ describe("refusals of one actor and action in one minute", () => {
           calls += 1;
           return calls > 1 ? undefined : lost ? "lose_answer" : failure("ResourceNotFoundException");
         };
-        await sweepNow();
+        await sweepNow().catch(() => undefined);
         api.watched.interfere = () => undefined;
         await sweepNow();
         const counts = (await entriesOf(caller)).map(({ count }) => count);

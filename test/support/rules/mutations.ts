@@ -57,6 +57,15 @@ export const mutations: readonly Mutation[] = [
     test: { file: "test/data/webhooks/events.test.ts", name: "what happened is published though the function dies" },
   },
   {
+    name: "refusals counted twice",
+    file: "shared/events/refusals.ts",
+    edits: [
+      ["import { putNew, ", "import { putMember, putNew, "],
+      ["putNew(recordedRefusals,", "putMember(recordedRefusals,"],
+    ],
+    test: { file: "test/data/audit/refusals.test.ts", name: "are counted once each, in whatever order" },
+  },
+  {
     name: "redirects followed",
     file: "shared/webhooks/webhook-sender.ts",
     edits: [
