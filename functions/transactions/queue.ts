@@ -4,7 +4,7 @@ import { pageReply } from "../../shared/http/page.ts";
 import { listApprovalQueue } from "../../shared/routes/transactions.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 import { ref } from "../../shared/table/store.ts";
-import { pageOfQueue } from "../../shared/trading/approval-pages.ts";
+import { pageOfQueue } from "../../shared/trading/transaction-pages.ts";
 
 /** `GET /transactions/queue` */
 export const handler = await list(listApprovalQueue, async ({ caller, place, load }) => {

@@ -1,4 +1,4 @@
-import { MoneyReport, ReportMoneyQuery } from "../schema/report.ts";
+import { MoneyReport, ReportMoneyQuery } from "../schema/internal-money/report.ts";
 import { route } from "./route.ts";
 
 /** `GET /reports/money` */
@@ -9,9 +9,9 @@ export const reportMoney = route({
   tag: "Reports",
   summary: "Get settled money by day",
   description:
-    "Deposits and withdrawals in one currency by the day on which they were settled, exact and complete at the time of " +
-    "the answer: from the entries of the control accounts, over up to 31 days with up to 10,000 entries together. Ask " +
-    "for fewer days where there are more.",
+    "Deposits and withdrawals in one currency by the day on which they were settled, exact and complete at the time " +
+    "of the answer. It reads the entries of the control accounts, over up to 31 days with up to 10,000 entries " +
+    "together; ask for fewer days where there are more.",
   file: "reports/money",
   scope: "reports:read",
   grants: ["query"],

@@ -3,11 +3,11 @@ import { moneyReport, type Settlement, settlingControls } from "../domain/intern
 import type { SummaryDays } from "../domain/internal-money/summary.ts";
 import { limits } from "../limits.ts";
 import { timePart } from "../runtime/ids.ts";
-import type { MoneyReportBody } from "../schema/report.ts";
+import type { MoneyReportBody } from "../schema/internal-money/report.ts";
 import { contras } from "../table/entities.ts";
 import { pagesOf } from "../table/partition.ts";
 import { readItem } from "../table/table.ts";
-import { daysWithin, refusedRange } from "./days.ts";
+import { daysWithin, refusedRange } from "./transaction-summary.ts";
 
 /**
  * Settled money by day, from the entries of the control accounts, strongly consistent. A month of a control account is

@@ -1,4 +1,5 @@
 import { type SummaryDays, summaryOf } from "../domain/internal-money/summary.ts";
+import { HttpProblem } from "../http/problem.ts";
 import { limits } from "../limits.ts";
 import { timePart } from "../runtime/ids.ts";
 import type { TransactionSummaryBody } from "../schema/internal-money/summary.ts";
@@ -6,7 +7,6 @@ import { transactions } from "../table/entities.ts";
 import { keyIn, pagesOf } from "../table/partition.ts";
 import { readAll } from "../table/store.ts";
 import { indexes, keyAttributes } from "../table/table-shape.ts";
-import { daysWithin, refusedRange } from "./days.ts";
 
 /**
  * The sums of the transactions that were created on these days, from the transactions themselves: a counter would be an
@@ -37,4 +37,22 @@ export async function summarize(
     days,
     found.filter((one) => one !== undefined),
   );
+}
+
+/**
+ * The first moment of some calendar days in UTC and the one after them, epoch milliseconds.
+ * @throws HttpProblem `invalid_parameter` for days in the wrong order and for more than `maxDays`
+ */
+export function daysWithin({ from, to }: SummaryDays, maxDays: number): readonly [first: number, end: number] {
+  const [first, end] = [Date.parse(from), Date.parse(to) + 24 * 3_600_000];
+  if (first >= end) throw refusedRange("to", "must not be before from");
+  if (end - first > maxDays * 24 * 3_600_000) throw refusedRange("to", `must be within ${maxDays} days of from`);
+  return [first, end];
+}
+
+/** A refusal of days as a query names them. */
+export function refusedRange(parameter: string, detail: string): HttpProblem {
+  return new HttpProblem("invalid_parameter", "A query parameter is not valid.", {
+    errors: [{ parameter, code: "out_of_range", detail }],
+  });
 }

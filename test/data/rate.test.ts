@@ -153,7 +153,7 @@ describe("a request", () => {
     },
   );
 
-  it("of an operator is one of 60 in a second, of any class, and the next is told when to come again", async () => {
+  it("of an operator is one of 60 in a second, of any class, and a refusal says when to come again", async () => {
     const caller = newCaller();
     const operators = ["Ana", "Eva"].map((name) => asOperator(caller, name, "owner"));
     const [ana = caller, eva = caller] = operators;

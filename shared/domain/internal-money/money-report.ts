@@ -1,5 +1,5 @@
 import type { CurrencyCode } from "../../currencies.ts";
-import type { MoneyReportBody } from "../../schema/report.ts";
+import type { MoneyReportBody } from "../../schema/internal-money/report.ts";
 import type { Contra } from "../account.ts";
 import { formatAmount } from "../money.ts";
 import type { SummaryDays } from "./summary.ts";
@@ -15,7 +15,7 @@ interface Sum {
   count: number;
 }
 
-/** Where an entry counts: a deposit takes money from clearing, a payout adds to payouts, and a return is the reverse. */
+/** Where an entry counts: a deposit takes money from clearing, a payout adds to payouts; a return is the reverse. */
 function nameOf({ control_account, amount_minor }: Settlement) {
   if (control_account === "clearing") return amount_minor < 0n ? "deposits" : "returned_deposits";
   return amount_minor > 0n ? "withdrawals" : "returned_withdrawals";

@@ -23,7 +23,7 @@ export interface Operator {
   readonly proposed_change?: OperatorBody["proposed_change"];
   /** When they last got a token, to a few minutes. Written outside of the version. */
   readonly last_seen_at: string | null;
-  /** Whether the user of the pool is still to be made, or invited again; provisioning writes it outside of the version. */
+  /** Whether the user of the pool is still to be made or invited again; settled outside of the version. */
   readonly pool_state: "pending" | "ready" | "resend";
   /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
   readonly identity_sha256: string | null;

@@ -163,6 +163,23 @@ function Proposed(given: { readonly operator: Operator; readonly proposed: Propo
   );
 }
 
+function InviteAgain({ operator: { id, name } }: { readonly operator: Operator }) {
+  return (
+    <ActionButton
+      word="Invite again"
+      dialog={(close) => (
+        <ConfirmDialog
+          title={`Invite ${name} again`}
+          text="They get another temporary password by e-mail, and the previous one stops working."
+          word="Invite"
+          run={(key) => command("POST", "/operators/{id}/invite", { key, path: { id } })}
+          onClose={close}
+        />
+      )}
+    />
+  );
+}
+
 function Actions({ operator, onRemoved }: { readonly operator: Operator; readonly onRemoved: () => void }) {
   const { id, name, status } = operator;
   const path = { id };
@@ -187,20 +204,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
           />
         )}
       />
-      {status === "invited" && (
-        <ActionButton
-          word="Invite again"
-          dialog={(close) => (
-            <ConfirmDialog
-              title={`Invite ${name} again`}
-              text="They get another temporary password by e-mail, and the previous one stops working."
-              word="Invite"
-              run={(key) => command("POST", "/operators/{id}/invite", { key, path })}
-              onClose={close}
-            />
-          )}
-        />
-      )}
+      {status === "invited" && <InviteAgain operator={operator} />}
       {status !== "invited" && (
         <ActionButton
           word={suspended ? "Admit again" : "Suspend"}

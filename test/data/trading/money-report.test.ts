@@ -1,14 +1,14 @@
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { brokerage } from "../support/builders/brokerage.ts";
-import { startApi } from "../support/emulator/api.ts";
-import { newCaller, type TestCaller } from "../support/emulator/request.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 afterEach(() => {
   vi.useRealTimers();
 });
-const { settledMoney } = await import("../../shared/trading/money-report.ts");
+const { settledMoney } = await import("../../../shared/trading/money-report.ts");
 
 const report = (caller: TestCaller, from: string, to: string, currency = "USD") =>
   api.call(caller, "GET", `/reports/money?from=${from}&to=${to}&currency=${currency}`);
@@ -44,7 +44,7 @@ const none = {
 };
 
 describe("the report of settled money", () => {
-  it("has each day on which money was settled, exactly, over the end of a month, and no other transaction", async () => {
+  it("has each day on which money was settled, exactly, over the end of a month, and no other money", async () => {
     const { caller } = await settled();
     const { body } = await report(caller, "2030-01-30", "2030-02-02");
     expect(body.data).toEqual([

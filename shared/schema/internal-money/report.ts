@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { described } from "./described.ts";
-import { CalendarDate, Currency, Money, ownFields } from "./fields.ts";
+import { described } from "../described.ts";
+import { CalendarDate, Currency, Money, ownFields } from "../fields.ts";
 
 /** Query of `GET /reports/money`. */
 export const ReportMoneyQuery = z.strictObject({
