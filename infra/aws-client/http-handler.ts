@@ -13,7 +13,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Record<string, string>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 /** An answer, its body still to come. */

@@ -2,7 +2,7 @@ import { release } from "node:os";
 import { retryMiddleware, StandardRetryStrategy } from "@smithy/core/retry";
 import { type Answer, HttpHandler, type HttpRequest } from "./http-handler.ts";
 import type { OperationFacts } from "./json-operations.ts";
-import { type Data, type ErrorRegistries, JsonProtocol } from "./json-protocol.ts";
+import { type Data, type ErrorRegistries, JsonProtocol, type Message } from "./json-protocol.ts";
 import { regionalEndpoint } from "./regional-endpoint.ts";
 import { type Credentials, signed } from "./request-signature.ts";
 
@@ -26,6 +26,17 @@ export interface Service {
   readonly errors: ErrorRegistries;
   /** The hash that the service returns of a message. */
   readonly md5?: unknown;
+  /** How a service talks that does not speak JSON. */
+  readonly protocol?: Protocol;
+  /** The host of what a request is about, where it has one of its own below that of the service. */
+  readonly hostOf?: (input: Data, host: string) => string;
+}
+
+/** What makes the requests of a service and reads its answers. */
+interface Protocol {
+  /** `isConfigured`: the address is one that the client or the environment sets, so nothing has a host of its own. */
+  readonly request: (operation: Operation, input: Data, address: { readonly isConfigured: boolean }) => Message;
+  readonly read: (operation: Operation, answer: Answer) => Promise<Data>;
 }
 
 type Provided<T> = T | (() => T | Promise<T>);
@@ -118,7 +129,7 @@ export function command(_endpoint: unknown, plugins: PluginsOf, _name: string, s
 export class JsonClient {
   readonly config: Config;
   readonly #service: Service;
-  readonly #protocol: JsonProtocol;
+  readonly #protocol: Protocol;
   readonly #agent: string;
   #retries: { readonly attempts: number; readonly strategy: StandardRetryStrategy } | undefined;
 
@@ -129,7 +140,7 @@ export class JsonClient {
       if ((process.env[name] || only) !== only) throw new Error(`${name}=${process.env[name]} is not in this bundle.`);
     }
     this.#service = service;
-    this.#protocol = new JsonProtocol(service);
+    this.#protocol = service.protocol ?? new JsonProtocol(service);
     this.#agent = userAgent(service);
     this.config = {
       ...settings,
@@ -173,8 +184,8 @@ export class JsonClient {
   async #call(operation: Operation, input: Data, context: { __smithy_context: CallOptions }): Promise<Done> {
     const region = await this.#region();
     const credentials = await this.config.credentials();
-    const url = await this.#address(region, input);
-    const message = this.#protocol.request(operation, input);
+    const { url, isConfigured } = await this.#address(region, input);
+    const message = this.#protocol.request(operation, input, { isConfigured });
     const request: HttpRequest = {
       ...message,
       protocol: url.protocol,
@@ -202,7 +213,7 @@ export class JsonClient {
     return (retryMiddleware as Retry)(options)(attempt, context)({ input, request });
   }
 
-  #commonHeaders({ host }: URL, body: string | undefined): Record<string, string> {
+  #commonHeaders({ host }: URL, body: Message["body"]): Record<string, string> {
     const { AWS_LAMBDA_FUNCTION_NAME: functionName, _X_AMZN_TRACE_ID: trace } = process.env;
     return {
       ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
@@ -222,7 +233,7 @@ export class JsonClient {
   }
 
   /** The address that the client or the environment sets, a queue's own, or the service's in this region. */
-  async #address(region: string, { QueueUrl: queue }: Data): Promise<URL> {
+  async #address(region: string, input: Data): Promise<{ readonly url: URL; readonly isConfigured: boolean }> {
     const { env } = process;
     const given = await provided(this.config.endpoint);
     const variable = `AWS_ENDPOINT_URL_${this.#service.id.replace(/ /g, "_").toUpperCase()}`;
@@ -234,7 +245,11 @@ export class JsonClient {
       UseDualStack: env["AWS_USE_DUALSTACK_ENDPOINT"] === "true",
       ...((given ?? (configured || undefined)) !== undefined && { Endpoint: String(given ?? configured) }),
     });
-    return given === undefined && typeof queue === "string" ? new URL(new URL(queue).origin) : url;
+    const isConfigured = given !== undefined || Boolean(configured);
+    const { hostOf } = this.#service;
+    if (hostOf !== undefined && !isConfigured) url.host = hostOf(input, url.host);
+    const queue = given === undefined ? input["QueueUrl"] : undefined;
+    return { url: typeof queue === "string" ? new URL(new URL(queue).origin) : url, isConfigured };
   }
 
   async #triedAgain() {

@@ -28,13 +28,13 @@ interface Operation {
 }
 
 /** What an operation with its input is sent as. */
-interface Message {
+export interface Message {
   readonly method: string;
   /** Below the address of the service. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Record<string, string>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 /**

@@ -37,6 +37,11 @@ export const replacements: readonly Replacement[] = [
     by: "native-attributes.ts",
     neededBy: /node_modules\/@aws-sdk\/util-dynamodb\/dist-es\/unmarshall\.js$/,
   },
+  {
+    replaces: "@aws-sdk/client-s3",
+    by: "object-client.ts",
+    neededBy: /node_modules\/@aws-sdk\/client-s3\/|infra\/aws-client\/object-client\.ts$/,
+  },
   { replaces: "@middy/util", by: "parser-error.ts", neededBy: /node_modules\/@middy\/http-json-body-parser\// },
   { replaces: "semver", by: "node-version.cjs", neededBy: /node_modules\/jsonwebtoken\// },
 ];
@@ -107,6 +112,7 @@ export const writtenFor: Readonly<Record<string, string>> = {
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/core": "3.981.0",
   "@aws-sdk/middleware-sdk-sqs": "3.972.50",
+  "@aws-sdk/client-s3": "3.1162.0",
   "@aws-sdk/client-secrets-manager": "3.1162.0",
   "@aws-sdk/client-sqs": "3.1162.0",
   "@aws-sdk/lib-dynamodb": "3.1162.0",

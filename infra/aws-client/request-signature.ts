@@ -6,7 +6,7 @@ interface Unsigned {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 /** Who signs; a function's own credentials come with a token of their session. */
@@ -79,6 +79,6 @@ function keyOf({ secretAccessKey: secret }: Credentials, scope: string, service:
   return key as Buffer;
 }
 
-function sha256(text: string): string {
+function sha256(text: string | Uint8Array): string {
   return hash("sha256", text, "hex");
 }

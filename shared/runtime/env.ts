@@ -87,6 +87,10 @@ export const env = {
   get refusalQueueUrl(): string {
     return required("REFUSAL_QUEUE_URL");
   },
+  /** Bucket of the audit's sealed days; only the function that seals them has it. */
+  get auditBucketName(): string {
+    return required("AUDIT_BUCKET_NAME");
+  },
   /** How long the router waits after it has sent, in milliseconds. */
   get routerPauseMs(): number {
     return Number(required("ROUTER_PAUSE_MS"));
