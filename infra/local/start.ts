@@ -52,7 +52,7 @@ const demoRoles = ["owner", "finance"] as const;
 
 const localDir = resolve(".local");
 const readyFile = join(localDir, "ready.json");
-/** Read by `npm run application -- create --local`. */
+/** Read by `npm run application` and `npm run audit` with `--local`. */
 const operatorFile = join(localDir, "operator.json");
 const defaultData = join(localDir, "data");
 const stopLimitMs = 4_500;
@@ -236,7 +236,8 @@ function announce(cloud: Cloud, demo: Demo, { url }: Reference): void {
     ...{ pid: process.pid, reference_url: url, dashboard_url: cloud.dashboardUrl ?? null, sign_in },
   };
   const people = operators.map(({ email, password, totp_secret }) => `${email}  ${password}  ${totp_secret}`);
-  writePrivately(operatorFile, `${JSON.stringify({ ...operatorEnvironment(cloud) }, null, 2)}\n`);
+  const bucket = { AUDIT_BUCKET_NAME: cloud.assembly.outputs["AuditBucketName"] };
+  writePrivately(operatorFile, `${JSON.stringify({ ...operatorEnvironment(cloud), ...bucket }, null, 2)}\n`);
   writePrivately(readyFile, `${JSON.stringify(ready, null, 2)}\n`);
   console.log(`
 Ready.

@@ -1,11 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
-import { InvokeCommand, LambdaClient, type LambdaClientConfig } from "@aws-sdk/client-lambda";
 import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
-import { isRecord } from "../local/template/intrinsics.ts";
 import { functionName } from "../stages.ts";
+import { invokeFunction, localRunner } from "./operator.ts";
 
 const help = `Makes an API application of a tenant: the first one cannot come from a token.
 
@@ -20,8 +17,6 @@ npm run application -- create --name <name> [options]
 
 On AWS it invokes the stage's provision function with your credentials, which must allow lambda:InvokeFunction.
 The client secret is shown once and cannot be read again.`;
-
-const noService = "No service runs here: npm start starts one.";
 
 interface Given {
   readonly name?: string | undefined;
@@ -57,55 +52,6 @@ function requestOf({ name, tenant, scopes, owner }: Given) {
   throw new UsageError(`--scopes holds "${request.scopes?.[Number(place)]}", which is not a scope${known}.`);
 }
 
-/**
- * The address and the operator's credentials of the local runner. They are given to the client itself: a profile or an
- * endpoint in the environment would otherwise take precedence.
- */
-function localRunner(): LambdaClientConfig {
-  const file = resolve(".local", "operator.json");
-  if (!existsSync(file)) throw new UsageError(noService);
-  const variables: Record<string, string> = JSON.parse(readFileSync(file, "utf8"));
-  const { AWS_ENDPOINT_URL = "", AWS_REGION = "", AWS_ACCESS_KEY_ID = "", AWS_SECRET_ACCESS_KEY = "" } = variables;
-  return {
-    endpoint: AWS_ENDPOINT_URL,
-    region: AWS_REGION,
-    credentials: { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY },
-  };
-}
-
-async function invoke(name: string, request: unknown, config: LambdaClientConfig): Promise<unknown> {
-  // The function makes an application each time it is invoked, so an invocation without an answer is not repeated.
-  const client = new LambdaClient({ ...config, maxAttempts: 1 });
-  try {
-    const reply = await client.send(new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(request) }));
-    const text = Buffer.from(reply.Payload ?? []).toString() || "null";
-    const payload: unknown = JSON.parse(text);
-    if (reply.FunctionError === undefined) return payload;
-    const message = isRecord(payload) ? payload["errorMessage"] : undefined;
-    throw new UsageError(`The function ${name} failed: ${String(message ?? text)}`);
-  } finally {
-    client.destroy();
-  }
-}
-
-/** What keeps the function from being invoked, as a sentence that says what to do. */
-function explained(error: unknown, name: string): unknown {
-  if (error instanceof UsageError || !(error instanceof Error)) return error;
-  if ("code" in error && error.code === "ECONNREFUSED") return new UsageError(noService);
-  if (error.name === "ResourceNotFoundException") {
-    return new UsageError(
-      `There is no function ${name} in this account and region: deploy the stage, or set AWS_REGION.`,
-    );
-  }
-  if (error.name === "CredentialsProviderError") {
-    return new UsageError(
-      "There are no AWS credentials: sign in to AWS, or use --local for the service that runs here.",
-    );
-  }
-  if (error.message === "Region is missing") return new UsageError("No AWS region is set: set AWS_REGION.");
-  return new UsageError(`The function ${name} could not be invoked: ${error.message}`);
-}
-
 await runCommand(async () => {
   if (helpAsked(help)) return;
   const { values, positionals } = readArguments(
@@ -129,8 +75,6 @@ await runCommand(async () => {
   // The SDK announces which Node it will want one day; that is no matter of this command.
   process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   const name = functionName(stage, "provision");
-  const made = await invoke(name, request, values.local ? localRunner() : {}).catch((error: unknown) => {
-    throw explained(error, name);
-  });
+  const made = await invokeFunction(name, request, values.local ? localRunner().config : {});
   console.log(JSON.stringify(made, null, 2));
 });

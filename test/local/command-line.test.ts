@@ -109,6 +109,7 @@ describe("the arguments of a command", () => {
 
 const scripts = [
   "application",
+  "audit",
   "bridge",
   "ticks",
   "receiver",
@@ -142,6 +143,16 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
     '--scopes holds "nothing:read"',
   ],
   ["application", ["create", "--name", "CRM", "--local"], "npm start"],
+  ["audit", [], "verify or seal"],
+  ["audit", ["check"], '"check"'],
+  ["audit", ["verify"], "--bucket, --dir and --local"],
+  ["audit", ["verify", "--bucket", "days", "--local"], "--bucket, --dir and --local"],
+  ["audit", ["verify", "--dir", "none"], "none"],
+  ["audit", ["verify", "--dir", ".", "--brokerage", "brk_1"], "--brokerage"],
+  ["audit", ["verify", "--dir", ".", "--head", "0"], "--head"],
+  ["audit", ["verify", "--dir", "."], "no sealed day"],
+  ["audit", ["verify", "--local"], "npm start"],
+  ["audit", ["seal", "--stage", "staging"], "--stage"],
 ];
 
 describe("a command", () => {

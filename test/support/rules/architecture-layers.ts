@@ -85,7 +85,8 @@ const layers: readonly Layer[] = [
     // partitions as the key builders name them. The local runner shows the reference of what it runs. Bundling reads
     // the order of replies from their schemas, and the kinds of events from the description. The operator's command
     // checks its request before it sends it. The simulated venue keeps money in the digits of its currency. The
-    // dashboard's distribution shows what the API looks for. Stages have the published hosts.
+    // dashboard's distribution shows what the API looks for. Stages have the published hosts. An export of the audit is
+    // checked by the rules that made its chain.
     values: [
       "shared/routes/",
       "shared/currencies.ts",
@@ -101,6 +102,8 @@ const layers: readonly Layer[] = [
       "shared/openapi/published-kinds.ts",
       "shared/openapi/reference.ts",
       "shared/limits.ts",
+      "shared/domain/audit/",
+      "shared/runtime/digest.ts",
     ],
     // The dashboard takes the types of the API from the document.
     types: ["shared/schema/", ".build/dashboard-types/"],
