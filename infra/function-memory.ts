@@ -28,6 +28,7 @@ const sizes: readonly Size[] = [
         set_sandbox_prices: 6.5,
         drive_sandbox_account: undefined,
         "sweep-events": undefined,
+        "seal-audit": undefined,
       },
     },
   },

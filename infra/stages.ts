@@ -23,6 +23,8 @@ export interface StageConfig {
   readonly logRetention: RetentionDays;
   /** Point-in-time recovery of the business table. */
   readonly pointInTimeRecovery: boolean;
+  /** Years for which nothing deletes or replaces a sealed day of the audit; without it none is locked. */
+  readonly auditLockYears?: number;
   /** Deletion protection of the business table. */
   readonly deletionProtection: boolean;
   /**
@@ -141,6 +143,7 @@ const configs: Record<Stage, StageConfig> = {
     logAndSecretRemovalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     logRetention: RetentionDays.THREE_MONTHS,
     pointInTimeRecovery: true,
+    auditLockYears: 7,
     deletionProtection: true,
     terminationProtection: true,
     leadingKeys: true,

@@ -296,6 +296,14 @@ export const limits = {
     kept_seconds: 90 * 24 * 3600,
     /** Bytes of the changes of one entry, as JSON: the entries of a whole transaction fit one item of 400 KiB. */
     max_changes_bytes: 6 * 1024,
+    /** Bytes of entries, as lines of JSON, that an object of a sealed day holds: what is in memory of a day. */
+    part_bytes: 8 * 1024 * 1024,
+    /** A day is sealed so long after its end: its last commits are published by then. */
+    sealed_after_seconds: 15 * 60,
+    /** Brokerages whose days are sealed at the same time. */
+    sealed_in_parallel: 4,
+    /** Time that the writing of one more part, or of the end of a day, may take. */
+    seal_reserve_ms: 20_000,
     /** Entries that one request verifies: about 5 MB of pages. */
     verified_entries: 10_000,
     /** Characters of `User-Agent` that are kept. */

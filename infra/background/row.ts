@@ -10,6 +10,8 @@ export interface BackgroundContext {
   /** The table of volatile items. */
   readonly volatile: string;
   readonly usagePlanId: string;
+  /** The bucket of the audit's sealed days. */
+  readonly auditBucket: { readonly name: string; readonly objects: string };
   /** Shards of the main table's stream, see `StageConfig`. */
   readonly streamShards: number;
   /** Invocations of the deliverer at the same time for proven endpoints, see `StageConfig`. */

@@ -23,6 +23,7 @@ import {
   loneOutboxKeys,
   publicKeyKeys,
   refusalKeys,
+  sealKeys,
   symbolKeys,
   tenantKeys,
   withinTenants,
@@ -276,6 +277,23 @@ export const backgroundRows: readonly BackgroundRow[] = [
     statements: ({ table, volatile }) => [
       ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
       ...quoteStatements(["read:quotes"], volatile),
+    ],
+  },
+  /** Seals the audit's days that are over. Of a brokerage it reads the audit alone, and it writes no entry of it. */
+  {
+    id: "seal-audit",
+    file: "audit/seal",
+    description: "Writes the audit's days to the locked bucket and announces their heads",
+    trigger: { schedule: { expression: "rate(1 hour)", input: { action: "seal" } } },
+    timeoutSeconds: 300,
+    environment: ({ auditBucket }) => ({ AUDIT_BUCKET_NAME: auditBucket.name }),
+    statements: ({ table, auditBucket }) => [
+      ...tableStatements(["query", "read", "put", "update"], {
+        tableArn: table,
+        keysOf: (grant) => sealKeys[grant],
+      }),
+      allow("WriteDays", ["s3:PutObject"], [auditBucket.objects]),
+      allow("CompareDays", ["s3:GetObject"], [auditBucket.objects]),
     ],
   },
   /** Finds what no message wakes any more, and ends orders. */

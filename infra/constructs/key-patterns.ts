@@ -3,6 +3,8 @@ import {
   accounts,
   applicationRefs,
   applications,
+  auditPages,
+  auditSeals,
   breaches,
   clients,
   commands,
@@ -28,6 +30,7 @@ import {
   recordedRefusals,
   resets,
   sampleEvents,
+  sequences,
   symbols,
   tenants,
   trades,
@@ -118,6 +121,15 @@ export const deliveryKeys = {
   endpoint_count: webhookCounts.key(tenant).pk,
   deliveries: deliveries.key(tenant, "dlv_*").pk,
   health: webhookHealths.key(tenant, "whe_*").pk,
+} as const;
+
+const ownSeal = auditSeals.key(tenant).pk;
+/** What each right of the function that seals the audit reaches: the announcement of a day waits next to its seal. */
+export const sealKeys = {
+  query: [...clientIdKeys, auditPages.partition(tenant)],
+  read: [ownSeal, sequences.key(tenant).pk],
+  put: [ownSeal, outboxes.keyOf({ tenant_id: tenant, root_id: "aus_*", id: "" }).pk],
+  update: [ownSeal],
 } as const;
 
 const [controlAccount = ""] = contras.partitions("*", "clearing", "", "");

@@ -1,3 +1,4 @@
+import type { IBucket } from "aws-cdk-lib/aws-s3";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import type { BackgroundContext, BackgroundRow, EventQueue, WorkName } from "../background/row.ts";
@@ -23,6 +24,8 @@ export interface BackgroundFunctionsProps {
   readonly tables: Tables;
   readonly secrets: ServiceSecrets;
   readonly pool: OperatorPool;
+  /** Receives the audit's sealed days. */
+  readonly auditBucket: IBucket;
   readonly queues: {
     readonly deliveries: WebhookLadder;
     readonly evaluations: MarginQueue;
@@ -119,12 +122,14 @@ export class BackgroundFunctions {
   }
 
   private context(usagePlanId: string): BackgroundContext {
-    const { config, tables } = this.props;
+    const { config, tables, auditBucket: bucket } = this.props;
     const { main, volatile } = tables;
+    const auditBucket = { name: bucket.bucketName, objects: bucket.arnForObjects("*") };
     const { stage, publishing, deliveries } = config;
     const { streamShards } = publishing;
     const deliverers = deliveries.firstConcurrency;
-    return { stage, table: main.tableArn, volatile: volatile.tableArn, usagePlanId, streamShards, deliverers };
+    const arns = { table: main.tableArn, volatile: volatile.tableArn };
+    return { stage, ...arns, auditBucket, usagePlanId, streamShards, deliverers };
   }
 
   private triggerStatements({ trigger }: BackgroundRow) {

@@ -8,6 +8,7 @@ import type { BackgroundRow, EventQueue } from "../background/row.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { Api } from "../constructs/api.ts";
+import { acknowledgeSealing, auditBucket } from "../constructs/audit-bucket.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
 import { routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
@@ -71,9 +72,9 @@ export class ServiceStack extends Stack {
       environment: this.environmentOf(api.baseUrl),
     });
     const handlers = new Map(routes.map((route) => [route.id, this.addRouteFunction(route)]));
+    const bucket = auditBucket(this, "Audit", config);
     const background = new BackgroundFunctions(this, {
-      config,
-      rows,
+      ...{ config, rows, auditBucket: bucket },
       tables: this.tables,
       secrets: this.secrets,
       pool: this.pool,
@@ -84,12 +85,14 @@ export class ServiceStack extends Stack {
     const plan = api.connect({ routes, handler: (route) => handlerOf(handlers, route), authorizer: authorizer.lambda });
     background.addOthers(plan.usagePlanId);
     acknowledgeKeys(background.get("provision"), plan);
+    acknowledgeSealing(background.get("seal-audit").role, bucket);
     const settings = { ...this.pool.signInSettings(config), api_url: api.baseUrl };
     new DashboardFiles(this, "DashboardFiles", {
       ...{ config, settings, bucket: dashboard.bucket, directory: props.dashboard },
     });
     this.addWatch(rows, background, routes);
     this.addOutputs(api.baseUrl, plan.usagePlanId, background.get("provision"));
+    new CfnOutput(this, "AuditBucketName", { value: bucket.bucketName, description: "Sealed days of the audit" });
     new CfnOutput(this, "DashboardUrl", { value: dashboard.url, description: "Address of the dashboard" });
   }
 

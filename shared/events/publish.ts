@@ -169,11 +169,13 @@ function publishedEvent(
   };
 }
 
-/** Where the resource of an event is: a command is found below its source, and drifts have no plural. */
+/** Where the resource of an event is: these are found by a link of their own, a command below its source. */
 function addressOf({ resource: { type, id }, data }: WaitingEvent["body"]): string {
   const { _links: links } = data["object"] as { readonly _links?: { readonly self?: { readonly href: string } } };
-  return (type === "command" || type === "drift" ? links?.self?.href : undefined) ?? `/v2/${type}s/${id}`;
+  return (linkedTypes.has(type) ? links?.self?.href : undefined) ?? `/v2/${type}s/${id}`;
 }
+
+const linkedTypes: ReadonlySet<string> = new Set(["command", "drift", "audit_seal"]);
 
 /** The endpoints that an event is due to, and when the sweep checks that all its deliveries exist. */
 function dueTo(endpoints: readonly WebhookEndpoint[], moment: number): Pick<PublishedEvent, "endpoints" | "wake_at"> {

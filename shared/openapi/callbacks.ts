@@ -2,6 +2,7 @@ import type { $ZodType } from "zod/v4/core";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
+import { AuditSeal } from "../schema/audit/seal.ts";
 import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
@@ -85,6 +86,7 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "drift.resolved": Drift,
   "feed.stale": FeedSource,
   "feed.recovered": FeedSource,
+  "audit.sealed": AuditSeal,
 };
 
 /** The component of the resource in an event: the reply of `GET` at the resource's own path. */

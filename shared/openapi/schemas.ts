@@ -4,6 +4,7 @@ import { limits } from "../limits.ts";
 import * as account from "../schema/account.ts";
 import * as application from "../schema/application.ts";
 import * as auditEntry from "../schema/audit/entry.ts";
+import * as auditSeal from "../schema/audit/seal.ts";
 import * as client from "../schema/client.ts";
 import { Email } from "../schema/client.ts";
 import { descriptionOf } from "../schema/described.ts";
@@ -42,6 +43,7 @@ const modules: readonly object[] = [
   application,
   approvalQueue,
   auditEntry,
+  auditSeal,
   brokerageMoney,
   client,
   command,

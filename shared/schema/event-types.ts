@@ -23,6 +23,7 @@ export const optInEventTypes = [
   "drift.resolved",
   "feed.stale",
   "feed.recovered",
+  "audit.sealed",
 ] as const;
 
 /** One event type. */

@@ -1,10 +1,13 @@
 import { limits } from "../limits.ts";
-import { type ShownAudit, shownIn } from "./audit-entry.ts";
+import { pause } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
+import { readable, type ShownAudit, shownIn } from "./audit-entry.ts";
 import { type AuditPage, auditPages, auditPointers, placeOfAudit } from "./entities.ts";
 import { cut, type Entry, type Page, type PageRequest, pageOfEntries, pageWith } from "./list.ts";
-import { readPage, type StoredAttributes } from "./partition.ts";
+import { pagesOf, readPage, type StoredAttributes } from "./partition.ts";
 import { findAll } from "./store.ts";
 import { readItem } from "./table.ts";
+import { backoffMs } from "./transact.ts";
 
 /** Which entries a list shows. */
 type Wanted = (entry: ShownAudit) => boolean;
@@ -65,6 +68,42 @@ export async function pageOfPointers(
 export async function auditById(tenant: string, id: string): Promise<ShownAudit | undefined> {
   const [page] = await findAll(auditPages, [auditPages.key(tenant, placeOfAudit(id).first)]);
   return page && shownIn(page).find((entry) => entry.id === id);
+}
+
+/** The page with the oldest entries that are kept, strongly consistent; undefined when there is none. */
+export async function oldestPage(tenant: string): Promise<AuditPage | undefined> {
+  const { items } = await readPage(auditPages.partition(tenant), { page_size: 1 });
+  return items.map(storedPage)[0];
+}
+
+/**
+ * The entries after one number and up to another, in the order in which they lie, a page at a time in memory. Where one
+ * is missing, it reads once more: DynamoDB may show a transaction on the counter before it shows it on the page. What
+ * is still missing then is reported and left out, so that an export tells it too.
+ */
+export async function* entriesBetween(tenant: string, after: number, to: number): AsyncGenerator<ShownAudit> {
+  let last = after;
+  for (const isLastTry of [false, true]) {
+    for await (const page of pagesBetween(tenant, last + 1, to)) {
+      if (page.first > last + 1 && !isLastTry) break;
+      if (page.first > last + 1) reportMissing(tenant, last, page.first - 1);
+      const entries = readable(page).filter(({ sequence }) => Number(sequence) > last && Number(sequence) <= to);
+      last = Math.max(last, Number(entries.at(-1)?.sequence ?? last));
+      yield* entries;
+    }
+    if (last >= to) return;
+    if (!isLastTry) await pause(backoffMs(1));
+  }
+  reportMissing(tenant, last, to);
+}
+
+function reportMissing(tenant_id: string, after: number, to: number): void {
+  log.error("security: entries of the audit are missing", { tenant_id, after, to });
+}
+
+async function* pagesBetween(tenant: string, from: number, to: number): AsyncGenerator<AuditPage> {
+  const bounds = { from: pageBefore(auditPages.sortOf(from)), to: auditPages.sortOf(to) };
+  for await (const { items } of pagesOf(auditPages.partition(tenant), bounds)) yield* items.map(storedPage);
 }
 
 /** A page as it is stored. */

@@ -33,7 +33,7 @@ const others: Readonly<Record<string, number>> = {
   // They are decided as the same move of an update.
   "transactions/approve": 214,
   "transactions/reject": 201,
-  "accounts/update": 188,
+  "accounts/update": 189,
   "sandbox/open-trade": 180,
   "sandbox/close-trade": 167,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
@@ -61,7 +61,7 @@ const others: Readonly<Record<string, number>> = {
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 293,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 147,
+  "feed/send-snapshot": 148,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.

@@ -175,7 +175,7 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual(expected.map((name) => `brokerage/sandbox/${name}`));
   });
 
-  test("provision and both sweeps run every minute, with a dead-letter queue", () => {
+  test("provision and both sweeps run every minute, sealing every hour, with a dead-letter queue", () => {
     const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
       properties["ScheduleExpression"],
       at(properties["Target"], "Input"),
@@ -184,6 +184,7 @@ describe("what runs by itself", () => {
     expect(schedules).toEqual([
       ["rate(1 minute)", '{"action":"reconcile"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
+      ["rate(1 hour)", '{"action":"seal"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });
@@ -191,7 +192,7 @@ describe("what runs by itself", () => {
   test("every alarm calls the topic, and the dashboard is one", () => {
     const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
     const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
-    expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
+    expect(names.filter((name) => !/^(?:route-latency(?:-\d+)?|background-errors-\d+)$/.test(name)).sort()).toEqual([
       "account-moved-on",
       "background-errors",
       "background-errors-2",
@@ -256,7 +257,7 @@ describe("what runs by itself", () => {
     const names = calculating.map(({ properties }) =>
       String(properties["AlarmName"]).replace("brokerage-sandbox-", ""),
     );
-    expect(names.filter((name) => !/^route-latency(?:-\d+)?$/.test(name)).sort()).toEqual([
+    expect(names.filter((name) => !/^(?:route-latency(?:-\d+)?|background-errors-\d+)$/.test(name)).sort()).toEqual([
       "background-errors",
       "background-errors-2",
       "errors-fast-burn",
@@ -296,7 +297,8 @@ describe("what runs by itself", () => {
     );
     const { Outputs: outputs } = parent.template as unknown as { Outputs: Record<string, unknown> };
     expect(Object.keys(outputs).sort()).toEqual([
-      ...["ApiUrl", "DashboardUrl", "PoolClientId", "PoolIssuer", "ProvisionFunctionName", "UsagePlanId"],
+      ...["ApiUrl", "AuditBucketName", "DashboardUrl", "PoolClientId", "PoolIssuer", "ProvisionFunctionName"],
+      "UsagePlanId",
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../document.ts";
 import { account } from "./accounts.ts";
+import { auditSeal } from "./audit.ts";
 import { commandNotice } from "./commands.ts";
 import { drift } from "./drift.ts";
 import { feedSource } from "./feed.ts";
@@ -92,6 +93,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
   },
   "feed.stale": { object: { ...feedSource, lag_ms: 61_000, stale: true }, previous: { stale: false } },
   "feed.recovered": { object: { ...feedSource, version: 4 }, previous: { stale: true } },
+  "audit.sealed": { object: auditSeal },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };
 

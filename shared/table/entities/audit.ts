@@ -1,3 +1,4 @@
+import type { AuditSeal } from "../../domain/audit/seal.ts";
 import { auditPageType, auditRefType } from "../table-shape.ts";
 import { crockford, type Entity, type IndexKeys, inBase32, type Key, ulidOf } from "./keys.ts";
 
@@ -81,6 +82,13 @@ export const auditRefs = {
   indexesOf: (item: AuditRef): IndexKeys => auditPointers.indexesOf(item.tenant_id, item),
   toStored: ({ expires_at }: AuditRef) => ({ expires_at }),
 } satisfies Entity<AuditRef> & Record<string, unknown>;
+
+/** How far the audit of a tenant is sealed. */
+export const auditSeals = {
+  et: "AUDITSEAL",
+  key: (tenant: string): Key => ({ pk: `${tenant}|SEAL`, sk: "SEAL" }),
+  keyOf: (item: AuditSeal): Key => auditSeals.key(item.tenant_id),
+} satisfies Entity<AuditSeal> & Record<string, unknown>;
 
 /** Identifier of an entry: a ULID whose random part ends with its place in its page and its sequence. */
 export function auditId(timeMs: number, randomPart: string, { sequence, place }: { sequence: number; place: number }) {

@@ -36,7 +36,8 @@ export interface ApplicationRef {
 /** References by client id: one of the few partitions that no tenant owns. */
 export const applicationRefs = {
   et: "APPREF",
-  key: (clientId: string): Key => ({ pk: "GLOBAL|CLIENTID", sk: clientId }),
+  partition: "GLOBAL|CLIENTID",
+  key: (clientId: string): Key => ({ pk: applicationRefs.partition, sk: clientId }),
   keyOf: (item: ApplicationRef): Key => applicationRefs.key(item.client_id),
 } satisfies Entity<ApplicationRef> & Record<string, unknown>;
 

@@ -11,6 +11,7 @@ import { floorOf } from "../../support/stack/cloud-floor.ts";
 import type { Receiver } from "../../support/stack/receiver.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
+import { tellOfSealing } from "./audit.ts";
 import { tellOfDrift } from "./drift.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
 import { tellOfOperators } from "./operators.ts";
@@ -328,6 +329,7 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   const feed = await tellOfFeed(stack);
   await tellOfResets(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
+  await tellOfSealing(told);
   const ids: Record<string, string> = {
     applications: stack.application_id,
     operators: await tellOfOperators(stack),

@@ -85,6 +85,8 @@ function expectedEvents({ before, after }: RawChange): string[] {
     case "DRIFT":
       if (before === undefined) return [name("drift.detected")];
       return enters("status", "resolved") ? [name("drift.resolved")] : [];
+    case "AUDITSEAL":
+      return before !== undefined && before["day"] !== after["day"] ? [name("audit.sealed")] : [];
     case "SOURCE":
       return silenceEvents(before, after).map((type) => name(type));
     case "TRADE":

@@ -283,6 +283,21 @@ export const mutations: readonly Mutation[] = [
     edits: [["each !== undefined && isOlder(snapshot, each)", "each === undefined && isOlder(snapshot, snapshot)"]],
     test: { file: "test/domain/drift/reconcile.test.ts", name: "stay as they are for a snapshot of an earlier number" },
   },
+  {
+    name: "a day without a cut",
+    file: "shared/events/audit-sealing.ts",
+    edits: [["seal.open.written.sequence, seal.open.cut.sequence)", "seal.open.written.sequence, 1e12)"]],
+    test: { file: "test/data/audit/sealing.test.ts", name: "after it opened a day seals what the chain held then" },
+  },
+  {
+    name: "objects of a day replaced",
+    file: "shared/runtime/objects.ts",
+    edits: [[', IfNoneMatch: "*" };', " };"]],
+    test: {
+      file: "test/data/audit/sealing.test.ts",
+      name: "is not sealed where another object is in the place of one",
+    },
+  },
 ];
 
 const root = new URL("../../../", import.meta.url);

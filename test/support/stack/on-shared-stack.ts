@@ -4,6 +4,7 @@
  */
 export const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard", "smoke"],
+  "audit-export",
   ...["demo", "margin"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],

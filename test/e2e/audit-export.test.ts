@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { operatorEnvironment } from "../../infra/local/cloud.ts";
+import type { WaitingAudit } from "../../shared/domain/audit/entry.ts";
+import { dayKeys, lastDayOver } from "../../shared/domain/audit/seal.ts";
+import { limits } from "../../shared/limits.ts";
+import { newId } from "../../shared/runtime/ids.ts";
+import { outboxes } from "../../shared/table/entities.ts";
+import { apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
+import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
+import { eventually } from "../support/wait.ts";
+
+/** A brokerage without any entry: its first token leaves one. */
+type Made = Credentials & { readonly tenant_id: string; readonly application_id: string };
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const day = lastDayOver(new Date().toISOString(), limits.audit.sealed_after_seconds);
+const folder = mkdtempSync(join(tmpdir(), "brokerage-export-"));
+
+let stack: Stack;
+let own: Made;
+let bucket: string;
+beforeAll(async () => {
+  stack = await sharedStack();
+  const request = { action: "create_application", tenant_id: null, name: "Test", scopes: null };
+  own = (await stack.cloud.invoke("brokerage-sandbox-provision", request)).payload as Made;
+  bucket = stack.cloud.assembly.outputs["AuditBucketName"] ?? "";
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await stack?.stop();
+});
+
+/** Runs `npm run audit` with the credentials of the operator in its environment, as on AWS. */
+function audit(...words: string[]): Promise<{ readonly code: number; readonly text: string }> {
+  const { PATH = "", HOME = "" } = process.env;
+  const env = { PATH, HOME, ...operatorEnvironment(stack.cloud) };
+  const command = ["--import", "tsx", "infra/tools/audit/run.ts", ...words];
+  return new Promise((resolve) => {
+    execFile(process.execPath, command, { cwd: root, env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
+    });
+  });
+}
+
+const verify = (...words: string[]) => audit("verify", ...words, "--brokerage", own.tenant_id);
+
+/** What a command of the last day left in the outbox, which nothing has published yet. */
+async function commandOfLastDay(number: number): Promise<void> {
+  const { tenant_id, application_id } = own;
+  const at = `${day}T23:59:5${number}.000Z`;
+  const waiting: WaitingAudit = {
+    ...{ action: "update_settings", ip: "192.0.2.1", user_agent: null, at, request_id: newId("req") },
+    actor: { type: "application", id: application_id, name: "CRM" },
+    resource: { type: "settings", id: tenant_id },
+    changes: [{ resource: { type: "settings", id: tenant_id }, before: { number: number - 1 }, after: { number } }],
+  };
+  const outbox = { id: newId("obx"), tenant_id, root_id: tenant_id, root_version: 0, events: [], created_at: at };
+  const item = { ...outboxes.keyOf(outbox), et: outboxes.et, v: 1, ...outbox, audit: JSON.stringify(waiting) };
+  const client = tableClient(stack.cloud);
+  await client.send(new PutItemCommand({ TableName: tableNameOf(stack.cloud, "main"), Item: marshall(item) }));
+  client.destroy();
+}
+
+it("a day that is over reaches the bucket, is announced, and is found in order by the command", async () => {
+  for (const number of [1, 2, 3]) await commandOfLastDay(number);
+  // The token leaves an entry of today, and wakes the reader of the stream, past which the others were written.
+  const api = apiClient(stack.baseUrl, await getToken(stack.baseUrl, own));
+  await eventually(async () => {
+    const { body } = await api.call<{ data: object[] }>("GET", "/audit_log");
+    return body.data.length === 4 || undefined;
+  });
+  expect(await stack.cloud.invoke("brokerage-sandbox-seal-audit", { action: "seal" })).not.toHaveProperty(
+    "functionError",
+  );
+  const event = await eventually(async () => {
+    const { body } = await api.call<{ data: Sealed[] }>("GET", "/events?type=audit.sealed");
+    return body.data[0];
+  });
+  const { hash, _links: links, ...sealed } = event.data.object;
+  expect(sealed).toMatchObject({ object: "audit_seal", day, entries: 3, last_sequence: "3" });
+  const checked = await api.call("GET", links.self.href.replace(/^.*\/v2/, ""));
+  expect(checked).toMatchObject({ status: 200, body: { intact: true, checked: 3, hash } });
+  const found = await verify("--bucket", bucket, "--head", hash);
+  expect(found.text).toContain(`intact  ${own.tenant_id}: 1 days, ${day} to ${day}, 3 entries\n  head 3 ${hash}\n`);
+  expect(found.code).toBe(0);
+  expect(await verify("--bucket", bucket, "--head", "0".repeat(64))).toMatchObject({ code: 2 });
+});
+
+interface Sealed {
+  readonly data: { readonly object: { readonly hash: string; readonly _links: { readonly self: { href: string } } } };
+}
+
+it("a copy of the bucket is checked without any service, and names the line that was changed", async () => {
+  const key = dayKeys.part(own.tenant_id, day, 1);
+  for (const each of [key, dayKeys.manifest(own.tenant_id, day)]) {
+    const object = await stack.cloud.buckets.get(bucket, each);
+    mkdirSync(dirname(join(folder, each)), { recursive: true });
+    writeFileSync(join(folder, each), object?.body ?? "");
+  }
+  expect(await verify("--dir", folder)).toMatchObject({ code: 0 });
+  const object = await stack.cloud.buckets.get(bucket, key);
+  const text = gunzipSync(object?.body ?? "").toString();
+  writeFileSync(join(folder, key), gzipSync(text.replace('"number":2', '"number":7')));
+  const { code, text: said } = await verify("--dir", folder);
+  expect(code).toBe(2);
+  expect(said).toMatch(/BROKEN {2}brk_\w+: entry 2 \(aud_\w+\) was changed\n {2}\S+\/000001\.ndjson\.gz, line 2\n/);
+});
+
+it("the command says in a sentence what it lacks", async () => {
+  const missing = await audit("verify", "--bucket", "no-such-bucket");
+  expect(missing).toEqual({ code: 1, text: expect.stringMatching(/^The bucket could not be read: [^\n]+\n$/) });
+  const other = await audit("verify", "--bucket", bucket, "--brokerage", newId("brk"));
+  expect(other).toEqual({ code: 1, text: expect.stringMatching(/^There is no sealed day in the bucket [^\n]+\n$/) });
+});

@@ -1,0 +1,18 @@
+import { eventually } from "../../support/wait.ts";
+import { type StoryOptions, unused } from "./stack.ts";
+
+/** A day that is sealed by two runs: the first one dies when its objects are written and their end is not noted. */
+export async function tellOfSealing({ stack, saboteur }: StoryOptions): Promise<void> {
+  const name = "brokerage-sandbox-seal-audit";
+  const last = `${name} TransactWriteItems`;
+  const seal = () => stack.cloud.invoke(name, { action: "seal" });
+  await eventually(async () => {
+    // The schedule may have sealed the last days of the brokerages that were there.
+    await stack.newApplication();
+    saboteur.targets.add(last);
+    await seal().catch(() => undefined);
+    saboteur.targets.delete(last);
+    await seal();
+    return unused(stack).some((grant) => grant.startsWith(name)) ? undefined : true;
+  });
+}
