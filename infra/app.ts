@@ -11,6 +11,7 @@ import { type BundleEntry, bundle } from "./bundle.ts";
 import { ServiceRules, wholeTemplateValidation } from "./constructs/validation.ts";
 import { FoundationStack } from "./stacks/foundation.ts";
 import { ServiceStack } from "./stacks/service.ts";
+import { readSettings, type StageSettings, settingsWarnings, withSettings } from "./stage-settings.ts";
 import { type StageConfig, serviceName, stageConfig } from "./stages.ts";
 
 /** How to synthesize; everything has a default. */
@@ -24,6 +25,8 @@ export interface BuildOptions {
    * `dashboardCertificate`.
    */
   readonly context?: Readonly<Record<string, unknown>>;
+  /** What differs by account, as `.stages.json` names it; contexts beat it. Default: nothing. */
+  readonly settings?: StageSettings;
   /** Settings instead of those of the stage. */
   readonly config?: Partial<StageConfig>;
   /** Rows instead of the route table. */
@@ -65,7 +68,7 @@ const defaultRoot = new URL("../functions/", import.meta.url).pathname;
  */
 export async function buildApp(options: BuildOptions = {}): Promise<App> {
   const context = contextOf(options);
-  const config = { ...configOf(context), ...options.config };
+  const config = { ...configOf(context, options.settings), ...options.config };
   const foundation = String(context["foundation"] ?? false) === "true";
   const name = foundation ? "foundation" : config.stage;
   const outdir = resolve(options.outdir ?? process.env["CDK_OUTDIR"] ?? join("cdk.out", name));
@@ -123,8 +126,8 @@ export async function synthesize(options: BuildOptions = {}): Promise<CloudAssem
   return app.synth();
 }
 
-function configOf(context: Readonly<Record<string, unknown>>): StageConfig {
-  const config = stageConfig(String(context["stage"] ?? "sandbox"));
+function configOf(context: Readonly<Record<string, unknown>>, settings: StageSettings = {}): StageConfig {
+  const config = withSettings(stageConfig(String(context["stage"] ?? "sandbox")), settings);
   const first = String(context["first"] ?? false) === "true";
   const { mailFrom, dashboardDomain: domain, dashboardCertificate: certificateArn } = context;
   if ((domain === undefined) !== (certificateArn === undefined)) {
@@ -171,9 +174,20 @@ export function parseArguments(words: readonly string[]): BuildOptions {
   return { context, ...(outdir !== undefined && { outdir }) };
 }
 
+/** Synthesizes what the command line asks for, with the settings of the account. */
+async function main(): Promise<void> {
+  const options = parseArguments(process.argv.slice(2));
+  const context = contextOf(options);
+  const stage = String(context["stage"] ?? "sandbox");
+  const settings = readSettings(stage, process.cwd(), process.env);
+  await synthesize({ ...options, settings });
+  if (String(context["foundation"] ?? false) === "true") return;
+  for (const warning of settingsWarnings(configOf(context, settings))) console.warn(`Warning: ${warning}`);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   try {
-    await synthesize(parseArguments(process.argv.slice(2)));
+    await main();
   } catch (error) {
     // What goes wrong here is wrong in the rows or the templates: the message says where, a stack trace would not.
     console.error(error instanceof Error ? error.message : error);

@@ -10,7 +10,7 @@ export interface Throttle {
   readonly burst: number;
 }
 
-/** Everything that differs between two deployments of the service. */
+/** Everything that differs between two deployments; what differs by account comes from `stage-settings.ts`. */
 export interface StageConfig {
   readonly stage: Stage;
   /** What happens to tables when they leave the template; their names are generated, so none is ever in the way. */
@@ -76,6 +76,8 @@ export interface StageConfig {
     /** Age of the oldest record of a stream that its function has not dealt with. */
     readonly iteratorAgeMs: number;
   };
+  /** Addresses that receive the alarms and the news of the budget, once each has confirmed its subscription. */
+  readonly alarmEmails: readonly string[];
   readonly monthlyBudgetUsd: number;
   /** Tag `cost-center` of every resource. */
   readonly costCenter: string;
@@ -83,8 +85,8 @@ export interface StageConfig {
   readonly tokenIssuer: string;
   /** Claim `aud` of access tokens. */
   readonly tokenAudience: string;
-  /** Custom domain name, mapped to the stage outside of this stack; without it the execute-api address is used. */
-  readonly domain?: string;
+  /** Own name of the API, with the ARN of its certificate in the same region; without it, one of API Gateway's. */
+  readonly api?: { readonly domain: string; readonly certificateArn: string };
   readonly logLevel: "DEBUG" | "INFO" | "WARN";
   /**
    * Own name of the dashboard, with the ARN of its certificate in us-east-1 (ACM), where CloudFront looks for it;
@@ -131,6 +133,7 @@ const configs: Record<Stage, StageConfig> = {
     publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 4 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
+    alarmEmails: [],
     monthlyBudgetUsd: 100,
     costCenter: "brokerage-sandbox",
     ...claimsOf("sandbox"),
@@ -154,6 +157,7 @@ const configs: Record<Stage, StageConfig> = {
     publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 20 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
+    alarmEmails: [],
     monthlyBudgetUsd: 1000,
     costCenter: "brokerage-production",
     ...claimsOf("production"),

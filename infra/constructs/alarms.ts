@@ -13,6 +13,7 @@ import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Topic } from "aws-cdk-lib/aws-sns";
+import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { averageDurationMs, averageLatencyMs } from "../latency.ts";
@@ -105,6 +106,7 @@ export class Alarms extends Construct {
       topicName: `${serviceName}-${this.props.config.stage}-alarms`,
       enforceSSL: true,
     });
+    for (const address of this.props.config.alarmEmails) topic.addSubscription(new EmailSubscription(address));
     // A topic with a policy of its own no longer admits the services of the same account by default.
     for (const service of ["cloudwatch", "budgets"]) {
       topic.addToResourcePolicy(
@@ -128,7 +130,9 @@ export class Alarms extends Construct {
       datapointsToAlarm: rule.datapointsToAlarm ?? rule.evaluationPeriods ?? 1,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
-    alarm.addAlarmAction(new SnsAction(this.topic));
+    const action = new SnsAction(this.topic);
+    alarm.addAlarmAction(action);
+    alarm.addOkAction(action);
   }
 
   private apiMetric(metricName: string, statistic: string, period: Duration): Metric {

@@ -1,9 +1,11 @@
-import { Aws, Duration, Fn, NestedStack, RemovalPolicy, Size } from "aws-cdk-lib";
+import { Aws, CfnOutput, Duration, Fn, NestedStack, RemovalPolicy, Size, Stack } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   ApiKeySourceType,
   AuthorizationType,
   CfnAuthorizer,
+  CfnBasePathMapping,
+  CfnDomainName,
   EndpointType,
   type IAuthorizer,
   Integration,
@@ -127,6 +129,7 @@ export class Api extends Construct {
       resources.set(route.path, { resource, allowed: [...known.allowed, route.method] });
       methods.set(`${route.method} ${route.path}`, this.addMethod(resource, route, props.handler(route), authorizer));
     }
+    this.addDomain();
     for (const { resource, allowed } of resources.values()) addMethodNotAllowed(resource, allowed);
     this.orderCreation();
     return this.addPlan(methods.get("GET /quotes/{symbol}"));
@@ -191,9 +194,30 @@ export class Api extends Construct {
     this.restApi.deploymentStage.node.addDependency(logs);
   }
 
+  /** The API at a name of its own, below the same path as without one; the name has to be pointed at its target. */
+  private addDomain(): void {
+    const { api } = this.config;
+    if (api === undefined) return;
+    const name = new CfnDomainName(this, "Domain", {
+      domainName: api.domain,
+      regionalCertificateArn: api.certificateArn,
+      endpointConfiguration: { types: ["REGIONAL"] },
+      securityPolicy: "TLS_1_2",
+    });
+    new CfnBasePathMapping(this, "DomainPath", {
+      domainName: name.ref,
+      basePath: apiVersion,
+      restApiId: this.restApi.restApiId,
+      stage: this.restApi.deploymentStage.stageName,
+    });
+    const target = { value: name.attrRegionalDomainName, description: "Where the name of the API has to point to" };
+    new CfnOutput(Stack.of(this), "ApiDomainTarget", target);
+  }
+
   /** From the API's id alone: the stage depends on every method and so on every function that asks for the address. */
   private makeBaseUrl(): string {
-    if (this.config.domain !== undefined) return `https://${this.config.domain}/${apiVersion}`;
+    const { api } = this.config;
+    if (api !== undefined) return `https://${api.domain}/${apiVersion}`;
     return Fn.join("", ["https://", this.host, `/${apiVersion}`]);
   }
 

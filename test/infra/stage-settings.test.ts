@@ -1,0 +1,198 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  parseSettings,
+  readSettings,
+  reservedConcurrency,
+  SettingsError,
+  type StageSettings,
+  settingsFile,
+  settingsVariable,
+  settingsWarnings,
+  withSettings,
+} from "../../infra/stage-settings.ts";
+import { stageConfig } from "../../infra/stages.ts";
+import { publishedUrls, tokenClaims } from "../../shared/hosts.ts";
+import document from "../../shared/openapi/openapi.json" with { type: "json" };
+import { stages } from "../../shared/routes/route.ts";
+import { keptStage, type NamedResource, type SynthesizedStage } from "./assembly.ts";
+
+const example = new URL("../../infra/stages.example.json", import.meta.url);
+const arnIn = (region: string) => `arn:aws:acm:${region}:123456789012:certificate/one`;
+const apiOf = (more: object) => ({ api: { domain: "api.example.com", certificate_arn: arnIn("eu-west-1"), ...more } });
+
+describe("settings of stages", () => {
+  test("are read as the example has them", () => {
+    const { sandbox, production } = parseSettings(readFileSync(example, "utf8"), "the example");
+    expect(withSettings(stageConfig("sandbox"), sandbox ?? {})).toMatchObject({
+      alarmEmails: ["operations@example.com"],
+      tokenAudience: publishedUrls.sandbox,
+    });
+    const config = withSettings(stageConfig("production"), production ?? {});
+    expect(config).toMatchObject({
+      api: { domain: "api.example.com" },
+      dashboard: { domain: "dashboard.example.com" },
+      tokenIssuer: "https://api.example.com",
+      tokenAudience: "https://api.example.com/v2",
+      mailFrom: "no-reply@example.com",
+      deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
+      publishing: { concurrency: 20, streamShards: 16 },
+    });
+  });
+
+  test("change nothing where they are empty", () => {
+    for (const stage of stages) expect(withSettings(stageConfig(stage), {})).toEqual(stageConfig(stage));
+  });
+
+  test.each([
+    ["{", /^s is not valid JSON: /],
+    ["[]", "s must be an object with the members sandbox and production."],
+    ['{"staging":{}}', 's has no stage "staging"; the stages are sandbox and production.'],
+    ['{"sandbox":1}', "s: sandbox must be an object with settings."],
+    ['{"sandbox":{"apI":{}}}', 's: sandbox has no setting "apI".'],
+    [JSON.stringify({ sandbox: { api: {} } }), "s: sandbox.api.domain must be a domain name such as api.example.com."],
+    [
+      JSON.stringify({ sandbox: apiOf({ domain: "https://a.example.com" }) }),
+      "s: sandbox.api.domain must be a domain name in lower case.",
+    ],
+    [
+      JSON.stringify({ sandbox: apiOf({ certificate_arn: "arn:aws:iam::1:certificate/x" }) }),
+      "s: sandbox.api.certificate_arn must be the ARN of a certificate in the region of the stage.",
+    ],
+    [
+      JSON.stringify({ sandbox: { dashboard: { domain: "d.example.com", certificate_arn: arnIn("eu-west-1") } } }),
+      "s: sandbox.dashboard.certificate_arn must be the ARN of a certificate in us-east-1.",
+    ],
+    ['{"sandbox":{"alarm_emails":"a@example.com"}}', "s: sandbox.alarm_emails must be a list of email addresses."],
+    ['{"sandbox":{"alarm_emails":["a"]}}', "s: sandbox.alarm_emails.0 must be an email address."],
+    ['{"sandbox":{"invitations_from":"a"}}', "s: sandbox.invitations_from must be an email address."],
+    ['{"sandbox":{"monthly_budget_usd":0}}', "s: sandbox.monthly_budget_usd must be a whole number from 1 to 1000000."],
+    [
+      '{"sandbox":{"concurrency":{"retries":1}}}',
+      "s: sandbox.concurrency.retries must be a whole number from 2 to 1000.",
+    ],
+    ['{"sandbox":{"concurrency":{"all":9}}}', 's: sandbox.concurrency has no setting "all".'],
+    [
+      '{"sandbox":{"sign_in_origins":["http://a.example.com"]}}',
+      "s: sandbox.sign_in_origins.0 must be an origin with https and without a path, such as https://example.com.",
+    ],
+    ['{"sandbox":{"stream_shards":1.5}}', "s: sandbox.stream_shards must be a whole number from 1 to 10000."],
+  ])("%s is refused with the place and what belongs there", (text, message) => {
+    expect(() => parseSettings(text, "s")).toThrow(SettingsError);
+    expect(() => parseSettings(text, "s")).toThrow(message);
+  });
+
+  test("come from the environment, or else from the untracked file", () => {
+    const folder = mkdtempSync(join(tmpdir(), "settings-"));
+    try {
+      expect(readSettings("sandbox", folder, {})).toEqual({});
+      writeFileSync(join(folder, settingsFile), '{"sandbox":{"monthly_budget_usd":7}}');
+      expect(readSettings("sandbox", folder, {})).toEqual({ monthly_budget_usd: 7 });
+      expect(readSettings("production", folder, {})).toEqual({});
+      const env = { [settingsVariable]: '{"sandbox":{"monthly_budget_usd":8}}' };
+      expect(readSettings("sandbox", folder, env)).toEqual({ monthly_budget_usd: 8 });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    const ignored = readFileSync(new URL("../../.gitignore", import.meta.url), "utf8").split("\n");
+    expect(ignored).toContain(settingsFile);
+  });
+
+  test("warn where no alarm reaches a person", () => {
+    expect(settingsWarnings(stageConfig("sandbox"))).toEqual([expect.stringContaining("alarm_emails of sandbox")]);
+    const settings: StageSettings = { alarm_emails: ["a@example.com"] };
+    expect(settingsWarnings(withSettings(stageConfig("sandbox"), settings))).toEqual([]);
+  });
+
+  test("a deployment with wrong settings ends with one sentence, before anything is built", async () => {
+    const root = new URL("../..", import.meta.url).pathname;
+    const env = { ...process.env, [settingsVariable]: '{"sandbox":{"alarm_emails":[1]}}' };
+    const outcome = await new Promise((resolve) => {
+      const words = ["--import", "tsx", "infra/app.ts", "-c", "stage=sandbox"];
+      execFile(process.execPath, words, { cwd: root, env }, (error, stdout, stderr) =>
+        resolve({ code: error?.code, stdout, stderr }),
+      );
+    });
+    const stderr = `${settingsVariable}: sandbox.alarm_emails.0 must be an email address.\n`;
+    expect(outcome).toEqual({ code: 1, stdout: "", stderr });
+  });
+});
+
+describe("the address of a stage", () => {
+  test("is the same in the OpenAPI document, in the tokens and in the configuration", () => {
+    const named = Object.fromEntries(document.servers.map(({ url, description }) => [description.toLowerCase(), url]));
+    expect(named).toEqual(publishedUrls);
+    for (const stage of stages) {
+      const { tokenIssuer: issuer, tokenAudience: audience } = stageConfig(stage);
+      expect({ issuer, audience }).toEqual(tokenClaims(publishedUrls[stage]));
+    }
+  });
+});
+
+describe("a stage with settings", () => {
+  let stage: SynthesizedStage;
+  const settings: StageSettings = {
+    ...apiOf({}),
+    alarm_emails: ["a@example.com", "b@example.com"],
+    monthly_budget_usd: 42,
+    concurrency: { evaluations: 7 },
+  };
+  const { api, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations, ...rest } = withSettings(
+    stageConfig("sandbox"),
+    settings,
+  );
+  beforeAll(async () => {
+    if (api === undefined) throw new Error("The settings name an API.");
+    const config = { api, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations };
+    stage = await keptStage({ stage: "sandbox", config });
+  });
+  afterAll(() => stage?.remove());
+
+  const ofType = (type: string): NamedResource[] => stage.resources.filter((each) => each.type === type);
+
+  test("serves the API at its name, below /v2, with TLS 1.2 at least", () => {
+    expect(ofType("AWS::ApiGateway::DomainName").map(({ properties }) => properties)).toEqual([
+      expect.objectContaining({
+        DomainName: "api.example.com",
+        RegionalCertificateArn: arnIn("eu-west-1"),
+        EndpointConfiguration: { Types: ["REGIONAL"] },
+        SecurityPolicy: "TLS_1_2",
+      }),
+    ]);
+    expect(ofType("AWS::ApiGateway::BasePathMapping").map(({ properties }) => properties["BasePath"])).toEqual(["v2"]);
+    for (const { properties } of ofType("AWS::Lambda::Function")) {
+      const { Variables } = (properties["Environment"] ?? {}) as { Variables?: Record<string, string> };
+      if (Variables?.["STAGE"] === undefined) continue;
+      expect(Variables["PUBLIC_BASE_URL"]).toBe("https://api.example.com/v2");
+      expect([Variables["TOKEN_ISSUER"], Variables["TOKEN_AUDIENCE"]]).toEqual([
+        ...["https://api.example.com", "https://api.example.com/v2"],
+      ]);
+    }
+  });
+
+  test("sends its alarms, and their end, to each address", () => {
+    const endpoints = ofType("AWS::SNS::Subscription").map(({ properties }) => [
+      properties["Protocol"],
+      properties["Endpoint"],
+    ]);
+    expect(endpoints).toEqual([
+      ["email", "a@example.com"],
+      ["email", "b@example.com"],
+    ]);
+    const alarms = ofType("AWS::CloudWatch::Alarm");
+    expect(alarms.length).toBeGreaterThan(30);
+    for (const { properties } of alarms) expect(properties["OKActions"]).toEqual(properties["AlarmActions"]);
+  });
+
+  test("reserves as many invocations as its functions have", () => {
+    const reserved = ofType("AWS::Lambda::Function").map(({ properties }) =>
+      Number(properties["ReservedConcurrentExecutions"] ?? 0),
+    );
+    const sum = reserved.reduce((one, other) => one + other, 0);
+    expect(sum).toBe(reservedConcurrency({ ...rest, ...stageConfig("sandbox"), evaluations }));
+    expect(reservedConcurrency(stageConfig("production"))).toBe(120);
+  });
+});
