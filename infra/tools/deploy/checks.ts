@@ -1,0 +1,114 @@
+import { UsageError } from "../../../shared/runtime/command-line.ts";
+import { type Aws, AwsError, elementOf } from "./aws.ts";
+
+/** A stack as CloudFormation describes it. */
+export interface DeployedStack {
+  readonly status: string;
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+/** Invocations of an account that Lambda leaves to functions without a reservation. */
+const unreservedConcurrency = 100;
+/** The version of the bootstrap stack that the assembly needs. */
+const bootstrapVersion = 6;
+const leastNode = [20, 19] as const;
+/** Keys of an account and region (AWS quotas: API Gateway), of which each application has one. */
+const maxKeys = 10_000;
+const keysPerPage = 500;
+const warnedKeys = 9_000;
+
+/**
+ * Asserts that Node is new enough for the tools.
+ * @throws UsageError when it is older
+ */
+export function mustHaveNode(version: string): void {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [leastMajor, leastMinor] = leastNode;
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return;
+  throw new UsageError(`Node ${version} is too old: install Node ${leastNode.join(".")} or later.`);
+}
+
+/**
+ * The account that the credentials belong to.
+ * @throws UsageError when AWS does not accept them
+ */
+export async function accountOf(aws: Aws): Promise<string> {
+  const answer = await aws.query("sts", "GetCallerIdentity").catch((error: unknown) => {
+    throw error instanceof AwsError
+      ? new UsageError(`AWS does not accept the credentials (${error.code}): sign in again, then repeat the command.`)
+      : error;
+  });
+  return elementOf(answer, "Account") ?? "";
+}
+
+/** A stack of the region; undefined when there is none. */
+export async function describeStack(aws: Aws, name: string): Promise<DeployedStack | undefined> {
+  const xml = await aws.query("cloudformation", "DescribeStacks", { StackName: name }).catch((error: unknown) => {
+    if (error instanceof AwsError && /does not exist/.test(error.message)) return undefined;
+    throw error;
+  });
+  if (xml === undefined) return undefined;
+  const members = xml.split("<OutputKey>").slice(1);
+  const outputs = members.map((part) => {
+    const key = part.slice(0, part.indexOf("<"));
+    return [key, elementOf(part, "OutputValue") ?? ""] as const;
+  });
+  return { status: elementOf(xml, "StackStatus") ?? "", outputs: Object.fromEntries(outputs) };
+}
+
+/** The template of a deployed stack. */
+export async function deployedTemplate(aws: Aws, name: string): Promise<object> {
+  const xml = await aws.query("cloudformation", "GetTemplate", { StackName: name });
+  return JSON.parse(elementOf(xml, "TemplateBody") ?? "{}") as object;
+}
+
+/**
+ * Asserts that the account and region are bootstrapped for the CDK.
+ * @throws UsageError that names the command when they are not
+ */
+export async function mustBeBootstrapped(aws: Aws, account: string): Promise<void> {
+  const stack = await describeStack(aws, "CDKToolkit");
+  const version = Number(stack?.outputs["BootstrapVersion"] ?? 0);
+  if (version >= bootstrapVersion) return;
+  const state = stack === undefined ? "is not bootstrapped" : `has version ${version} of the bootstrap stack`;
+  throw new UsageError(
+    `The account ${account} ${state} in ${aws.region}: run npx cdk bootstrap, then repeat the command.`,
+  );
+}
+
+/**
+ * Asserts that the account has the Lambda concurrency that a stage reserves.
+ * @param reserved invocations that the stage reserves
+ * @param isFirst whether the stage reserves none yet
+ * @throws UsageError that says what to request when it has less
+ */
+export async function mustHaveConcurrency(aws: Aws, reserved: number, isFirst: boolean): Promise<void> {
+  const settings = (await aws.get("lambda", "/2016-08-19/account-settings")) as {
+    readonly AccountLimit: { readonly ConcurrentExecutions: number; readonly UnreservedConcurrentExecutions: number };
+  };
+  const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free } = settings.AccountLimit;
+  const needed = isFirst ? reserved + unreservedConcurrency + (all - free) : reserved + unreservedConcurrency;
+  if (all >= needed) return;
+  const code = "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384";
+  throw new UsageError(
+    `The account may run ${all} functions at the same time in ${aws.region}, and needs ${needed}. Request more, ` +
+      `which takes hours or days:\n  ${code} --desired-value 1000`,
+  );
+}
+
+/** A warning when the API keys of the region come to an end; undefined when they do not. */
+export async function keysWarning(aws: Aws): Promise<string | undefined> {
+  let count = 0;
+  let position: string | undefined;
+  do {
+    const at = position === undefined ? "" : `&position=${encodeURIComponent(position)}`;
+    const page = (await aws.get("apigateway", `/apikeys?limit=${keysPerPage}${at}`)) as {
+      readonly item?: readonly unknown[];
+      readonly position?: string;
+    };
+    count += page.item?.length ?? 0;
+    position = page.position;
+  } while (position !== undefined && count < maxKeys);
+  if (count < warnedKeys) return undefined;
+  return `${count} of the ${maxKeys} API keys of ${aws.region} are in use: revoke applications that need none.`;
+}

@@ -1,0 +1,257 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { mustHaveNode } from "../../infra/tools/deploy/checks.ts";
+import { statefulChanges, statefulOf } from "../../infra/tools/deploy/stateful.ts";
+import { keptStage } from "./assembly.ts";
+
+/**
+ * Logical ids of what holds data, secrets, people or addresses, in the order of the alphabet. CloudFormation deletes
+ * a resource whose id is no longer there and creates an empty one: an id of a deployed stage never changes. A new one
+ * is added here.
+ */
+const parentIds = [
+  "AlarmsTopic3A2DFEBA",
+  "ApiRestApiE35FEAFE",
+  "ApiRestApiPlan890EB2ED",
+  "FanOutfanoutB47B9E24",
+  "FanOutfanoutdeadC7B865E9",
+  "Ladderdeliver335E2C85",
+  "Ladderdeliverdead5C89C79E",
+  "LadderdeliverunprovenD3B767A6",
+  "Ladderretry1m2C33797F",
+  "Ladderretry5mA12E5FC1",
+  "LadderretrylongF0C9982F",
+  "MarginmarginA6A0C3C2",
+  "Marginmargindead3593B095",
+  "OperatorsClient467806A2",
+  "OperatorsDomainDD16C037",
+  "OperatorsPool8ED9B6FE",
+  "OriginSecret5DDC59F1",
+  "Publishingpublish4BBD60B7",
+  "PublishingpublishdeadDE952A3B",
+  "ServiceKey5A47A26D",
+  "SigningKeyEEFC2790",
+  "TablesMainBB1D2EBD",
+  "TablesVolatileACD9833A",
+  "routefailures31383BE4",
+  "schedulefailuresCD0B3064",
+  "watchfailures5F130706",
+];
+/** Those of the nested stack of the dashboard, whose own id counts as well. */
+const dashboardIds = ["Distribution830FAC52", "Files8E6940B8"];
+
+describe("stateful resources", () => {
+  test.each(["sandbox", "production"] as const)("of %s have the logical ids that they always had", async (stage) => {
+    const { templates } = await keptStage({ stage });
+    const parent = templates.find(({ name }) => name === `brokerage-${stage}.template.json`);
+    const dashboard = templates.find(({ name }) => /Dashboard[0-9A-F]{8}\.nested/.test(name));
+    expect(Object.keys(statefulOf(parent?.template ?? {})).sort()).toEqual(parentIds);
+    expect(Object.keys(statefulOf(dashboard?.template ?? {})).sort()).toEqual(dashboardIds);
+    const stacks = Object.keys(parent?.template.Resources ?? {}).filter((id) => id.startsWith("DashboardNestedStack"));
+    expect(stacks).toEqual([dashboardStackId]);
+  });
+
+  const table = (key: string) => ({ Type: "AWS::DynamoDB::Table", Properties: { KeySchema: [key], Tags: [key] } });
+
+  test("that leave a template, or change what only a replacement changes, are named", () => {
+    const before = { Resources: { A: table("pk"), B: table("pk"), C: table("pk"), F: { Type: "AWS::IAM::Role" } } };
+    const after = { Resources: { B: table("id"), C: table("pk"), D: table("pk") } };
+    expect(statefulChanges(before, after)).toEqual([
+      { logicalId: "A", type: "AWS::DynamoDB::Table", change: "removed" },
+      { logicalId: "B", type: "AWS::DynamoDB::Table", change: "replaced", property: "KeySchema" },
+      { logicalId: "D", type: "AWS::DynamoDB::Table", change: "created" },
+    ]);
+    expect(statefulChanges(before, before)).toEqual([]);
+  });
+});
+
+const dashboardStackId = "DashboardNestedStackDashboardNestedStackResource8EE10CBD";
+
+/** What AWS answers; each situation changes a part of it. */
+interface Account {
+  identity: readonly [status: number, body: string];
+  concurrency: { ConcurrentExecutions: number; UnreservedConcurrentExecutions: number };
+  bootstrap: string | undefined;
+  stack: { status: string; template: object } | undefined;
+  keys: number;
+}
+
+const arn = "<GetCallerIdentityResponse><Account>123456789012</Account></GetCallerIdentityResponse>";
+const absent =
+  "<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack does not exist</Message></Error></ErrorResponse>";
+const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+
+describe("npm run deploy -- --dry-run", () => {
+  let server: Server;
+  let folder: string;
+  let account: Account;
+  const template = { Resources: { Table: { Type: "AWS::DynamoDB::Table", Properties: { KeySchema: ["pk"] } } } };
+  /** Actions that were asked for, in their order. */
+  let asked: string[] = [];
+
+  function answer(action: string, stackName: string | null): readonly [status: number, body: string] {
+    if (action === "GetCallerIdentity") return account.identity;
+    if (action === "GetTemplate") {
+      return [200, `<TemplateBody>${escaped(JSON.stringify(account.stack?.template))}</TemplateBody>`];
+    }
+    if (stackName === "CDKToolkit") {
+      const version = account.bootstrap;
+      if (version === undefined) return [400, absent];
+      const output = `<OutputKey>BootstrapVersion</OutputKey><OutputValue>${version}</OutputValue>`;
+      return [200, `<StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${output}</Outputs>`];
+    }
+    return account.stack === undefined ? [400, absent] : [200, `<StackStatus>${account.stack.status}</StackStatus>`];
+  }
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "deploy-"));
+    writeFileSync(join(folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
+    server = createServer(async (request, response) => {
+      let body = "";
+      for await (const chunk of request) body += chunk;
+      const url = new URL(request.url ?? "/", "http://127.0.0.1");
+      const parameters = new URLSearchParams(body);
+      const action = parameters.get("Action");
+      asked.push(action ?? url.pathname);
+      if (url.pathname.endsWith("/account-settings")) {
+        return void response.end(JSON.stringify({ AccountLimit: account.concurrency }));
+      }
+      if (url.pathname === "/apikeys") {
+        const from = Number(url.searchParams.get("position") ?? 0);
+        const size = Math.min(500, account.keys - from);
+        const position = from + size < account.keys ? String(from + size) : undefined;
+        return void response.end(JSON.stringify({ item: Array(size).fill({}), position }));
+      }
+      const [status, text] = answer(action ?? "", parameters.get("StackName"));
+      response.writeHead(status).end(text);
+    });
+    await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+  });
+  afterAll(() => {
+    server?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    asked = [];
+    account = {
+      identity: [200, arn],
+      concurrency: { ConcurrentExecutions: 1000, UnreservedConcurrentExecutions: 1000 },
+      bootstrap: "21",
+      stack: { status: "UPDATE_COMPLETE", template },
+      keys: 3,
+    };
+  });
+
+  function deploy(
+    words: readonly string[] = [],
+    more: NodeJS.ProcessEnv = {},
+  ): Promise<{ code: number; text: string }> {
+    const { port } = server.address() as AddressInfo;
+    const credentials = {
+      AWS_ACCESS_KEY_ID: "AKIAIOSFODNN7EXAMPLE",
+      AWS_SECRET_ACCESS_KEY: "x",
+      AWS_REGION: "eu-west-1",
+    };
+    const settings = { BROKERAGE_STAGES: '{"sandbox":{"alarm_emails":["a@example.com"]}}' };
+    const env = {
+      ...{ PATH: process.env["PATH"], AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`, HOME: folder },
+      ...credentials,
+      ...settings,
+      AWS_EC2_METADATA_DISABLED: "true",
+      ...more,
+    };
+    const command = ["--import", "tsx", "infra/tools/deploy/run.ts", "--stage", "sandbox", "--dry-run"];
+    const cwd = new URL("../..", import.meta.url).pathname;
+    return new Promise((resolve) => {
+      execFile(process.execPath, [...command, "--assembly", folder, ...words], { cwd, env }, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),
+      );
+    });
+  }
+
+  test("shows that no stateful resource changes, and deploys nothing", async () => {
+    const { code, text } = await deploy();
+    expect([code, text]).toEqual([0, expect.stringContaining("Account 123456789012, region eu-west-1, stage sandbox")]);
+    expect(text).toContain("Stateful resources: no change");
+    expect(text).toContain("Nothing was deployed");
+    expect(text).not.toContain("Warning");
+    expect([...new Set(asked)].sort()).toEqual([
+      ...["/2016-08-19/account-settings", "/apikeys", "DescribeStacks", "GetCallerIdentity", "GetTemplate"],
+    ]);
+  });
+
+  test("stops where a table would be lost, unless that is allowed by name", async () => {
+    const gone = { Old: { Type: "AWS::DynamoDB::Table" }, ...template.Resources };
+    account.stack = { status: "UPDATE_COMPLETE", template: { Resources: gone } };
+    const refused = await deploy();
+    expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("- Old (AWS::DynamoDB::Table) removed")]);
+    expect(refused.text).toContain("copy it first and add --allow Old.");
+    expect((await deploy(["--allow", "Old"])).code).toBe(0);
+  });
+
+  const failed = "<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>";
+  const concurrency = (all: number, free: number) => ({
+    concurrency: { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free },
+  });
+  const stackIn = (status: string) => ({ stack: { status, template } });
+  const situations: readonly (readonly [name: string, situation: Partial<Account>, says: string])[] = [
+    ["credentials have expired", { identity: [403, failed] }, "(ExpiredToken): sign in again"],
+    ["nothing is bootstrapped", { bootstrap: undefined }, "in eu-west-1: run npx cdk bootstrap"],
+    ["the bootstrap is too old", { bootstrap: "5" }, "has version 5 of the bootstrap stack"],
+    [
+      "the account is new and may run ten functions",
+      { stack: undefined, ...concurrency(10, 10) },
+      "may run 10 functions at the same time in eu-west-1, and needs 124.",
+    ],
+    [
+      "another stage has reserved what is left",
+      { stack: undefined, ...concurrency(240, 120) },
+      "may run 240 functions at the same time in eu-west-1, and needs 244.",
+    ],
+    ["an update is under way", stackIn("UPDATE_IN_PROGRESS"), "brokerage-sandbox is UPDATE_IN_PROGRESS: wait"],
+    [
+      "a rollback has failed",
+      stackIn("UPDATE_ROLLBACK_FAILED"),
+      "continue-update-rollback --stack-name brokerage-sandbox",
+    ],
+  ];
+
+  test.each(situations)("says what to do when %s", async (_, situation, says) => {
+    Object.assign(account, situation);
+    const { code, text } = await deploy();
+    expect([code, text]).toEqual([1, expect.stringContaining(says)]);
+    expect(text).not.toContain("    at ");
+  });
+
+  test("warns of alarms that reach no person and of API keys that come to an end", async () => {
+    account.keys = 9_001;
+    const { code, text } = await deploy([], { BROKERAGE_STAGES: "{}" });
+    expect([code, text]).toEqual([0, expect.stringContaining("Warning: No alarm of the stage sandbox")]);
+    expect(text).toContain("Warning: 9001 of the 10000 API keys of eu-west-1");
+  });
+
+  test("creates everything again after a first creation that failed", async () => {
+    account.stack = { status: "ROLLBACK_COMPLETE", template: {} };
+    const { code, text } = await deploy();
+    expect([code, text]).toEqual([0, expect.stringContaining("+ Table (AWS::DynamoDB::Table) created")]);
+  });
+
+  test("names what is missing of the environment and of the arguments", async () => {
+    expect((await deploy([], { AWS_REGION: undefined })).text).toBe("No AWS region is set: set AWS_REGION.\n");
+    const none = await deploy([], { AWS_ACCESS_KEY_ID: "" });
+    expect([none.code, none.text]).toEqual([1, expect.stringContaining("There are no AWS credentials: sign in")]);
+    expect((await deploy(["--stage", "staging"])).text).toMatch(/^--stage must be sandbox or production/);
+    const wrong = await deploy([], { BROKERAGE_STAGES: '{"sandbox":{"all":1}}' });
+    expect([wrong.code, wrong.text]).toEqual([1, 'BROKERAGE_STAGES: sandbox has no setting "all".\n']);
+  });
+
+  test("needs Node 20.19", () => {
+    for (const version of ["18.20.0", "20.18.9"]) expect(() => mustHaveNode(version)).toThrow("is too old");
+    for (const version of ["20.19.0", "22.0.0", "24.1.0"]) expect(() => mustHaveNode(version)).not.toThrow();
+  });
+});
