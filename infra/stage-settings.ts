@@ -164,6 +164,7 @@ function concurrencyOf(config: StageConfig, { concurrency = {}, stream_shards }:
       retryConcurrency: concurrency.retries ?? deliveries.retryConcurrency,
     },
     publishing: {
+      ...publishing,
       concurrency: concurrency.publishing ?? publishing.concurrency,
       fanOutConcurrency: concurrency.fan_out ?? publishing.fanOutConcurrency,
       streamShards: stream_shards ?? publishing.streamShards,
@@ -176,7 +177,8 @@ function concurrencyOf(config: StageConfig, { concurrency = {}, stream_shards }:
 export function reservedConcurrency({ deliveries, publishing, evaluations }: StageConfig): number {
   const { firstConcurrency, unprovenConcurrency, retryConcurrency } = deliveries;
   const delivering = firstConcurrency + unprovenConcurrency + 3 * retryConcurrency;
-  return delivering + publishing.concurrency + publishing.fanOutConcurrency + evaluations.concurrency;
+  const { concurrency, fanOutConcurrency, refusalConcurrency } = publishing;
+  return delivering + concurrency + fanOutConcurrency + refusalConcurrency + evaluations.concurrency;
 }
 
 /** What a deployment with this configuration lacks, as sentences. */

@@ -68,10 +68,10 @@ export async function startWorkload(): Promise<Workload> {
   const seeds = await seed(api, caller);
   const granted = await tokens.grant(application);
   const operator = { email: "ana@example.com", name: "Ana Silva", role: "finance" };
-  const newOperator = async () => {
+  const newOperator = async (action = "") => {
     const as = await newBrokerage(api);
     const { body } = await api.call(as, "POST", "/operators", { body: operator });
-    return { as, address: `/operators/${body.id}` };
+    return { as, address: `/operators/${body.id}${action}` };
   };
   const form = { "Content-Type": "application/x-www-form-urlencoded" };
   const fields = (more: object) => new URLSearchParams({ ...application.credentials, ...more }).toString();
@@ -88,10 +88,7 @@ export async function startWorkload(): Promise<Workload> {
     },
     create_operator: async () => ({ as: await newBrokerage(api), address: "/operators", parts: { body: operator } }),
     get_operator: () => newOperator(),
-    invite_operator: async () => {
-      const { as, address } = await newOperator();
-      return { as, address: `${address}/invite` };
-    },
+    invite_operator: () => newOperator("/invite"),
     update_operator: async () => ({ ...(await newOperator()), parts: { body: { name: newName() } } }),
     delete_operator: () => newOperator(),
     create_application: async () => ({
@@ -168,6 +165,11 @@ interface Seeds {
   readonly requests: Readonly<Record<string, () => Promise<Asked>>>;
 }
 
+function today(): string {
+  const day = new Date().toISOString().slice(0, 10);
+  return `from=${day}&to=${day}`;
+}
+
 async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
   const broker = brokerage(api, caller);
   const account = await broker.account("100000.00");
@@ -238,14 +240,8 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         const body = { from_account_id: account.id, to_account_id: euros.id, amount: "1.00" };
         return { address: "/transfer_quotes", parts: { body } };
       },
-      summarize_transactions: async () => {
-        const today = new Date().toISOString().slice(0, 10);
-        return { address: `/transactions/summary?from=${today}&to=${today}` };
-      },
-      report_money: async () => {
-        const today = new Date().toISOString().slice(0, 10);
-        return { address: `/reports/money?from=${today}&to=${today}&currency=USD` };
-      },
+      summarize_transactions: async () => ({ address: `/transactions/summary?${today()}` }),
+      report_money: async () => ({ address: `/reports/money?${today()}&currency=USD` }),
       update_transaction: async () => ({
         address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,
         parts: { body: { status: "completed" } },

@@ -5,8 +5,11 @@ import { describe, expect, inject, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
 import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 
-/** Largest bundle of a function behind the API in KiB; V8 reads each in 45 microseconds, called or not. */
-const apiBudget = 127;
+/**
+ * Largest bundle of a function behind the API in KiB; V8 reads each in 45 microseconds, called or not. Each that may
+ * refuse a caller holds 6 KiB which report that: the client of SQS.
+ */
+const apiBudget = 133;
 
 /** Largest bundle in KiB of a function that is another size; each says why it may be larger or must be smaller. */
 const others: Readonly<Record<string, number>> = {
@@ -17,30 +20,30 @@ const others: Readonly<Record<string, number>> = {
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
   "oauth/token": 139,
   // It links an account to the source of a platform.
-  "accounts/create": 131,
+  "accounts/create": 137,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 191,
-  "transactions/withdrawal": 192,
+  "transactions/deposit": 197,
+  "transactions/withdrawal": 198,
   // It asks the platform of a linked account for it.
-  "transactions/adjustment": 130,
-  "transactions/credit": 131,
+  "transactions/adjustment": 136,
+  "transactions/credit": 137,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 207,
+  "transactions/transfer": 213,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 215,
+  "transactions/update": 221,
   // They are decided as the same move of an update.
   "transactions/approve": 214,
-  "transactions/reject": 201,
-  "accounts/update": 189,
-  "sandbox/open-trade": 180,
-  "sandbox/close-trade": 167,
+  "transactions/reject": 207,
+  "accounts/update": 194,
+  "sandbox/open-trade": 186,
+  "sandbox/close-trade": 173,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 191,
-  "sandbox/fail-transaction": 187,
-  "sandbox/return-transaction": 191,
+  "sandbox/settle-transaction": 197,
+  "sandbox/fail-transaction": 193,
+  "sandbox/return-transaction": 197,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 152,
   // It decides about margin and liquidations, and asks platforms for them.
@@ -48,27 +51,27 @@ const others: Readonly<Record<string, number>> = {
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 137,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 208,
+  "sandbox/set-prices": 214,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 219,
+  "sandbox/drive-account": 226,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 272,
-  "feed/retry-reject": 263,
+  "feed/send-batch": 279,
+  "feed/retry-reject": 270,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 230,
+  "feed/ack-command": 236,
   "feed/requeue-command": 178,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 293,
+  "feed/resolve-drift": 296,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 148,
+  "feed/send-snapshot": 154,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
-  "webhooks/test": 151,
-  "sandbox/trigger-event": 151,
+  "webhooks/test": 152,
+  "sandbox/trigger-event": 153,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 296,
+  "events/sweep-events": 297,
 };
 
 const budgets = new Map<string, number>(
