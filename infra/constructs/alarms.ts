@@ -20,6 +20,7 @@ import { averageDurationMs, averageLatencyMs } from "../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../stages.ts";
 import { allow } from "./grants.ts";
 import { platformAlarms } from "./platform-alarms.ts";
+import { runbookOf } from "./runbooks.ts";
 
 /** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
 const ownNamespace = "Brokerage";
@@ -122,7 +123,7 @@ export class Alarms extends Construct {
   private addAlarm(rule: Rule): void {
     const alarm = new Alarm(this, rule.id, {
       alarmName: `${serviceName}-${this.props.config.stage}-${rule.id}`,
-      alarmDescription: rule.description,
+      alarmDescription: `${rule.description} Runbook: ${runbookOf(rule.id)}`,
       metric: rule.metric,
       threshold: rule.threshold,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
@@ -279,7 +280,7 @@ export class Alarms extends Construct {
       },
       {
         id: "outbox-parked",
-        description: "A commit could not be published three times and was set aside; README says how to release it.",
+        description: "A commit could not be published three times and was set aside until it is released.",
         metric: this.ownMetric("OutboxParked"),
         threshold: 0,
       },

@@ -4,8 +4,7 @@
  */
 export const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard", "smoke"],
-  "audit-export",
-  ...["demo", "margin"],
+  ...["demo", "margin", "audit-export", "drill"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
 ] as const;

@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { functionOf } from "../smoke/resources.ts";
+import { type Json, type Session, send } from "../smoke/session.ts";
+
+/** A situation that an engineer may be called for, made on a running service. */
+export interface Drill {
+  readonly title: string;
+  /** File of `infra/runbooks/`. */
+  readonly runbook: string;
+  /** Makes the situation; returns what to look at, as lines. */
+  readonly make: (session: Session) => Promise<readonly string[]>;
+}
+
+/** A port of the loopback that no server has: it is reserved (RFC 6335 6). */
+const closedPort = 1023;
+const deliveryLimitMs = 30_000;
+const betweenLooksMs = 250;
+/** Requests that the flood sends, three times what an application has in a second. */
+const floodRequests = 150;
+
+async function made(session: Session, path: string, body: object): Promise<Json> {
+  return (await session.expect(201, "POST", path, [functionOf("create_client")], { body })).body;
+}
+
+function newClient(session: Session): Promise<Json> {
+  return made(session, "/clients", {
+    email: `drill-${randomUUID()}@example.com`,
+    first_name: "Drill",
+    last_name: "One",
+  });
+}
+
+/** The first delivery of an endpoint with a failed attempt. */
+async function failedDelivery(session: Session, endpoint: string): Promise<Json> {
+  const last = performance.now() + deliveryLimitMs;
+  const path = `/webhook_endpoints/${endpoint}/deliveries`;
+  for (;;) {
+    const { body } = await session.expect(200, "GET", path, [functionOf("list_deliveries")]);
+    const found = body.data.find((delivery: Json) => delivery.status === "retrying");
+    if (found !== undefined) return found;
+    if (performance.now() > last) throw new Error(`No delivery of ${endpoint} has failed within 30 seconds.`);
+    await pause(betweenLooksMs);
+  }
+}
+
+async function receiverDown(session: Session): Promise<readonly string[]> {
+  const url = `http://127.0.0.1:${closedPort}/webhooks`;
+  const { id } = await made(session, "/webhook_endpoints", { url, event_types: ["client.created"] });
+  await newClient(session);
+  const delivery = await failedDelivery(session, id);
+  return [
+    `The endpoint ${id} delivers to ${url}, where nothing listens.`,
+    `Look at     GET /webhook_endpoints/${id}, /webhook_endpoints/${id}/deliveries, /deliveries/${delivery.id}`,
+    `To repair   npm run receiver, then PATCH /webhook_endpoints/${id} {"url":"http://127.0.0.1:4000/"},`,
+    `            then POST /webhook_endpoints/${id}/replay {"after_sequence":"0"}`,
+    `To end it   DELETE /webhook_endpoints/${id}`,
+  ];
+}
+
+async function flood(session: Session): Promise<readonly string[]> {
+  const calm = await made(session, "/applications", { name: "Calm", scopes: ["clients:read"] });
+  const issued = await session.issue({ client_id: calm.client_id, client_secret: calm.client_secret });
+  const token = await session.token();
+  const one = () => send(`${session.baseUrl}/me`, "GET", { token });
+  const flooding = Promise.all(Array.from({ length: floodRequests }, one));
+  const served = await send(`${session.baseUrl}/me`, "GET", { token: issued.body.access_token });
+  const replies = await flooding;
+  const refused = replies.filter(({ status }) => status === 429);
+  const wait = refused[0]?.headers.get("retry-after") ?? "none";
+  await session.expect(200, "DELETE", `/applications/${calm.id}`, [functionOf("revoke_application")]);
+  return [
+    `${refused.length} of ${replies.length} requests were answered 429, with Retry-After: ${wait}.`,
+    `Another application was answered ${served.status} meanwhile.`,
+    "Look at     X-RateLimit-Remaining of any answer, and the log of the gateway in .local/logs",
+  ];
+}
+
+async function leakedSecret(session: Session): Promise<readonly string[]> {
+  const leaked = await made(session, "/applications", { name: "Leaked", scopes: ["clients:read"] });
+  const { id, client_id, client_secret } = leaked;
+  const issued = await session.issue({ client_id, client_secret });
+  const reply = await send(`${session.baseUrl}/clients`, "GET", { token: issued.body.access_token });
+  return [
+    `The application ${id} has leaked: with its secret GET /clients is answered ${reply.status}.`,
+    `Client id   ${client_id}`,
+    `Secret      ${client_secret}`,
+    `To repair   POST /applications/${id}/rotate_secret {"grace_seconds":0}, or DELETE /applications/${id}`,
+    "To verify   POST /oauth/token with the leaked secret is answered 401 invalid_client",
+  ];
+}
+
+/** The situations by their names. */
+export const drills = {
+  "receiver-down": { title: "A receiver of webhooks is down", runbook: "receiver-down.md", make: receiverDown },
+  flood: { title: "An application floods the service", runbook: "brokerage-floods.md", make: flood },
+  "leaked-secret": {
+    title: "The secret of an application leaked",
+    runbook: "leaked-application-secret.md",
+    make: leakedSecret,
+  },
+} as const satisfies Readonly<Record<string, Drill>>;
