@@ -205,7 +205,7 @@ export const faults: readonly Fault[] = [
     fault: {
       request: ({ method, path, body }) =>
         method === "POST" && path === "/v2/webhook_endpoints"
-          ? { body: JSON.stringify({ ...JSON.parse(body), event_types: ["account.created"] }) }
+          ? { body: JSON.stringify({ ...JSON.parse(body), event_types: ["margin.call"] }) }
           : {},
     },
     check: "webhook",
