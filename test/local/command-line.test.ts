@@ -110,6 +110,8 @@ describe("the arguments of a command", () => {
 const scripts = [
   "application",
   "audit",
+  "deploy",
+  "drill",
   "bridge",
   "ticks",
   "receiver",
@@ -132,6 +134,9 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["soak", ["--events", "many"], "--events"],
   ["bench", ["--rounds", "x"], "--rounds"],
   ["bridge", ["--config", "venue.json", "--source", "mt5:one"], "--source"],
+  ["deploy", [], "--stage"],
+  ["deploy", ["--stage", "staging"], "--stage"],
+  ["drill", ["nothing"], "receiver-down"],
   ["application", [], "create"],
   ["application", ["create"], "--name"],
   ["application", ["create", "--name", " "], "--name"],
