@@ -4,7 +4,7 @@ import type { Template } from "../../checks/assembly.ts";
  * Types of resources that hold what no deployment brings back: data, secrets, people, addresses that others know, and
  * logs. Replacing one loses its contents, or leaves them behind where no function looks.
  */
-export const statefulTypes = [
+const statefulTypes = [
   "AWS::DynamoDB::Table",
   "AWS::SecretsManager::Secret",
   "AWS::Cognito::UserPool",
