@@ -13,6 +13,7 @@ import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand } from "../../../shared/runtime/command-line.ts";
 import { bridge } from "../../support/builders/bridge.ts";
+import { startBucketEndpoint } from "../../support/emulator/bucket-endpoint.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { type TableCall, unitsOf } from "../../support/emulator/watched-endpoint.ts";
 import { backgroundFiles, compile } from "../../support/model/stage.ts";
@@ -25,7 +26,7 @@ import { putManySymbols, tradingCosts } from "./trading-cost.ts";
 const help = `Counts what requests, events, prices and sweeps ask of other services, for the prices of npm run cost.
 
 npm run bench:units -- [options]
-  --only <text>    routes whose id holds this text; all others, events, prices and sweeps keep their count
+  --only <text>    routes and scheduled functions whose id holds this text; all else keeps its count
   --help           this text
 
 Writes infra/tools/cost/units.json. Processor times are those of test/bench/LATENCY.md.`;
@@ -71,7 +72,7 @@ async function allUnits(workload: Workload): Promise<MeasuredUnits> {
   };
 }
 
-/** The committed count with some routes counted again, and without those that no longer exist. */
+/** The committed count with some routes and sweeps counted again, and without those that no longer exist. */
 async function someUnits(workload: Workload, only: string): Promise<MeasuredUnits> {
   const counted = measuredUnits();
   const again = await requestUnits(
@@ -80,7 +81,13 @@ async function someUnits(workload: Workload, only: string): Promise<MeasuredUnit
   );
   const all = { ...counted.routes, ...again };
   const kept = routes.flatMap(({ id }) => (all[id] === undefined ? [] : [[id, all[id]] as const]));
-  return { ...counted, routes: Object.fromEntries(kept) };
+  const sweeps = { ...counted.sweeps, ...(await sweepUnits(workload, only)) };
+  const scheduled = backgroundOf("sandbox").filter(({ id }) => sweeps[id] !== undefined);
+  return {
+    ...counted,
+    routes: Object.fromEntries(kept),
+    sweeps: Object.fromEntries(scheduled.map(({ id }) => [id, sweeps[id] as SweepUnits])),
+  };
 }
 
 function rounded(value: number): number {
@@ -156,10 +163,12 @@ async function authorizerUnits(workload: Workload): Promise<SweepUnits> {
 }
 
 /** One run of each scheduled function where there is nothing to do, its clients loaded before. */
-async function sweepUnits(workload: Workload): Promise<Record<string, SweepUnits>> {
+async function sweepUnits(workload: Workload, only = ""): Promise<Record<string, SweepUnits>> {
   const found: Record<string, SweepUnits> = {};
+  const bucket = await startBucketEndpoint();
+  Object.assign(process.env, bucket.environment);
   for (const { id, file, trigger } of backgroundOf("sandbox")) {
-    if (trigger.schedule === undefined) continue;
+    if (trigger.schedule === undefined || !id.includes(only)) continue;
     process.stderr.write(`${id}\n`);
     const { handler } = await import(new URL(`../../../functions/${file}.ts`, import.meta.url).href);
     const run = () => handler(trigger.schedule?.input, lambdaContext(60_000));
@@ -167,6 +176,7 @@ async function sweepUnits(workload: Workload): Promise<Record<string, SweepUnits
     await run();
     found[id] = await heldUnits(workload, run);
   }
+  await bucket.stop();
   return found;
 }
 
