@@ -20,7 +20,7 @@ export const charges: Readonly<Record<string, readonly [Charge, string]>> = {
   "AWS::Cognito::UserPool": ["use", "people who sign in"],
   "AWS::CloudFront::Distribution": ["use", "requests and gigabytes"],
   "AWS::CloudFront::Function": ["use", "requests of pages"],
-  "AWS::S3::Bucket": ["use", "a few megabytes of the dashboard, below a cent"],
+  "AWS::S3::Bucket": ["use", "a few megabytes of the dashboard, below a cent; sealed days of the audit (ADR 0059)"],
   "AWS::SNS::Topic": ["use", "mails of alarms, 2 USD per 100,000"],
   "AWS::KMS::Alias": ["free", "a name of a key"],
   "AWS::ApiGateway::Authorizer": ["free", "its function is charged"],
