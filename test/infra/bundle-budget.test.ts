@@ -16,9 +16,9 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 117,
+  "documents/openapi": 118,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
-  "oauth/token": 139,
+  "oauth/token": 140,
   // It links an account to the source of a platform.
   "accounts/create": 137,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
@@ -27,16 +27,16 @@ const others: Readonly<Record<string, number>> = {
   "transactions/deposit": 197,
   "transactions/withdrawal": 198,
   // It asks the platform of a linked account for it.
-  "transactions/adjustment": 136,
+  "transactions/adjustment": 137,
   "transactions/credit": 137,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 213,
+  "transactions/transfer": 214,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 221,
+  "transactions/update": 222,
   // They are decided as the same move of an update.
   "transactions/approve": 214,
   "transactions/reject": 207,
-  "accounts/update": 194,
+  "accounts/update": 195,
   "sandbox/open-trade": 186,
   "sandbox/close-trade": 173,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
@@ -47,7 +47,7 @@ const others: Readonly<Record<string, number>> = {
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 152,
   // It decides about margin and liquidations, and asks platforms for them.
-  "margin/evaluate": 128,
+  "margin/evaluate": 129,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 137,
   // A price does all that there is: it fills, closes, calls and liquidates.
@@ -68,8 +68,8 @@ const others: Readonly<Record<string, number>> = {
   // With the moves of a command, which are the decision.
   "feed/take-commands": 131,
   // The samples of events are 25 KiB.
-  "webhooks/test": 152,
-  "sandbox/trigger-event": 153,
+  "webhooks/test": 154,
+  "sandbox/trigger-event": 154,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
   "events/sweep-events": 297,
 };

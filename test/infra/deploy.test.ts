@@ -18,6 +18,7 @@ const parentIds = [
   "AlarmsTopic3A2DFEBA",
   "ApiRestApiE35FEAFE",
   "ApiRestApiPlan890EB2ED",
+  "Audit3D8ADE0A",
   "FanOutfanoutB47B9E24",
   "FanOutfanoutdeadC7B865E9",
   "Ladderdeliver335E2C85",
@@ -34,6 +35,8 @@ const parentIds = [
   "OriginSecret5DDC59F1",
   "Publishingpublish4BBD60B7",
   "PublishingpublishdeadDE952A3B",
+  "Refusalsrefusals19DA1880",
+  "RefusalsrefusalsdeadDA110ADE",
   "ServiceKey5A47A26D",
   "SigningKeyEEFC2790",
   "TablesMainBB1D2EBD",
@@ -206,12 +209,12 @@ describe("npm run deploy -- --dry-run", () => {
     [
       "the account is new and may run ten functions",
       { stack: undefined, ...concurrency(10, 10) },
-      "may run 10 functions at the same time in eu-west-1, and needs 124.",
+      "may run 10 functions at the same time in eu-west-1, and needs 126.",
     ],
     [
       "another stage has reserved what is left",
       { stack: undefined, ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 244.",
+      "may run 240 functions at the same time in eu-west-1, and needs 246.",
     ],
     ["an update is under way", stackIn("UPDATE_IN_PROGRESS"), "brokerage-sandbox is UPDATE_IN_PROGRESS: wait"],
     [

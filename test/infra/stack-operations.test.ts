@@ -195,7 +195,6 @@ describe("what runs by itself", () => {
     expect(names.filter((name) => !/^(?:route-latency(?:-\d+)?|background-errors-\d+)$/.test(name)).sort()).toEqual([
       "account-moved-on",
       "background-errors",
-      "background-errors-2",
       "command-late",
       "command-unknown",
       "counter-failed-open",
@@ -259,7 +258,6 @@ describe("what runs by itself", () => {
     );
     expect(names.filter((name) => !/^(?:route-latency(?:-\d+)?|background-errors-\d+)$/.test(name)).sort()).toEqual([
       "background-errors",
-      "background-errors-2",
       "errors-fast-burn",
       "errors-slow-burn",
       "sandbox-errors",

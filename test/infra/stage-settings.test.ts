@@ -193,6 +193,6 @@ describe("a stage with settings", () => {
     );
     const sum = reserved.reduce((one, other) => one + other, 0);
     expect(sum).toBe(reservedConcurrency({ ...rest, ...stageConfig("sandbox"), evaluations }));
-    expect(reservedConcurrency(stageConfig("production"))).toBe(120);
+    expect(reservedConcurrency(stageConfig("production"))).toBe(122);
   });
 });
