@@ -304,6 +304,8 @@ export const limits = {
     sealed_in_parallel: 4,
     /** Time that the writing of one more part, or of the end of a day, may take. */
     seal_reserve_ms: 20_000,
+    /** Bytes of the personal values of one person in an entry, as JSON; sealed, they count as bytes of the changes. */
+    max_personal_bytes: 2 * 1024,
     /** Entries that one request verifies: about 5 MB of pages. */
     verified_entries: 10_000,
     /** Characters of `User-Agent` that are kept. */

@@ -4,15 +4,19 @@ import { reconcile, settleRecords } from "../../shared/oauth/settle.ts";
 import { env } from "../../shared/runtime/env.ts";
 import { seedMarket } from "../../shared/sandbox/seed.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
+import { eraseClientAudit } from "../../shared/table/audit/erasure.ts";
 
 /**
  * Creates and deletes API keys: for pending applications and operators in the stream of the table, on a schedule for
- * those that the stream missed, and for the command that creates an application. No route invokes it.
+ * those that the stream missed, and for the command that creates an application. It destroys the keys of persons, of
+ * removed operators and for the command that erases a client. No route invokes it.
  */
 export async function handler(event: DynamoDBStreamEvent | object): Promise<unknown> {
   if ("Records" in event) return settleRecords(event);
   const request = ProvisionRequest.parse(event);
-  return request.action === "create_application" ? provisionApplication(request, seed) : reconcile();
+  if (request.action === "create_application") return provisionApplication(request, seed);
+  if (request.action === "erase_client") return eraseClientAudit(request.tenant_id, request.client_id);
+  return reconcile();
 }
 
 /** A new tenant of the sandbox starts with its own market. */

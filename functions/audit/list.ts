@@ -2,6 +2,7 @@ import { listParameter } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listAudit } from "../../shared/routes/audit.ts";
+import { openedAudits } from "../../shared/table/audit/opening.ts";
 import { linkedAudit, type ShownAudit } from "../../shared/table/audit-entry.ts";
 import { pageOfAudit, pageOfPointers } from "../../shared/table/audit-pages.ts";
 
@@ -16,7 +17,7 @@ export const handler = await list(listAudit, async ({ caller: { tenant_id: tenan
       : actor !== undefined
         ? await pageOfPointers(tenant, { actor }, request, wanted ?? (() => true))
         : await pageOfAudit(tenant, request, wanted);
-  return pageReply(place, page, linkedAudit);
+  return pageReply(place, { ...page, items: await openedAudits(tenant, page.items) }, linkedAudit);
 });
 
 /** A filter by the parameters of a list; undefined without any. */

@@ -16,7 +16,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
   const authorized = await withinBudget(limits.request.read_budget_ms * env.budgetFactor, () => authorizeBearer(given));
   // API Gateway answers 401 for exactly this text.
   if (authorized === undefined) throw new Error("Unauthorized");
-  const { tenant_id, actor, role, client_id, scopes, allowed_ips, gateway_key } = authorized;
+  const { tenant_id, actor, role, audit_key, client_id, scopes, allowed_ips, gateway_key } = authorized;
   const stage = event.methodArn.split("/").slice(0, 2).join("/");
   return {
     principalId: actor.id,
@@ -29,6 +29,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
       ...{ tenant_id, client_id, actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
       ...(role === undefined ? {} : { role }),
       ...(actor.operator_ids === undefined ? {} : { operator_ids: actor.operator_ids.join(" ") }),
+      ...(audit_key === undefined ? {} : { audit_key }),
       ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
     },
   };

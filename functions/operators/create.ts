@@ -3,6 +3,7 @@ import { inviteOperator, operatorBody } from "../../shared/domain/people/operato
 import { command } from "../../shared/http/operations.ts";
 import { drawOperatorKey } from "../../shared/oauth/application-draws.ts";
 import { createOperator } from "../../shared/routes/operators.ts";
+import { drawPersonKey } from "../../shared/runtime/person-key.ts";
 import { ref } from "../../shared/table/store.ts";
 
 /** `POST /operators` */
@@ -11,7 +12,7 @@ export const handler = await command(
   async ({ body, load, context }) => {
     const { tenant, key } = await load({ tenant: ref.tenant(), key: ref.operatorKey() });
     if (tenant === undefined) return notFound();
-    return inviteOperator(body, { counts: tenant, key, ...drawOperatorKey() }, context);
+    return inviteOperator(body, { counts: tenant, key, ...drawOperatorKey(), keys: drawPersonKey() }, context);
   },
   operatorBody,
 );

@@ -9,6 +9,8 @@ export interface BackgroundContext {
   readonly table: string;
   /** The table of volatile items. */
   readonly volatile: string;
+  /** The table of the keys of persons. */
+  readonly keys: string;
   readonly usagePlanId: string;
   /** The bucket of the audit's sealed days. */
   readonly auditBucket: { readonly name: string; readonly objects: string };
@@ -95,6 +97,8 @@ export interface BackgroundRow {
   readonly sendsEvents?: readonly EventQueue[];
   /** Whether it keeps the users of the operators' pool. No function behind a route does. */
   readonly poolUsers?: true;
+  /** Whether it destroys the keys of persons. No function behind a route does. */
+  readonly destroysKeys?: true;
   /** Variables in addition to those of every function, of its secrets and of its queues. */
   readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
   /** What it may do in addition to what its trigger, its secrets and its queues need. */

@@ -10,7 +10,7 @@ import {
   quoteType,
   riskType,
 } from "../../shared/table/table-shape.ts";
-import { allow, quoteStatements, tableStatements } from "../constructs/grants.ts";
+import { allow, keyStatements, quoteStatements, tableStatements } from "../constructs/grants.ts";
 import {
   breachKeys,
   clientIdKeys,
@@ -106,8 +106,9 @@ export const backgroundRows: readonly BackgroundRow[] = [
     timeoutSeconds: 30,
     nestedStack: "provision",
     poolUsers: true,
+    destroysKeys: true,
     environment: ({ usagePlanId }) => ({ USAGE_PLAN_ID: usagePlanId }),
-    statements: ({ stage, table, volatile, usagePlanId }) => {
+    statements: ({ stage, table, volatile, keys, usagePlanId }) => {
       const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
       const withOurTag = {
         StringEquals: { [`aws:RequestTag/${keyTag}`]: stage },
@@ -118,6 +119,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
         ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
         ...tableStatements(["read", "update"], { tableArn: table, keys: [...tenantKeys, ...identityKeys] }),
         ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys, ...identityKeys] }),
+        ...keyStatements(["put:keys", "update:keys"], keys),
         // A new tenant of the sandbox begins with a market.
         ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),
         allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")], { conditions: withOurTag }),

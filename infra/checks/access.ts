@@ -4,6 +4,7 @@ import { functionName } from "../stages.ts";
 import {
   type Assembly,
   type Entry,
+  holdsKeys,
   isVolatile,
   type Json,
   type JsonObject,
@@ -95,7 +96,7 @@ const ledgerDenials: Rule = (assembly, options) =>
       .flatMap(({ resources }) => resources.map((resource) => targetOf(assembly, resource)));
     const kept = [...new Set(tables)].filter((id) => {
       const table = ofType(assembly, "AWS::DynamoDB::Table").find(({ logicalId }) => logicalId === id);
-      return table === undefined || !isVolatile(table);
+      return table === undefined || !(isVolatile(table) || holdsKeys(table));
     });
     return kept.flatMap((id) => {
       const denied = statements.some(

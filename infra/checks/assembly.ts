@@ -1,4 +1,4 @@
-import { volatileTag } from "../constructs/table.ts";
+import { keysTag, volatileTag } from "../constructs/table.ts";
 
 /** A resource of a synthesized template. */
 export interface TemplateResource {
@@ -118,6 +118,15 @@ export function resourceOf(assembly: Assembly, type: string, value: Json, templa
 
 /** Whether a table holds volatile items, which no stage keeps. */
 export function isVolatile(table: Entry): boolean {
+  return hasTag(table, volatileTag);
+}
+
+/** Whether a table holds the keys of persons, which are kept without a copy. */
+export function holdsKeys(table: Entry): boolean {
+  return hasTag(table, keysTag);
+}
+
+function hasTag(table: Entry, { key, value }: { readonly key: string; readonly value: string }): boolean {
   const tags = listOf(table.properties["Tags"]).map(objectOf);
-  return tags.some((tag) => tag["Key"] === volatileTag.key && tag["Value"] === volatileTag.value);
+  return tags.some((tag) => tag["Key"] === key && tag["Value"] === value);
 }

@@ -1,4 +1,4 @@
-import { isVolatile, objectOf, ofType, resourceOf } from "./assembly.ts";
+import { holdsKeys, isVolatile, objectOf, ofType, resourceOf } from "./assembly.ts";
 import { finding, type Rule } from "./rule.ts";
 
 /** No log is kept forever, and none is made by Lambda itself, which would keep it forever. */
@@ -33,18 +33,23 @@ const keptNames: Rule = (assembly, { stage }) =>
     }),
   );
 
-/** Production keeps its business tables whatever happens to the stack; the sandbox leaves nothing behind. */
+/**
+ * Production keeps its business tables whatever happens to the stack; the sandbox leaves nothing behind. The keys of
+ * persons are kept without a copy in either.
+ */
 const tableRetention: Rule = (assembly, { stage }) =>
   ofType(assembly, "AWS::DynamoDB::Table").flatMap((entry) => {
     const { DeletionPolicy: deletion, UpdateReplacePolicy: replace } = entry.resource;
+    const recovery = objectOf(entry.properties["PointInTimeRecoverySpecification"])["PointInTimeRecoveryEnabled"];
+    const copied = recovery === true || entry.properties["StreamSpecification"] !== undefined;
+    if (holdsKeys(entry) && copied) return [finding("table-retention", entry, "There would be a copy of the keys.")];
     if (stage !== "production") {
       return deletion === "Delete" ? [] : [finding("table-retention", entry, "The sandbox would leave the table.")];
     }
     if (isVolatile(entry)) return [];
-    const recovery = objectOf(entry.properties["PointInTimeRecoverySpecification"])["PointInTimeRecoveryEnabled"];
     const problems = [
       ...(deletion === "Retain" && replace === "Retain" ? [] : ["is not retained"]),
-      ...(recovery === true ? [] : ["has no point-in-time recovery"]),
+      ...(recovery === true || holdsKeys(entry) ? [] : ["has no point-in-time recovery"]),
       ...(entry.properties["DeletionProtectionEnabled"] === true ? [] : ["has no deletion protection"]),
     ];
     return problems.map((problem) => finding("table-retention", entry, `The table ${problem}.`));

@@ -6,6 +6,7 @@ import {
   failureKeys,
   globalKeys,
   ledgerKeys,
+  personKeyKeys,
   quoteKeys,
   resetKeys,
   symbolKeys,
@@ -51,7 +52,7 @@ export function withoutLeadingKeys(statements: readonly PolicyStatement[]): Poli
 }
 
 /** Grants on the main table. */
-type TableGrant = Exclude<Grant, QuoteGrant> | "query:due";
+type TableGrant = Exclude<Grant, QuoteGrant | KeyGrant> | "query:due";
 
 /** One statement per grant, so that each can be taken away alone. */
 function tableStatement(grant: TableGrant, access: TableAccess): PolicyStatement {
@@ -167,19 +168,38 @@ export function quoteStatements(grants: readonly QuoteGrant[], volatileArn: stri
   );
 }
 
+/** A right on the keys of persons, which are in a table of their own. */
+type KeyGrant = Extract<Grant, `${string}:keys`>;
+
+/** Whether a right is on the keys of persons. */
+export function isKeyGrant(grant: Grant): grant is KeyGrant {
+  return grant === "read:keys" || grant === "put:keys";
+}
+
+/** Statements for grants on the keys of persons; to change one, which destroys it, is no right of a row. */
+export function keyStatements(grants: readonly (KeyGrant | "update:keys")[], keysArn: string): PolicyStatement[] {
+  return grants.map((grant) => {
+    if (grant === "read:keys") return onTable("ReadKeys", "BatchGetItem", keysArn, personKeyKeys);
+    if (grant === "put:keys") return onTable("PutKeys", "PutItem", keysArn, personKeyKeys);
+    return onTable("DestroyKeys", "UpdateItem", keysArn, personKeyKeys);
+  });
+}
+
 /** Exactly what a row of the route table says its handler does. */
 export function routeStatements(
   route: Route,
   arns: {
     readonly table: string;
     readonly volatile: string;
+    readonly keys: string;
     readonly secrets: Readonly<Record<SecretName, string>>;
   },
 ): PolicyStatement[] {
-  const onMain = route.grants.filter((grant) => !isQuoteGrant(grant));
+  const onMain = route.grants.filter((grant) => !isQuoteGrant(grant) && !isKeyGrant(grant));
   const statements = [
     ...tableStatements(onMain, { tableArn: arns.table, keysOf: (grant) => keysOf(route, grant) }),
     ...quoteStatements(route.grants.filter(isQuoteGrant), arns.volatile),
+    ...keyStatements(route.grants.filter(isKeyGrant), arns.keys),
   ];
   if (route.rate !== "none") statements.push(countStatement(arns.volatile, route));
   return [...statements, ...readSecretStatements(route.secrets ?? [], arns.secrets)];

@@ -23,6 +23,7 @@ import {
   operators,
   orders,
   outboxes,
+  personKeys,
   priceWalks,
   publicKeys,
   pulses,
@@ -81,6 +82,8 @@ export const withinTenants = {
   // The item of the brokerage itself: an identifier and nothing behind it.
   brokerages: tenants.key(`brk_${"?".repeat(26)}`).pk,
 } as const;
+/** Partitions of the keys of persons, in the table of keys. */
+export const personKeyKeys: readonly string[] = ["cli_*", "opr_*"].map((person) => personKeys.key(tenant, person).pk);
 /** Partitions of failed authentications, in the table of volatile items: no tenant is known then. */
 export const failureKeys: readonly string[] = [wholeKind(failureCounters.key("", 0).pk)];
 /** Partitions of the index that wakes things. */

@@ -12,20 +12,26 @@ function text(name: string) {
   return { name, type: AttributeType.STRING };
 }
 
-/** The two tables: the business with its five indexes, and what is overwritten all the time. */
+/** Tag of the table of keys, of which there must be no copy: what is destroyed there is to be nowhere. */
+export const keysTag = { key: "data", value: "keys" } as const;
+
+/**
+ * The three tables: the business with its five indexes, what is overwritten all the time, and the keys of persons,
+ * which open what the audit keeps of them.
+ */
 export class Tables extends Construct {
   readonly main: Table;
   readonly volatile: Table;
+  readonly keys: Table;
 
   constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
-    const shape = {
+    const plain = {
       partitionKey: text(keyAttributes.partition),
       sortKey: text(keyAttributes.sort),
       billingMode: BillingMode.PAY_PER_REQUEST,
-      timeToLiveAttribute: ttlAttribute,
-      stream: StreamViewType.NEW_AND_OLD_IMAGES,
     };
+    const shape = { ...plain, timeToLiveAttribute: ttlAttribute, stream: StreamViewType.NEW_AND_OLD_IMAGES };
     this.main = new Table(this, "Main", {
       ...shape,
       removalPolicy: config.removalPolicy,
@@ -40,9 +46,26 @@ export class Tables extends Construct {
       "AwsSolutions-DDB3",
       "Request counters and quotes are overwritten all the time and worthless a minute later; a backup has no use.",
     );
+    this.keys = new Table(this, "Keys", {
+      ...plain,
+      removalPolicy: config.removalPolicy,
+      deletionProtection: config.deletionProtection,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: false },
+    });
+    Tags.of(this.keys).add(keysTag.key, keysTag.value);
+    acknowledge(
+      this.keys,
+      "AwsSolutions-DDB3",
+      "A key that is destroyed must not come back: a backup would open what was erased (ADR 0062).",
+    );
     if (!config.pointInTimeRecovery) {
       acknowledge(this.main, "AwsSolutions-DDB3", "The sandbox holds test data, which its users can make again.");
     }
+  }
+
+  /** The name of the table of keys, for a function that uses it. */
+  get keyEnvironment(): Readonly<Record<string, string>> {
+    return { KEY_TABLE_NAME: this.keys.tableName };
   }
 
   private addIndexes(): void {

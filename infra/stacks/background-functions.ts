@@ -87,7 +87,7 @@ export class BackgroundFunctions {
   }
 
   private add(row: BackgroundRow, usagePlanId: string): ServiceFunction {
-    const { functions, queues, secrets, pool } = this.props;
+    const { functions, queues, secrets, pool, tables } = this.props;
     const { file, id, description, timeoutSeconds, nestedStack } = row;
     const context = this.context(usagePlanId);
     const work = this.work(row);
@@ -109,6 +109,7 @@ export class BackgroundFunctions {
       environment: {
         ...secrets.environment(row.secrets ?? []),
         ...(row.poolUsers && pool.userEnvironment),
+        ...(row.destroysKeys && tables.keyEnvironment),
         ...row.environment?.(context),
         ...queues.deliveries.environment(row.queues ?? []),
         ...(row.sendsAccounts && queues.evaluations.environment),
@@ -123,12 +124,12 @@ export class BackgroundFunctions {
 
   private context(usagePlanId: string): BackgroundContext {
     const { config, tables, auditBucket: bucket } = this.props;
-    const { main, volatile } = tables;
+    const { main, volatile, keys } = tables;
     const auditBucket = { name: bucket.bucketName, objects: bucket.arnForObjects("*") };
     const { stage, publishing, deliveries } = config;
     const { streamShards } = publishing;
     const deliverers = deliveries.firstConcurrency;
-    const arns = { table: main.tableArn, volatile: volatile.tableArn };
+    const arns = { table: main.tableArn, volatile: volatile.tableArn, keys: keys.tableArn };
     return { stage, ...arns, auditBucket, usagePlanId, streamShards, deliverers };
   }
 

@@ -10,7 +10,7 @@ import { Alarms } from "../constructs/alarms.ts";
 import { Api } from "../constructs/api.ts";
 import { acknowledgeSealing, auditBucket } from "../constructs/audit-bucket.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
-import { routeStatements } from "../constructs/grants.ts";
+import { isKeyGrant, routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
 import { OperatorPool, poolOrigins } from "../constructs/operator-pool.ts";
 import type { ServiceFunction } from "../constructs/service-function.ts";
@@ -120,6 +120,7 @@ export class ServiceStack extends Stack {
     const arns = {
       table: this.tables.main.tableArn,
       volatile: this.tables.volatile.tableArn,
+      keys: this.tables.keys.tableArn,
       secrets: this.secrets.arns,
     };
     const { queues = [], secrets = [], pool } = route;
@@ -139,6 +140,7 @@ export class ServiceStack extends Stack {
         ...this.ladder.environment(queues),
         ...refusals[0]?.environment,
         ...(pool && this.pool.tokenEnvironment),
+        ...(route.grants.some(isKeyGrant) && this.tables.keyEnvironment),
       },
     });
   }
@@ -150,7 +152,7 @@ export class ServiceStack extends Stack {
     const counted = rows.filter(({ trigger }) => trigger.authorizer !== true);
     const alarms = new Alarms(this, "Alarms", {
       config,
-      tables: [tables.main, tables.volatile],
+      tables: [tables.main, tables.volatile, tables.keys],
       failureQueues: [
         ...background.failureQueues,
         ...[this.ladder, this.marginQueue, ...Object.values(this.eventQueues)].map(({ deadLetters }) => deadLetters),

@@ -15,12 +15,15 @@ import {
 } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
+import { type DrawnPersonKey, keepPersonKey } from "./people/person-key.ts";
 
 /** A client as it is stored: the wire's fields, with two counters that move outside its version. */
 export interface Client extends Omit<ClientBody, "object" | "_links"> {
   readonly tenant_id: string;
   /** Accounts that are not closed; closing the client needs 0. */
   readonly open_accounts: number;
+  /** Seals what the audit keeps of the client; absent for one from before clients had keys, and after an erasure. */
+  readonly audit_key?: string;
 }
 
 type VerificationStatus = Client["verification_status"];
@@ -43,7 +46,7 @@ const statusMoves: Readonly<Record<Client["status"], readonly Client["status"][]
 
 /** The client as GET shows it. */
 export function clientBody(client: Client): ClientBody {
-  const { tenant_id: _tenant, open_accounts: _open, ...fields } = client;
+  const { tenant_id: _tenant, open_accounts: _open, audit_key: _key, ...fields } = client;
   return {
     ...fields,
     object: "client",
@@ -54,8 +57,11 @@ export function clientBody(client: Client): ClientBody {
   } as ClientBody;
 }
 
-/** Decides `POST /clients`: the email, and the external id when given, must be free in the tenant. */
-export function openClient(request: CreateClient, context: Context): Decision<Client> {
+/**
+ * Decides `POST /clients`: the email, and the external id when given, must be free in the tenant. The keys seal and
+ * open what the audit keeps of the client.
+ */
+export function openClient(request: CreateClient, keys: DrawnPersonKey, context: Context): Decision<Client> {
   const type = request.type ?? "individual";
   const missing = missingNames(type, request);
   if (missing.length > 0) return refuseFields(missing);
@@ -98,12 +104,17 @@ export function openClient(request: CreateClient, context: Context): Decision<Cl
     },
     account_count: 0,
     open_accounts: 0,
+    audit_key: keys.public_key,
     created_at: context.now,
     updated_at: context.now,
     version: 1,
     metadata: request.metadata ?? {},
   };
-  const changes: Change[] = [{ op: "create", entity: "client", item: client }, claimEmail(client.email, id)];
+  const changes: Change[] = [
+    { op: "create", entity: "client", item: client },
+    keepPersonKey(client, keys),
+    claimEmail(client.email, id),
+  ];
   if (client.external_id !== null) changes.push(claimExternalId(client.external_id, id));
   return { ok: true, result: client, changes, events: [clientEvent("client.created", client)] };
 }

@@ -3,6 +3,8 @@ import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
 import type { Account, Balance } from "./account.ts";
+import type { AuditedChange } from "./audit/changes.ts";
+import type { SealedValues } from "./audit/personal.ts";
 import type { Transaction } from "./transaction.ts";
 import type { CorrectionLeg, UnjoinedLeg } from "./transaction-legs.ts";
 
@@ -20,9 +22,14 @@ export interface Actor {
 export interface Origin {
   /** Operation of the API: `create_client`. */
   readonly action: string;
-  /** Address of the caller. */
-  readonly ip: string;
+  /** Address of the caller; null where none called. */
+  readonly ip: string | null;
   readonly user_agent: string | null;
+  /** The caller without what is sealed of them; absent where nothing is. */
+  readonly actor?: Actor;
+  /** The changes without what is sealed of them; absent where the events of the commit tell them. */
+  readonly changes?: readonly AuditedChange[];
+  readonly sealed?: readonly SealedValues[];
 }
 
 /** The item of a feed that causes an effect: its source and its number there. */
@@ -105,6 +112,7 @@ export type EntityName =
   | "application_ref"
   | "operator"
   | "operator_key"
+  | "person_key"
   | "client"
   | "account"
   | "balance"

@@ -18,6 +18,7 @@ import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
 import { putObjectOnce, readObject } from "../runtime/objects.ts";
+import { outboxOf } from "../table/audit/announcement.ts";
 import { readable } from "../table/audit-entry.ts";
 import { entriesBetween, oldestPage } from "../table/audit-pages.ts";
 import { systemContext } from "../table/context.ts";
@@ -26,7 +27,7 @@ import { applicationRefs, auditSeals } from "../table/entities.ts";
 import { changeVersion, putOnce } from "../table/items.ts";
 import { pagesOf } from "../table/partition.ts";
 import { eventCounter } from "../table/sequences.ts";
-import { findAll, outboxOf } from "../table/store.ts";
+import { findAll } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
 

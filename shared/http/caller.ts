@@ -10,6 +10,8 @@ export interface Caller {
   readonly actor: Actor;
   /** Role of an operator. */
   readonly role?: Role;
+  /** Seals what the audit keeps of an operator. */
+  readonly audit_key?: string;
   readonly client_id: string;
   readonly scopes: readonly Scope[];
   /** Address ranges (CIDR) that the application may call from; empty if any address is allowed. */
@@ -38,6 +40,7 @@ export function callerOf(event: APIGatewayProxyEvent): Caller {
     tenant_id: text("tenant_id"),
     actor: { type, id, name: text("actor_name"), ...(behind.length > 0 && { operator_ids: behind }) },
     ...(text("role") === "" ? {} : { role: text("role") as Role }),
+    ...(text("audit_key") === "" ? {} : { audit_key: text("audit_key") }),
     client_id: text("client_id"),
     scopes: words("scopes") as Scope[],
     allowed_ips: words("allowed_ips"),

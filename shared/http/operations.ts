@@ -6,6 +6,8 @@ import { nowMs } from "../runtime/clock.ts";
 import { absolute } from "../runtime/links.ts";
 import { log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
+import { personsIn } from "../table/audit/announcement.ts";
+import { originFor, sealedChange } from "../table/audit/sealing.ts";
 import { newContext } from "../table/context.ts";
 import { type Committable, execute, type Load, loadItems } from "../table/store.ts";
 import { admitCaller, countRate } from "./admission.ts";
@@ -83,7 +85,11 @@ export function command<R extends ShippedRoute, T>(
         shown = { result };
         return resourceReplyOf(row, order, show(result));
       },
-      audited: (result, changes) => shownChange(row, targetOf(exchange), show(result), changes),
+      audited: (result, changes) => {
+        const keys = personsIn(changes);
+        const shown = shownChange(row, targetOf(exchange), show(result), changes);
+        return sealedChange(callerIn(exchange).tenant_id, shown, (person) => keys.get(person));
+      },
       showRefusal: (refusal) => refusalAnswer(exchange, refusal),
       remainingMs: () => exchange.ends_ms - nowMs(),
     });
@@ -191,9 +197,11 @@ function targetOf(exchange: Exchange): string {
   return exchange.event.pathParameters?.["id"] ?? callerIn(exchange).tenant_id;
 }
 
-/** What the audit keeps of a request. */
-function originOf({ row, event, sender }: Exchange): Origin {
-  return { action: row.id, ip: sender.address, user_agent: userAgentOf(event) };
+/** What the audit keeps of a request: what names an operator is sealed. */
+function originOf(exchange: Exchange): Origin {
+  const { row, event, sender } = exchange;
+  const { tenant_id, actor, audit_key } = callerIn(exchange);
+  return originFor(tenant_id, { actor, action: row.id, ip: sender.address, user_agent: userAgentOf(event) }, audit_key);
 }
 
 function expectVersion(exchange: Exchange, version: number): void {

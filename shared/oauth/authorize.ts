@@ -25,6 +25,8 @@ export interface Authorized {
   readonly actor: Actor;
   /** Role of an operator. */
   readonly role?: Role;
+  /** Seals what the audit keeps of an operator; it opens nothing. */
+  readonly audit_key?: string;
   readonly client_id: string;
   /** The scopes of the token that its holder still has: taking one away works within the authorizer's cache time. */
   readonly scopes: readonly string[];
@@ -97,11 +99,12 @@ function authorizedOperator(
   key: OperatorKey | undefined,
 ): Authorized | undefined {
   if (operator?.status !== "active" || key === undefined || key.api_key_id === null) return undefined;
-  const { tenant_id, id, name, role } = operator;
+  const { tenant_id, id, name, role, audit_key } = operator;
   return {
     tenant_id,
     actor: { type: "operator", id, name },
     role,
+    ...(audit_key === undefined ? {} : { audit_key }),
     client_id: claims.client_id,
     scopes: heldScopes(claims, roleScopes[role]),
     allowed_ips: [],

@@ -1,8 +1,9 @@
 import type { Requirement } from "../domain/decision.ts";
-import type { Operator } from "../domain/people/operator.ts";
+import { namelessOperator, type Operator } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
+import { destroyPersonKey } from "../table/audit/erasure.ts";
 import { type Key, type OperatorIdentity, operatorIdentities, operators } from "../table/entities.ts";
 import { isStill, isStored } from "../table/expression.ts";
 import { findAll, readKeys } from "../table/store.ts";
@@ -103,7 +104,10 @@ async function keepOut(operator: Operator): Promise<boolean> {
     if (user === undefined || before === "removed") await inviteAgain(after);
     if (standingOf(after) !== before) return false;
   }
-  return finish(operator, { ...operator, wake_at: null });
+  if (operator.status !== "removed") return finish(operator, { ...operator, wake_at: null });
+  // The key goes first: one whose names are gone is not found again by what is left to do.
+  await destroyPersonKey(operator.tenant_id, operator.id);
+  return finish(operator, { ...namelessOperator(operator), wake_at: null });
 }
 
 async function applyTo(user: PoolUser, standing: Standing): Promise<void> {

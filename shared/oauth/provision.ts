@@ -5,6 +5,7 @@ import { draftTenant } from "../domain/tenant.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
+import { drawPersonKey } from "../runtime/person-key.ts";
 import type { ProvisionRequest } from "../schema/provision.ts";
 import { scopes } from "../schema/scope.ts";
 import { applicationRefs, applications, type Key, tenants } from "../table/entities.ts";
@@ -78,7 +79,7 @@ function newTenant(id: string, now: string, owner: string | undefined): Transact
 /** The first owner, whose user of the pool is made when the stream shows the operator. */
 function ownerOf(email: string | undefined, tenant_id: string, operator_id: string | undefined, now: string) {
   if (email === undefined || operator_id === undefined) return [];
-  const draws = { operator_id, key_id: newId("opk"), tenant_id, ...drawOperatorKey() };
+  const draws = { operator_id, key_id: newId("opk"), tenant_id, ...drawOperatorKey(), keys: drawPersonKey() };
   return firstOwner(email, draws, now).map((change) => writeOf(change, tenant_id));
 }
 

@@ -2,6 +2,7 @@ import type { Application } from "../domain/application.ts";
 import type { Operator } from "../domain/people/operator.ts";
 import { delayMs } from "../runtime/clock.ts";
 import type { Scope } from "../schema/scope.ts";
+import { originFor } from "../table/audit/sealing.ts";
 import { newContext } from "../table/context.ts";
 import { putAudit } from "../table/outbox.ts";
 import type { TransactItem } from "../table/write.ts";
@@ -28,13 +29,14 @@ export function tokenAudit(familyId: string, { action, application, request, aft
 
 /** The outbox item that brings the audit its entry of a sign-in: the role and the scopes of the token. */
 export function signInAudit(
-  { tenant_id, id, name, role }: Operator,
+  { tenant_id, id, name, role, audit_key }: Operator,
   scopes: readonly Scope[],
   { address, user_agent, request_id }: TokenAction["request"],
 ): TransactItem {
-  const context = newContext({ tenant_id, actor: { type: "operator", id, name }, request_id, scopes: [] });
+  const actor = { type: "operator", id, name } as const;
+  const context = newContext({ tenant_id, actor, request_id, scopes: [] });
   const resource = { type: "operator", id };
   const after = { grant_type: "token-exchange", role, scope: scopes.join(" ") };
-  const origin = { action: "create_token", ip: address, user_agent };
+  const origin = originFor(tenant_id, { actor, action: "create_token", ip: address, user_agent }, audit_key);
   return putAudit({ resource, changes: [{ resource, before: null, after }] }, origin, context, delayMs);
 }

@@ -16,7 +16,7 @@ export const listAudit = route({
     "within seconds, a `count` within minutes.",
   file: "audit/list",
   scope: "audit:read",
-  grants: ["query", "query:list", "query:client", "read"],
+  grants: ["query", "query:list", "query:client", "read", "read:keys"],
   query: ListAuditQuery,
   reply: page(AuditEntry),
   refusals: ["invalid_cursor"],
@@ -48,10 +48,10 @@ export const getAudit = route({
   summary: "Get an audit entry",
   description:
     "Its hash covers everything but the links: SHA-256 of `previous_hash` and the canonical JSON (RFC 8785) of the " +
-    "other members.",
+    "other members. Personal values are hashed as they are stored, encrypted: see `sealed`.",
   file: "audit/get",
   scope: "audit:read",
-  grants: ["read"],
+  grants: ["read", "read:keys"],
   reply: AuditEntry,
 });
 

@@ -35,7 +35,7 @@ export const createClient = route({
     "address must be unique among clients that are not closed, and your `external_id` among all clients.",
   file: "clients/create",
   scope: "clients:write",
-  grants: ["put"],
+  grants: ["put", "put:keys"],
   body: CreateClientRequest,
   reply: BrokerageClient,
   status: 201,

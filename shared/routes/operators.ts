@@ -36,7 +36,7 @@ export const createOperator = route({
     "must hold every scope of the role.",
   file: "operators/create",
   scope: "admin",
-  grants: ["read", "put", "update"],
+  grants: ["read", "put", "update", "put:keys"],
   body: CreateOperatorRequest,
   reply: Operator,
   status: 201,
@@ -108,8 +108,10 @@ export const deleteOperator = route({
   summary: "Remove an operator",
   description:
     "Permanent. Tokens that were already issued are refused within a minute, and the email address can be invited " +
-    "again. The last active owner of a brokerage cannot be removed; while there are two, an owner proposes " +
-    "to remove another one, and it holds when a second owner requests it too within 72 hours.",
+    "again. Within minutes the operator's name, email address, IP addresses and user agents can no longer be read in " +
+    "the audit log, which keeps the identifier: suspend an operator whose actions are still to be examined. The " +
+    "last active owner of a brokerage cannot be removed; while there are two, an owner proposes to remove another " +
+    "one, and it holds when a second owner requests it too within 72 hours.",
   file: "operators/delete",
   scope: "admin",
   grants: ["read", "put", "update", "delete"],

@@ -12,7 +12,8 @@ export type Stage = (typeof stages)[number];
  * Permissions of the function of a row on the main table. The stacks turn each into exactly one IAM action, so a row
  * lists what its handler uses and nothing more: `read` BatchGetItem, `query` Query on the base table, `query:<index>`
  * Query on one index, `put`, `update`, `delete` and `check` the four members of a transaction. `read:quotes` and
- * `put:quotes` are BatchGetItem and PutItem on quotes and on the pulses of their sources, in the volatile table.
+ * `put:quotes` are BatchGetItem and PutItem on quotes and on the pulses of their sources, in the volatile table,
+ * `read:keys` and `put:keys` the same on the keys of persons, in the table of keys.
  */
 export type Grant =
   | "read"
@@ -26,7 +27,9 @@ export type Grant =
   | "delete"
   | "check"
   | "read:quotes"
-  | "put:quotes";
+  | "put:quotes"
+  | "read:keys"
+  | "put:keys";
 
 /** Secrets that a row can grant: the key pair that signs tokens, and the key that others are derived from. */
 export type SecretName = "signing_key" | "service_key";

@@ -21,6 +21,10 @@ export const env = {
   get volatileTableName(): string {
     return required("VOLATILE_TABLE_NAME");
   },
+  /** The table of the keys of persons; only where it is used. */
+  get keyTableName(): string {
+    return required("KEY_TABLE_NAME");
+  },
   /** Address that links are built from, ends with the version: `https://…/v2`. */
   get publicBaseUrl(): string {
     return required("PUBLIC_BASE_URL");

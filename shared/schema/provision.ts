@@ -3,7 +3,10 @@ import { id, text } from "./fields.ts";
 import { OperatorEmail } from "./people/operator.ts";
 import { scopes } from "./scope.ts";
 
-/** Requests to the provisioning function: create an application, or complete what an earlier call left unfinished. */
+/**
+ * Requests to the provisioning function: create an application, erase what the audit keeps of a client, or complete
+ * what an earlier call left unfinished.
+ */
 export const ProvisionRequest = z.discriminatedUnion("action", [
   z.strictObject({
     action: z.literal("create_application"),
@@ -15,6 +18,7 @@ export const ProvisionRequest = z.discriminatedUnion("action", [
     /** Email address of the first owner of a new tenant; without it the tenant has no operator yet. */
     owner: z.optional(OperatorEmail),
   }),
+  z.strictObject({ action: z.literal("erase_client"), tenant_id: id("brk"), client_id: id("cli") }),
   z.strictObject({ action: z.literal("reconcile") }),
 ]);
 

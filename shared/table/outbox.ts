@@ -41,7 +41,7 @@ export function putOutbox(
 }
 
 /** What the audit keeps of a commit without an event, which no event tells. */
-export type UntoldAudit = Required<Pick<WaitingAudit, "resource" | "changes">>;
+export type UntoldAudit = Required<Pick<WaitingAudit, "resource" | "changes">> & Pick<WaitingAudit, "sealed">;
 
 /** The outbox item of a commit that announces nothing: it brings the audit its entry. */
 export function putAudit(
@@ -51,7 +51,7 @@ export function putAudit(
   delayMs: (seconds: number) => number,
 ): TransactItem {
   const { tenant_id, actor, request_id, now } = context;
-  const audit: WaitingAudit = { ...origin, at: now, actor, request_id, ...untold };
+  const audit: WaitingAudit = { actor, ...origin, at: now, request_id, ...untold };
   return auditAlone(
     audit,
     { id: context.newId("obx"), tenant_id, root_id: untold.resource.id, created_at: now },

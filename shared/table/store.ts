@@ -10,8 +10,9 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
-import { delayMs, nowMs, pause } from "../runtime/clock.ts";
+import { nowMs, pause } from "../runtime/clock.ts";
 import { isThrottle, Unavailable } from "../runtime/unavailable.ts";
+import { announcementOf } from "./audit/announcement.ts";
 import {
   accounts,
   applications,
@@ -31,7 +32,7 @@ import {
   webhookHealths,
   webhooks,
 } from "./entities.ts";
-import { putAudit, putOutbox, type UntoldAudit } from "./outbox.ts";
+import type { UntoldAudit } from "./outbox.ts";
 import { readItem, readRawItem, table, tableOf } from "./table.ts";
 import { backoffMs, onlyThrottled, reasonsOf, sendTransaction } from "./transact.ts";
 import { putReply, type TransactItem, writeOf } from "./write.ts";
@@ -128,7 +129,7 @@ export interface Command<R> {
   readonly newContext: () => Context;
   readonly decide: (load: Load, context: Context) => Promise<Committable<R>>;
   readonly show: (result: R) => Reply;
-  /** What the audit keeps of a commit without an event; absent where it keeps nothing. */
+  /** What the audit keeps of a commit without an event, or about a person, sealed; absent where it keeps nothing. */
   readonly audited?: (result: R, changes: readonly (Change | PreparedChange)[]) => UntoldAudit;
   readonly showRefusal: (refusal: Refusal) => { readonly reply: Reply; readonly stored: boolean };
   /** Milliseconds left until the function is ended. */
@@ -194,24 +195,31 @@ export async function findAll<T>(kind: Entity<T>, keys: readonly Key[]): Promise
 
 type Stored = Record<string, unknown>;
 
+/** The tables that a key can be of. */
+const places: readonly Pick<Key, "volatile" | "keys">[] = [{}, { volatile: true }, { keys: true }];
+
+function isIn({ volatile = false, keys = false }: Key, place: (typeof places)[number]): boolean {
+  return volatile === (place.volatile ?? false) && keys === (place.keys ?? false);
+}
+
 async function readInto(found: Map<string, Stored>, keys: readonly Key[], consistent: boolean): Promise<void> {
   let wanted = keys;
   let inVain = 0;
   while (wanted.length > 0) {
     if (inVain === limits.calls.attempts) throw new Unavailable("The table did not answer all keys.");
     if (inVain > 0) await pause(backoffMs(inVain));
-    const sides = [false, true].flatMap((volatile) => {
-      const keys = wanted.filter((key) => (key.volatile ?? false) === volatile).map(({ pk, sk }) => ({ pk, sk }));
-      return keys.length === 0 ? [] : [{ volatile, name: tableOf({ volatile }), keys }];
+    const sides = places.flatMap((place) => {
+      const keys = wanted.filter((key) => isIn(key, place)).map(({ pk, sk }) => ({ pk, sk }));
+      return keys.length === 0 ? [] : [{ place, name: tableOf(place), keys }];
     });
     const requests = sides.map(({ name, keys: each }) => [name, { Keys: each, ConsistentRead: consistent }]);
     const answer = await table.send(new BatchGetCommand({ RequestItems: Object.fromEntries(requests) }));
-    const left = sides.flatMap(({ name, volatile }) => {
+    const left = sides.flatMap(({ name, place }) => {
       for (const item of answer.Responses?.[name] ?? []) {
-        found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]), volatile }), item);
+        found.set(identityOf({ pk: String(item["pk"]), sk: String(item["sk"]), ...place }), item);
       }
       const unprocessed = answer.UnprocessedKeys?.[name]?.Keys ?? [];
-      return unprocessed.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk), volatile }));
+      return unprocessed.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk), ...place }));
     });
     inVain = left.length < wanted.length ? 0 : inVain + 1;
     wanted = left;
@@ -220,7 +228,7 @@ async function readInto(found: Map<string, Stored>, keys: readonly Key[], consis
 
 /** A text that is one and the same for keys of the same item. */
 export function identityOf(key: Key): string {
-  return `${key.volatile ?? false}\n${key.pk}\n${key.sk}`;
+  return `${key.keys === true ? "keys" : (key.volatile ?? false)}\n${key.pk}\n${key.sk}`;
 }
 
 /**
@@ -288,8 +296,7 @@ async function commit<R>(
   const stored = command.idempotency && (await storedReplyOf(command.idempotency, tenant, reply));
   const items: TransactItem[] = [
     ...decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant))),
-    ...outboxOf(decision.events, context),
-    ...auditOf(command, decision, context),
+    ...announcementOf(command, decision, context),
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
   ];
   try {
@@ -298,21 +305,6 @@ async function commit<R>(
   } catch (error) {
     return afterCancellation(error, command, decision.changes, stored === undefined ? -1 : items.length - 1);
   }
-}
-
-/** The entry of the audit of a commit that a caller asked for and that has no event to carry it. */
-function auditOf<R>(
-  { audited }: Command<R>,
-  { result, changes, events }: Extract<Committable<R>, { ok: true }>,
-  context: Context,
-): TransactItem[] {
-  if (audited === undefined || context.origin === undefined || events.length > 0) return [];
-  return [putAudit(audited(result, changes), context.origin, context, delayMs)];
-}
-
-/** The members of a transaction that announce its events, see {@link putOutbox}; none where there is no event. */
-export function outboxOf([first, ...more]: readonly DomainEvent[], context: Context, place = 0): TransactItem[] {
-  return first === undefined ? [] : putOutbox([first, ...more], context, delayMs, place);
 }
 
 /**

@@ -1,12 +1,12 @@
 /**
- * The shape of the two tables: attribute and index names, and what the indexes carry in addition to their keys.
+ * The shape of the tables: attribute and index names, and what the indexes carry in addition to their keys.
  * The stacks build the tables from it and the data layer reads them by it, so the two cannot drift.
  */
 export const keyAttributes = { partition: "pk", sort: "sk" } as const;
 
 /**
- * Time to live in both tables: epoch seconds, as a number. DynamoDB deletes late, so readers compare it as well. A text
- * of this name, a transaction's own `expires_at`, is none: DynamoDB leaves it alone.
+ * Time to live in the main and the volatile table: epoch seconds, as a number. DynamoDB deletes late, so readers
+ * compare it as well. A text of this name, a transaction's own `expires_at`, is none: DynamoDB leaves it alone.
  */
 export const ttlAttribute = "expires_at";
 

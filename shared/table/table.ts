@@ -27,7 +27,8 @@ export const table = judged(
 );
 
 /** The name of the table that a key is of. */
-export function tableOf({ volatile }: Pick<Key, "volatile">): string {
+export function tableOf({ volatile, keys }: Pick<Key, "volatile" | "keys">): string {
+  if (keys) return env.keyTableName;
   return volatile ? env.volatileTableName : env.tableName;
 }
 

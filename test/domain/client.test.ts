@@ -11,6 +11,7 @@ import {
   changesOf,
   decisionContext,
   decisionTime,
+  personKey,
   refused,
   someClient,
 } from "../support/builders/decisions.ts";
@@ -23,7 +24,7 @@ describe("opening a client", () => {
     ["no name at all", { email: "a@b.co" }, ["#/first_name", "#/last_name"]],
     ["a company without its name", { email: "a@b.co", type: "corporate", first_name: "Ana" }, ["#/company_name"]],
   ] as const)("refuses %s and names every missing field", (_, request, pointers) => {
-    const refusal = refused(openClient({ ...request }, decisionContext()));
+    const refusal = refused(openClient({ ...request }, personKey, decisionContext()));
     expect(refusal.code).toBe("validation_failed");
     expect(refusal.errors?.map(({ pointer, code }) => [pointer, code])).toEqual(
       pointers.map((pointer) => [pointer, "required"]),
@@ -31,7 +32,7 @@ describe("opening a client", () => {
   });
 
   it("takes email and names, and fills in every default", () => {
-    const { result, events } = accepted(openClient(smallest, decisionContext()));
+    const { result, events } = accepted(openClient(smallest, personKey, decisionContext()));
     expect(result).toMatchObject({
       type: "individual",
       language: "en",
@@ -67,11 +68,11 @@ describe("opening a client", () => {
   });
 
   it("claims the email always, and the external id when there is one, for the new client", () => {
-    const plain = accepted(openClient(smallest, decisionContext()));
+    const plain = accepted(openClient(smallest, personKey, decisionContext()));
     expect(changesOf(plain.changes, "claim")).toEqual([
       expect.objectContaining({ kind: "client_email", value: smallest.email, owner: plain.result.id }),
     ]);
-    const named = accepted(openClient({ ...smallest, external_id: "crm-1" }, decisionContext()));
+    const named = accepted(openClient({ ...smallest, external_id: "crm-1" }, personKey, decisionContext()));
     expect(changesOf(named.changes, "claim").map(({ kind, value, refusal }) => [kind, value, refusal.code])).toEqual([
       ["client_email", smallest.email, "email_taken"],
       ["client_external_id", "crm-1", "external_id_taken"],
@@ -83,7 +84,7 @@ describe("opening a client", () => {
     ["on the 18th birthday", "2008-11-21", false],
     ["the day after it", "2008-11-20", false],
   ] as const)("takes no minor: %s", (_, birth, tooYoung) => {
-    const decision = openClient({ ...smallest, date_of_birth: birth }, decisionContext());
+    const decision = openClient({ ...smallest, date_of_birth: birth }, personKey, decisionContext());
     expect(decision.ok).toBe(!tooYoung);
     if (tooYoung) expect(refused(decision).code).toBe("client_underage");
   });

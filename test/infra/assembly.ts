@@ -153,6 +153,7 @@ function subject(resource: Json): string {
   const index = /\/index\/([a-z]+)/.exec(text)?.[1];
   if (/TablesMain/.test(text)) return index === undefined ? "main" : `main/index/${index}`;
   if (/TablesVolatile/.test(text)) return "volatile";
+  if (/TablesKeys/.test(text)) return "keys";
   if (/OperatorsPool[0-9A-F]+Arn/.test(text)) return "pool";
   if (/SigningKey/.test(text)) return "signing-key";
   if (/ServiceKey/.test(text)) return "service-key";

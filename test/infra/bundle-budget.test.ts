@@ -7,71 +7,72 @@ import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 
 /**
  * Largest bundle of a function behind the API in KiB; V8 reads each in 45 microseconds, called or not. Each that may
- * refuse a caller holds 6 KiB which report that: the client of SQS.
+ * refuse a caller holds 6 KiB which report that: the client of SQS. What seals the
+ * persons of the audit is 4 KiB of every command.
  */
-const apiBudget = 133;
+const apiBudget = 137;
 
 /** Largest bundle in KiB of a function that is another size; each says why it may be larger or must be smaller. */
 const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 118,
+  "documents/openapi": 119,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
-  "oauth/token": 140,
+  "oauth/token": 142,
   // It links an account to the source of a platform.
-  "accounts/create": 137,
+  "accounts/create": 141,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 197,
-  "transactions/withdrawal": 198,
+  "transactions/deposit": 202,
+  "transactions/withdrawal": 203,
   // It asks the platform of a linked account for it.
-  "transactions/adjustment": 137,
-  "transactions/credit": 137,
+  "transactions/adjustment": 141,
+  "transactions/credit": 141,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 214,
+  "transactions/transfer": 218,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 222,
+  "transactions/update": 226,
   // They are decided as the same move of an update.
-  "transactions/approve": 214,
-  "transactions/reject": 207,
-  "accounts/update": 195,
-  "sandbox/open-trade": 186,
-  "sandbox/close-trade": 173,
+  "transactions/approve": 218,
+  "transactions/reject": 211,
+  "accounts/update": 199,
+  "sandbox/open-trade": 190,
+  "sandbox/close-trade": 177,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 197,
-  "sandbox/fail-transaction": 193,
-  "sandbox/return-transaction": 197,
+  "sandbox/settle-transaction": 201,
+  "sandbox/fail-transaction": 197,
+  "sandbox/return-transaction": 201,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 152,
+  "sandbox/simulate-provider": 153,
   // It decides about margin and liquidations, and asks platforms for them.
   "margin/evaluate": 129,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 137,
+  "sandbox/match": 138,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 214,
+  "sandbox/set-prices": 217,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 226,
+  "sandbox/drive-account": 230,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 279,
-  "feed/retry-reject": 270,
+  "feed/send-batch": 283,
+  "feed/retry-reject": 274,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 236,
-  "feed/requeue-command": 178,
+  "feed/ack-command": 240,
+  "feed/requeue-command": 182,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 296,
+  "feed/resolve-drift": 301,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 154,
+  "feed/send-snapshot": 158,
   // With the moves of a command, which are the decision.
-  "feed/take-commands": 131,
+  "feed/take-commands": 135,
   // The samples of events are 25 KiB.
-  "webhooks/test": 154,
-  "sandbox/trigger-event": 154,
+  "webhooks/test": 158,
+  "sandbox/trigger-event": 158,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 297,
+  "events/sweep-events": 298,
 };
 
 const budgets = new Map<string, number>(

@@ -18,6 +18,8 @@ const actions: Record<Grant, string> = {
   check: "ConditionCheckItem main",
   "read:quotes": "BatchGetItem volatile",
   "put:quotes": "PutItem volatile",
+  "read:keys": "BatchGetItem keys",
+  "put:keys": "PutItem keys",
 };
 
 const ledgerDenial = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
@@ -41,7 +43,8 @@ function expectedLines(route: Route): string[] {
   const changes = route.grants.includes("update") || route.grants.includes("delete");
   return [
     ...route.grants.map((grant) => {
-      const keys = grant.endsWith(":quotes") ? "brk_*|Q|* brk_*|PULSE|*" : keysOf(grant);
+      const [, kind = ""] = grant.split(":");
+      const keys = { quotes: "brk_*|Q|* brk_*|PULSE|*", keys: "brk_*#cli_* brk_*#opr_*" }[kind] ?? keysOf(grant);
       return `Allow dynamodb:${actions[grant]} ${keys}`;
     }),
     ...(changes ? ledgerDenial : []),
@@ -178,6 +181,7 @@ describe("rights of the functions", () => {
         "Allow dynamodb:Query main/index/due DUE|APP|*",
         ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_* GLOBAL|OPERATOR|*`),
         "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID GLOBAL|OPERATOR|*",
+        ...["PutItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} keys brk_*#cli_* brk_*#opr_*`),
         ...["Create", "Delete", "Disable", "Enable", "Get"].map((a) => `Allow cognito-idp:Admin${a}User pool`),
         "Allow cognito-idp:AdminUserGlobalSignOut pool",
         ...ledgerDenial,

@@ -112,6 +112,7 @@ const scripts = [
   "audit",
   "deploy",
   "drill",
+  "erase",
   "bridge",
   "ticks",
   "receiver",
@@ -158,6 +159,9 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["audit", ["verify", "--dir", "."], "no sealed day"],
   ["audit", ["verify", "--local"], "npm start"],
   ["audit", ["seal", "--stage", "staging"], "--stage"],
+  ["erase", [], "client"],
+  ["erase", ["client", "--tenant", "brk_1", "--client", "cli_1"], "--tenant"],
+  ["erase", ["client", "--tenant", "brk_01JD0000000000000000000000"], "--client"],
 ];
 
 describe("a command", () => {

@@ -158,6 +158,30 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(unknown.text()).toMatch(/^The function \S+ failed: There is no tenant brk_01JD0000000000000000000009\.\n$/);
   });
 
+  it("erases the audit of a closed client by the command of the README, and of no other", async () => {
+    const { base_url } = first.ready;
+    const tool = (name: string) => ["--import", tsx, join(root, "infra", "tools", name)];
+    const made = run([...tool("create-application.ts"), "create", "--local", "--name", "CRM"]);
+    expect(await ended(made.child)).toBe(0);
+    const application = JSON.parse(made.text());
+    const { tenant_id: tenant } = application;
+    const api = apiClient(base_url, await getToken(base_url, application));
+    const body = { email: "gone@example.com", first_name: "Ana", last_name: "Silva" };
+    const { id } = (await api.call<{ id: string }>("POST", "/clients", { body })).body;
+    const command = [...tool("erase-client.ts"), "client", "--local", "--tenant", tenant, "--client"];
+    const open = run([...command, id]);
+    expect(await ended(open.child)).toBe(1);
+    expect(open.text()).toContain("The client is active: only a closed one can be erased from the audit.");
+    expect((await api.call("PATCH", `/clients/${id}`, { body: { status: "closed" } })).status).toBe(200);
+    for (const erased_now of [true, false]) {
+      const erased = run([...command, id]);
+      expect([await ended(erased.child), erased.text()]).toEqual([0, expect.stringContaining(id)]);
+      expect(JSON.parse(erased.text())).toEqual({ client_id: id, erased_now });
+    }
+    const wrong = run([...command, "cli_1"]);
+    expect([await ended(wrong.child), wrong.text()]).toEqual([1, expect.stringContaining("--client must be")]);
+  });
+
   it("leaves the announcement of a runner on other data alone when its own start fails", async () => {
     const { port } = new URL(first.ready.base_url);
     const second = run([...startArgs, "--port", port, "--data", join(folder.path, "other")]);

@@ -20,14 +20,18 @@ class Broken extends Error {}
  */
 export async function runProgram(api: TestApi, program: Program, seen = new Map<string, number>()): Promise<void> {
   const tables = await moreTables(api);
-  Object.assign(process.env, { TABLE_NAME: tables.tableName, VOLATILE_TABLE_NAME: tables.volatileTableName });
+  Object.assign(process.env, {
+    TABLE_NAME: tables.tableName,
+    VOLATILE_TABLE_NAME: tables.volatileTableName,
+    KEY_TABLE_NAME: tables.keyTableName,
+  });
   try {
     const run = new Run(api, tables, seen);
     await run.open();
     for (const each of program) await run.step(each);
     await run.close();
   } finally {
-    for (const TableName of [tables.tableName, tables.volatileTableName]) {
+    for (const TableName of [tables.tableName, tables.volatileTableName, tables.keyTableName]) {
       await tables.client.send(new DeleteTableCommand({ TableName }));
     }
     await tables.stop();

@@ -126,7 +126,7 @@ describe("an entry of the audit", () => {
       [...Array(50)].map((_, at) => [`k${at}`, "x".repeat(limits.audit.max_changes_bytes)]),
     );
     const { changes } = entryAbout([
-      { ...common, resource: { ...resource, version: 1 }, data: { object: { metadata } } },
+      { ...common, resource: { type: "account", id: newId("acc"), version: 1 }, data: { object: { metadata } } },
     ]);
     expect(changes[0]?.after).toEqual({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });

@@ -62,7 +62,11 @@ export function withoutMembers(value: unknown, names: ReadonlySet<string>): unkn
 }
 
 /** Changes that fit an entry: of those that do not, the hashes of the largest states tell what these were. */
-export function bounded(changes: readonly AuditedChange[], digest: Digest): readonly AuditedChange[] {
+export function bounded(
+  changes: readonly AuditedChange[],
+  digest: Digest,
+  max_bytes: number = limits.audit.max_changes_bytes,
+): readonly AuditedChange[] {
   const hashOf = (state: Members) => ({ sha256: digest(canonicalJson(state)) });
   const hashBytes = bytesOf({ sha256: digest("") });
   // Measured once each: the largest commits have megabytes of them.
@@ -73,7 +77,7 @@ export function bounded(changes: readonly AuditedChange[], digest: Digest): read
   const hashed = new Set<Members>();
   let bytes = bytesOf(changes);
   for (const { state, bytes: own } of largestFirst) {
-    if (bytes <= limits.audit.max_changes_bytes || own <= hashBytes) break;
+    if (bytes <= max_bytes || own <= hashBytes) break;
     hashed.add(state);
     bytes += hashBytes - own;
   }

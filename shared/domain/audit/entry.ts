@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { ProblemCode } from "../../schema/problem.ts";
 import type { Actor } from "../decision.ts";
 import type { Digest } from "./chain.ts";
@@ -9,6 +10,7 @@ import {
   type EventChange,
   withoutMembers,
 } from "./changes.ts";
+import { erasedMark, personalIn, personalOf, type SealedValues, withoutNames, withValues } from "./personal.ts";
 
 /** The audit part of a command that waits in the outbox, without what the events of the same commit carry. */
 export interface WaitingAudit {
@@ -22,6 +24,8 @@ export interface WaitingAudit {
   readonly request_id?: string | null;
   readonly resource?: AuditedResource;
   readonly changes?: readonly AuditedChange[];
+  /** The personal values of all that, whose places hold `sealedMark`. */
+  readonly sealed?: readonly SealedValues[];
   /** Why it was refused; absent where it was not. */
   readonly code?: ProblemCode;
   /** How many refusals one entry stands for; 1 where it is absent. */
@@ -49,6 +53,8 @@ export interface AuditEntry {
   readonly outcome: "succeeded" | "refused";
   readonly code: ProblemCode | null;
   readonly changes: readonly AuditedChange[];
+  /** Personal values, by person; absent where there are none. */
+  readonly sealed?: readonly SealedValues[];
   readonly count: number;
 }
 
@@ -61,12 +67,17 @@ export interface EntryContext {
   readonly digest: Digest;
 }
 
-/** The entry of a commit, with what its events tell: who asked, when, and what changed. */
+/**
+ * The entry of a commit, with what its events tell: who asked, when, and what changed. A personal value that reaches it
+ * in clear is erased: what seals values stands before the outbox, and an entry is kept for years.
+ */
 export function entryOf(waiting: WaitingAudit, events: readonly AuditedEvent[], context: EntryContext): AuditEntry {
   const [first] = events;
   const resource = waiting.resource ?? (first && { type: first.resource.type, id: first.resource.id });
-  const changes = withoutMembers(waiting.changes ?? changesOf(events), context.secrets) as readonly AuditedChange[];
-  return {
+  const told = withoutMembers(waiting.changes ?? changesOf(events), context.secrets);
+  const changes = withoutNames(told) as readonly AuditedChange[];
+  const { sealed = [] } = waiting;
+  const entry = {
     id: context.id,
     object: "audit_entry",
     at: waiting.at ?? first?.created_at ?? context.created_at,
@@ -78,7 +89,12 @@ export function entryOf(waiting: WaitingAudit, events: readonly AuditedEvent[], 
     resource: resource ?? null,
     outcome: waiting.code === undefined ? "succeeded" : "refused",
     code: waiting.code ?? null,
-    changes: bounded(changes, context.digest),
+    changes,
+    ...(sealed.length === 0 ? {} : { sealed }),
     count: waiting.count ?? 1,
-  };
+  } satisfies AuditEntry;
+  const clear = [...personalOf(entry), ...personalIn(changes)].flatMap(({ members }) => members);
+  const safe = clear.length === 0 ? entry : withValues(entry, clear, () => erasedMark);
+  const sealedBytes = sealed.reduce((sum, { text }) => sum + text.length, 0);
+  return { ...safe, changes: bounded(safe.changes, context.digest, limits.audit.max_changes_bytes - sealedBytes) };
 }

@@ -2,6 +2,7 @@ import { limits } from "../../limits.ts";
 import type { PolicyRefusalCode } from "../../schema/audit/policy-refusals.ts";
 import type { Actor } from "../decision.ts";
 import type { AuditedResource } from "./changes.ts";
+import type { SealedValues } from "./personal.ts";
 
 /** A request that was refused by policy or scope, as the function that refused it reports it. */
 export interface PolicyRefusal {
@@ -11,13 +12,15 @@ export interface PolicyRefusal {
   /** RFC 3339. */
   readonly at: string;
   readonly actor: Actor;
-  readonly ip: string;
+  readonly ip: string | null;
   readonly user_agent: string | null;
   /** Operation of the API: `create_client`. */
   readonly action: string;
   readonly code: PolicyRefusalCode;
   /** What the path names, whether it exists or not; null where it names nothing. */
   readonly resource: AuditedResource | null;
+  /** What names an operator; absent for an application. */
+  readonly sealed?: readonly SealedValues[];
 }
 
 /** What is counted together: the refusals of one actor and action in one minute. */

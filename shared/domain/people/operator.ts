@@ -8,6 +8,7 @@ import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
 import { isOpen, isSecond, newProposal } from "./agreement.ts";
 import { peopleOf } from "./person.ts";
+import { type DrawnPersonKey, keepPersonKey } from "./person-key.ts";
 
 /** A person who works for a brokerage and signs in through the user pool. */
 export interface Operator {
@@ -27,6 +28,8 @@ export interface Operator {
   readonly pool_state: "pending" | "ready" | "resend";
   /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
   readonly identity_sha256: string | null;
+  /** Seals what the audit keeps of the operator; absent for one from before operators had keys, and after a removal. */
+  readonly audit_key?: string;
   /** Set while the user of the pool is to be made, shut out or removed; provisioning finds it by this. */
   readonly wake_at: string | null;
   readonly created_at: string;
@@ -101,11 +104,11 @@ export function operatorCallerBody(
 /** A new operator, whose user of the pool is still to be made. */
 export function draftOperator(
   { email, name, role }: CreateOperator,
-  { id, tenant_id, now }: { readonly id: string; readonly tenant_id: string; readonly now: string },
+  { id, tenant_id, audit_key, now }: Readonly<Record<"id" | "tenant_id" | "audit_key" | "now", string>>,
 ): Operator {
   return {
     ...{ id, tenant_id, email, name, role, status: "invited", last_seen_at: null },
-    ...{ pool_state: "pending", identity_sha256: null, wake_at: now },
+    ...{ pool_state: "pending", identity_sha256: null, audit_key, wake_at: now },
     ...{ created_at: now, updated_at: now, version: 1 },
   };
 }
@@ -124,7 +127,12 @@ export function draftOperatorKey(
  */
 export function inviteOperator(
   request: CreateOperator,
-  { counts, key, api_key_seed }: { counts: Counts; key: OperatorKey | undefined; api_key_seed: string },
+  {
+    counts,
+    key,
+    api_key_seed,
+    keys,
+  }: { counts: Counts; key: OperatorKey | undefined; api_key_seed: string; keys: DrawnPersonKey },
   context: Context,
 ): Decision<Operator> {
   const lacked = lackedScope([request.role], context);
@@ -134,7 +142,8 @@ export function inviteOperator(
     return refuse("too_many_operators", `A brokerage may have ${max_operators} operators.`);
   }
   const { tenant_id, now } = context;
-  const operator = draftOperator(request, { id: context.newId("opr"), tenant_id, now });
+  const drawn = { id: context.newId("opr"), audit_key: keys.public_key };
+  const operator = draftOperator(request, { ...drawn, tenant_id, now });
   const first = () => draftOperatorKey({ id: context.newId("opk"), tenant_id, api_key_seed }, now);
   // Brokerages from before there were operators have no counts yet.
   const bound: Requirement = { attribute: "operators", is: "below", value: max_operators };
@@ -143,6 +152,7 @@ export function inviteOperator(
     result: operator,
     changes: [
       { op: "create", entity: "operator", item: operator },
+      keepPersonKey(operator, keys),
       ...(key === undefined ? [{ op: "create", entity: "operator_key", item: first() } as const] : []),
       claimOperatorEmail(operator),
       count(tenant_id, { operators: 1 }, counts.operators === undefined ? [] : [bound]),
@@ -159,12 +169,17 @@ export function firstOwner(
     key_id,
     tenant_id,
     api_key_seed,
-  }: Readonly<Record<"operator_id" | "key_id" | "tenant_id" | "api_key_seed", string>>,
+    keys,
+  }: Readonly<Record<"operator_id" | "key_id" | "tenant_id" | "api_key_seed", string>> & {
+    readonly keys: DrawnPersonKey;
+  },
   now: string,
 ): readonly Change[] {
-  const operator = draftOperator({ email, name: email, role: "owner" }, { id: operator_id, tenant_id, now });
+  const { public_key: audit_key } = keys;
+  const operator = draftOperator({ email, name: email, role: "owner" }, { id: operator_id, tenant_id, audit_key, now });
   return [
     { op: "create", entity: "operator", item: operator },
+    keepPersonKey(operator, keys),
     { op: "create", entity: "operator_key", item: draftOperatorKey({ id: key_id, tenant_id, api_key_seed }, now) },
     claimOperatorEmail(operator),
   ];
@@ -242,6 +257,15 @@ export function removeOperator(operator: Operator, counts: Counts, context: Cont
   const { email: value, id: owner } = operator;
   const release: Change = { op: "release", kind: "operator_email", value, owner };
   return decision.ok ? { ...decision, changes: [...decision.changes, release] } : decision;
+}
+
+/**
+ * An operator who was removed, without what names them: the item stays, so that what names its identifier leads
+ * somewhere.
+ */
+export function namelessOperator(operator: Operator): Operator {
+  const { audit_key: _key, ...others } = operator;
+  return { ...others, email: "", name: "" };
 }
 
 /** What the answer to a removal shows. */

@@ -1,9 +1,10 @@
 import type { JsonObject } from "../document.ts";
-import { actor, completed_at, created_at, exampleIds, exampleRequestId, links, transaction_id } from "./identifiers.ts";
+import { completed_at, created_at, exampleIds, exampleRequestId, links, transaction_id } from "./identifiers.ts";
 
 const resource = { type: "transaction", id: transaction_id };
 const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const id = exampleIds["audit_log"];
+const operator_id = exampleIds["operators"];
 
 const previous_hash = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
 
@@ -29,15 +30,24 @@ export const auditReplies: Readonly<Record<string, unknown>> = {
     object: "audit_entry",
     sequence: "42",
     at: created_at,
-    actor,
+    actor: { type: "operator", id: operator_id, name: "Ana Silva" },
     ip: "203.0.113.7",
-    user_agent: "crm/4.2",
+    user_agent: "Mozilla/5.0",
     request_id: exampleRequestId,
     action: "update_transaction",
     resource,
     outcome: "succeeded",
     code: null,
     changes: [{ resource, before: { status: "pending" }, after: { status: "completed" } }],
+    sealed: [
+      {
+        person: operator_id,
+        members: ["/actor/name", "/ip", "/user_agent"],
+        text:
+          "v1.R0W-z14wCIAJlsJWsAUWhxLaeBEn9qZHJjIMAXGCRzmHl6vOB7eBfA3Oh4TlVKmN2kBqzv5c8YVo1QdJ0mF3sWnXb7RtUyEaPgCiHkL" +
+          "w9ZsDf4Gh8Jk2Lq",
+      },
+    ],
     count: 1,
     previous_hash,
     hash,

@@ -20,8 +20,15 @@ export const AuditedChange = z.object({
   after: described(
     state,
     "The members that changed, with their new values. Secrets are left out; a state that is too large for an entry " +
-      "is replaced by its `sha256`.",
+      "is replaced by its `sha256`. Personal values of a client or operator whose key was destroyed are `[erased]`.",
   ),
+});
+
+/** Personal values of an entry as they are stored, those of one person. */
+const Sealed = z.object({
+  person: described(z.string(), "Identifier of the client or operator."),
+  members: described(z.array(z.string()), "Where the values are in the entry, as JSON Pointers (RFC 6901)."),
+  text: described(z.string(), "The values, encrypted under the key of the person."),
 });
 
 /** An entry of the audit log; immutable. */
@@ -30,21 +37,33 @@ export const AuditEntry = z.object({
   object: described(z.literal("audit_entry"), "Resource type; always this value."),
   sequence: described(z.string(), "Number of the entry: the entries of a brokerage are numbered without gaps from 1."),
   at: described(Timestamp, "Time of the request."),
-  actor: described(Actor, "The application or operator that called."),
-  ip: described(z.nullable(z.string()), "IP address of the caller."),
-  user_agent: described(z.nullable(z.string()), "`User-Agent` of the request: its first 200 characters."),
+  actor: described(
+    Actor,
+    "The application or operator that called; the name of an operator who was removed is `[erased]`.",
+  ),
+  ip: described(z.nullable(z.string()), "IP address of the caller; `[erased]` for an operator who was removed."),
+  user_agent: described(
+    z.nullable(z.string()),
+    "`User-Agent` of the request: its first 200 characters; `[erased]` for an operator who was removed.",
+  ),
   request_id: described(z.nullable(z.string()), "The request, as in its `X-Request-Id` header."),
   action: described(z.string(), "The operation, by its `operationId` in this document: `create_client`."),
   resource: described(z.nullable(AuditedResource), "The resource that the request was about."),
   outcome: described(z.enum(["succeeded", "refused"]), "Whether the command was carried out."),
   code: described(z.nullable(z.string()), "Code of the problem that it was refused with."),
   changes: described(z.array(AuditedChange), "What the command changed, by resource."),
+  sealed: described(
+    z.optional(z.array(Sealed)),
+    "Personal values as they are stored and exported: encrypted, by person. Destroying the key of a person erases " +
+      "them and leaves the entry as it is. Absent in an entry without personal values.",
+  ),
   count: described(z.int(), "How many refusals the entry stands for, of which it shows the first; otherwise 1."),
   previous_hash: described(Hash, "`hash` of the entry before; 64 zeros for the first."),
   hash: described(
     Hash,
     "SHA-256 (hexadecimal) of `previous_hash` followed by the canonical JSON (RFC 8785) of the entry without " +
-      "`previous_hash`, `hash` and `_links`.",
+      "`previous_hash`, `hash` and `_links`, and with the text `[sealed]` in each place that `sealed` names. Such an " +
+      "entry is what is stored and exported.",
   ),
   _links: ownFields._links,
 });

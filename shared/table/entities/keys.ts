@@ -8,6 +8,8 @@ export interface Key {
   readonly sk: string;
   /** Whether the item is in the volatile table; in the main table without it. */
   readonly volatile?: boolean;
+  /** Whether the item is in the table of keys, which has no backups. */
+  readonly keys?: boolean;
 }
 
 /** Index keys of an item; an index that is not named does not hold it. */

@@ -68,6 +68,25 @@ export const operatorKeys = {
   indexesOf: (item: OperatorKey): IndexKeys => (item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
 } satisfies Entity<OperatorKey> & Record<string, unknown>;
 
+/** What opens what the audit keeps of a person, or the note that it was destroyed. */
+export interface PersonKey {
+  readonly tenant_id: string;
+  /** Identifier of the client or operator. */
+  readonly person_id: string;
+  /** Absent once it was destroyed. */
+  readonly private_key?: string;
+  readonly created_at?: string;
+  /** Set once it was destroyed: the item stays, so that no other key takes its place. */
+  readonly destroyed_at?: string;
+}
+
+/** Keys of persons, in a table of their own: it has no backups, so what is destroyed is nowhere. */
+export const personKeys = {
+  et: "PERSONKEY",
+  key: (tenant: string, person: string): Key => ({ pk: `${tenant}#${person}`, sk: "PERSONKEY", keys: true }),
+  keyOf: (item: PersonKey): Key => personKeys.key(item.tenant_id, item.person_id),
+} satisfies Entity<PersonKey> & Record<string, unknown>;
+
 /** Which operators a user of the pool is, one at most in each tenant: a token of the pool knows no tenant. */
 export interface OperatorIdentity {
   /** SHA-256 of issuer and subject, see `identityHash`. */

@@ -3,6 +3,7 @@ import { draftHealth } from "../../../shared/domain/webhook.ts";
 import { openEndpoint } from "../../../shared/domain/webhook-decisions.ts";
 import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
+import { drawPersonKey } from "../../../shared/runtime/person-key.ts";
 import { systemContext } from "../../../shared/table/context.ts";
 import { webhookHealths, webhooks } from "../../../shared/table/entities.ts";
 import { putItem } from "../../../shared/table/items.ts";
@@ -22,7 +23,7 @@ export async function commit({ tenant, number, events = 1 }: CommitRequest): Pro
   const origin = { action: "create_client", ip: "203.0.113.7", user_agent: "axios/1.7.2" };
   const context = { ...systemContext(tenant, "scale"), request_id: newId("req"), origin };
   const request = { email: `client-${number}@example.com`, first_name: "Ana", last_name: "Silva" };
-  const decision = openClient(request, context);
+  const decision = openClient(request, drawPersonKey(), context);
   const [first, ...more] = decision.ok ? decision.events : [];
   if (!decision.ok || first === undefined) throw new Error("The client was refused.");
   const changes = decision.changes.map((change) => writeOf(change, tenant));

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { PolicyRefusal } from "../../../shared/domain/audit/refusals.ts";
 import { limits } from "../../../shared/limits.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
+import { keyedOperator } from "../../support/builders/persons.ts";
 import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { whole } from "../../support/emulator/raw-items.ts";
 import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
@@ -40,7 +41,7 @@ describe("a request that is refused by policy or scope", () => {
 
   it("leaves one entry: who asked for what, from where, about what, and why it was refused", async () => {
     const client = await broker.client();
-    const viewer = asOperator(caller, "Vic", "viewer");
+    const viewer = await keyedOperator(api, caller, "Vic", "viewer");
     const parts = { body: { first_name: "Eva" }, sourceIp: "203.0.113.9" };
     const answer = await api.call(viewer, "PATCH", `/clients/${client.id}`, parts);
     expect([answer.status, answer.body.code]).toEqual([403, "insufficient_scope"]);
@@ -51,8 +52,8 @@ describe("a request that is refused by policy or scope", () => {
     const { body } = await api.call(caller, "GET", "/audit_log?outcome=refused");
     expect(body.data).toEqual([
       expect.objectContaining({
-        actor: { type: "operator", id: viewer.operator?.id, name: "Vic" },
-        ...{ ip: "203.0.113.9", user_agent: "tests", request_id: answer.body.request_id, action: "update_client" },
+        actor: { type: "operator", id: viewer.operator?.id, name: "[sealed]" },
+        ...{ ip: "[sealed]", user_agent: "[sealed]", request_id: answer.body.request_id, action: "update_client" },
         ...{ resource: { type: "client", id: client.id }, outcome: "refused", code: "insufficient_scope" },
         ...{ changes: [], count: 1 },
       }),

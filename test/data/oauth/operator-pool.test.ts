@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { draftOperator, type Operator } from "../../../shared/domain/people/operator.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
+import { drawPersonKey } from "../../../shared/runtime/person-key.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
@@ -16,10 +17,11 @@ afterAll(async () => {
 
 const { settleOperator } = await import("../../../shared/oauth/operator-items.ts");
 const { changeItem, putItem } = await import("../../../shared/table/items.ts");
-const { operators } = await import("../../../shared/table/entities.ts");
+const { operators, personKeys } = await import("../../../shared/table/entities.ts");
 const { readKeys } = await import("../../../shared/table/store.ts");
 
 const [first, second] = [newId("brk"), newId("brk")];
+const keys = drawPersonKey();
 let email = "";
 let count = 0;
 beforeEach(() => {
@@ -32,8 +34,12 @@ beforeEach(() => {
 /** An operator of a brokerage with the e-mail of this test, who waits for the pool. */
 async function invited(tenant_id = first): Promise<Operator> {
   const request = { email, name: "Ana", role: "owner" } as const;
-  const operator = draftOperator(request, { id: newId("opr"), tenant_id, now: new Date().toISOString() });
+  const operator = draftOperator(request, {
+    ...{ id: newId("opr"), tenant_id, audit_key: keys.public_key },
+    now: new Date().toISOString(),
+  });
   await putItem(operators, operator);
+  await putItem(personKeys, { tenant_id, person_id: operator.id, private_key: keys.private_key });
   return operator;
 }
 

@@ -13,7 +13,14 @@ import {
 import { type Role, roleScopes, roles } from "../../../shared/roles.ts";
 import type { UpdateOperator } from "../../../shared/schema/people/operator.ts";
 import { scopes } from "../../../shared/schema/scope.ts";
-import { accepted, decisionContext, decisionTime, refused, tenantId } from "../../support/builders/decisions.ts";
+import {
+  accepted,
+  decisionContext,
+  decisionTime,
+  personKey,
+  refused,
+  tenantId,
+} from "../../support/builders/decisions.ts";
 
 const request = { email: "ana@example.com", name: "Ana Silva", role: "finance" } as const;
 
@@ -22,6 +29,7 @@ function someOperator(given: Partial<Operator> = {}): Operator {
   const drafted = draftOperator(request, {
     id: "opr_01JD0000000000000000000001",
     tenant_id: tenantId,
+    audit_key: personKey.public_key,
     now: decisionTime,
   });
   return { ...drafted, status: "active", last_seen_at: decisionTime, wake_at: null, ...given };
@@ -55,7 +63,7 @@ describe("a role", () => {
 
 describe("an invitation", () => {
   const invite = (key: Parameters<typeof inviteOperator>[1]["key"], held: object = counts, context = by("owner")) =>
-    inviteOperator(request, { counts: held, key, api_key_seed: "seed" }, context);
+    inviteOperator(request, { counts: held, key, api_key_seed: "seed", keys: personKey }, context);
   const key = draftOperatorKey({ id: "opk_1", tenant_id: tenantId, api_key_seed: "seed" }, decisionTime);
 
   it("waits for the user of the pool, and the first one for the API key of all operators", () => {
@@ -63,11 +71,12 @@ describe("an invitation", () => {
     expect(first.result).toMatchObject({ status: "invited", pool_state: "pending", wake_at: decisionTime, version: 1 });
     expect(first.changes.map((change) => ("entity" in change ? change.entity : change.op))).toEqual([
       "operator",
+      "person_key",
       "operator_key",
       "claim",
       "tenant",
     ]);
-    expect(accepted(invite(key)).changes).toHaveLength(3);
+    expect(accepted(invite(key)).changes).toHaveLength(4);
   });
 
   it("is refused beyond the number of operators of a brokerage", () => {

@@ -14,6 +14,16 @@ async function poolHas({ cloud }: Stack, email: string, wanted: boolean | undefi
   });
 }
 
+/** The audit of a person, in a list and by itself: the values of a new client are opened by its key. */
+export async function tellOfPersons({ api, newApplication }: Stack, client_id: string): Promise<void> {
+  await newApplication({ owner: "first@example.com" });
+  const id = await eventually(async () => {
+    const { body } = await api.call<{ data: { id: string }[] }>("GET", `/audit_log?resource=${client_id}`);
+    return body.data[0]?.id;
+  });
+  await api.call("GET", `/audit_log/${id}`);
+}
+
 /** An operator from the invitation over a suspension to the removal, and one who stays; returns the latter. */
 export async function tellOfOperators(stack: Stack): Promise<string> {
   const { api } = stack;

@@ -14,7 +14,7 @@ import { eventually } from "../../support/wait.ts";
 import { tellOfSealing } from "./audit.ts";
 import { tellOfDrift } from "./drift.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
-import { tellOfOperators } from "./operators.ts";
+import { tellOfOperators, tellOfPersons } from "./operators.ts";
 import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./stack.ts";
 
 /** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
@@ -370,7 +370,7 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await api.call("GET", `/events?resource_id=${client_id}`);
   await api.call("GET", `/events?account_id=${account_id}`);
   await api.call("GET", `/audit_log?actor=${stack.application_id}`);
-  await api.call("GET", `/audit_log?resource=${client_id}`);
+  await tellOfPersons(stack, client_id);
   await tellOfRefusals(stack);
 }
 

@@ -11,6 +11,9 @@ import { type Scope, scopes } from "../../../shared/schema/scope.ts";
 /** The tenant of every decision of these tests. */
 export const tenantId = "brk_01JD0000000000000000000000";
 
+/** What was drawn for every new person of these tests. */
+export const personKey = { public_key: "public", private_key: "private" } as const;
+
 /** The moment of every decision that does not name another one. */
 export const decisionTime = "2026-11-21T06:30:00.000Z";
 
@@ -57,7 +60,7 @@ export function refused<R>(decision: Decision<R>): Refusal {
 /** A client as a create makes it, with some fields set to what a test needs. */
 export function someClient(fields: Partial<Client> = {}): Client {
   const request = { email: "ana@example.com", first_name: "Ana", last_name: "Silva" };
-  return { ...accepted(openClient(request, decisionContext())).result, ...fields };
+  return { ...accepted(openClient(request, personKey, decisionContext())).result, ...fields };
 }
 
 /** An account with its money; `balance` sets amounts, and `available_minor` follows from them. */

@@ -12,11 +12,12 @@ import { indexes, keyAttributes, slimAttributes } from "../../../shared/table/ta
 
 const binary = fileURLToPath(new URL("../../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url));
 
-/** An emulator of DynamoDB with the two tables of a stage, in a folder that goes with it. */
+/** An emulator of DynamoDB with the three tables of a stage, in a folder that goes with it. */
 export interface Emulator {
   readonly endpoint: string;
   readonly tableName: string;
   readonly volatileTableName: string;
+  readonly keyTableName: string;
   /** A client of the tests' own, so that what the service's client does is not needed to look at the tables. */
   readonly client: DynamoDBClient;
   /** Stream of the main table. */
@@ -25,7 +26,7 @@ export interface Emulator {
 }
 
 /**
- * Starts an emulator on a free port of 127.0.0.1 and makes both tables as `shared/table/table-shape.ts` says. Where
+ * Starts an emulator on a free port of 127.0.0.1 and makes the tables as `shared/table/table-shape.ts` says. Where
  * `DYNAMODB_ENDPOINT` names another server, the tables are made there. Without a stream each write costs less.
  */
 export async function startEmulator(withStream = true): Promise<Emulator> {
@@ -42,14 +43,17 @@ export async function startEmulator(withStream = true): Promise<Emulator> {
   });
   const tableName = `brokerage-test-${randomUUID()}`;
   const volatileTableName = `${tableName}-volatile`;
+  const keyTableName = `${tableName}-keys`;
   await client.send(mainTable(tableName, withStream));
   await client.send(volatileTable(volatileTableName));
+  await client.send(keyTable(keyTableName));
   if (server !== undefined) await keepStreamsFast(file);
   const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
   return {
     endpoint,
     tableName,
     volatileTableName,
+    keyTableName,
     client,
     streamArn: Table?.LatestStreamArn ?? "",
     stop: async () => {
@@ -66,6 +70,7 @@ export function functionEnvironment(emulator: Emulator): Record<string, string> 
     STAGE: "sandbox",
     TABLE_NAME: emulator.tableName,
     VOLATILE_TABLE_NAME: emulator.volatileTableName,
+    KEY_TABLE_NAME: emulator.keyTableName,
     PUBLIC_BASE_URL: "https://api.test.example/v2",
     TOKEN_ISSUER: "https://api.test.example/v2",
     TOKEN_AUDIENCE: "https://api.test.example/v2",
@@ -112,6 +117,15 @@ function mainTable(name: string, withStream: boolean): CreateTableCommand {
           : { ProjectionType: "INCLUDE", NonKeyAttributes: [...slimAttributes] },
     })),
     ...(withStream ? { StreamSpecification: stream } : {}),
+  });
+}
+
+function keyTable(name: string): CreateTableCommand {
+  return new CreateTableCommand({
+    TableName: name,
+    BillingMode: "PAY_PER_REQUEST",
+    KeySchema: [...keySchema],
+    AttributeDefinitions: textAttributes([keyAttributes.partition, keyAttributes.sort]),
   });
 }
 

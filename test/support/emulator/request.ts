@@ -17,7 +17,13 @@ export interface TestCaller {
   /** The operators behind the application. */
   readonly operator_ids?: readonly string[];
   /** The operator who calls, in the place of the application. */
-  readonly operator?: { readonly id: string; readonly name: string; readonly role: Role };
+  readonly operator?: {
+    readonly id: string;
+    readonly name: string;
+    readonly role: Role;
+    /** Seals what the audit keeps of them, where they have a key. */
+    readonly audit_key?: string;
+  };
 }
 
 /** A caller with every scope in a tenant of its own, by default. */
@@ -185,6 +191,7 @@ function authorizerContext(caller: TestCaller) {
     actor_name: caller.operator?.name ?? "Test",
     ...(caller.operator === undefined ? {} : { role: caller.operator.role }),
     ...(caller.operator_ids === undefined ? {} : { operator_ids: caller.operator_ids.join(" ") }),
+    ...(caller.operator?.audit_key === undefined ? {} : { audit_key: caller.operator.audit_key }),
     client_id: caller.client_id,
     scopes: caller.scopes.join(" "),
     allowed_ips: caller.allowed_ips.join(" "),

@@ -34,13 +34,28 @@ export function auditsIn(items: readonly RawItem[]): RawAudit[] {
   return found.toSorted((a, b) => a.number - b.number);
 }
 
+/** An entry as the document says that it is hashed: without its links, and with a mark in each place that is sealed. */
+export function hashedForm<T extends object>(shown: T): Omit<T, "_links"> {
+  const { _links, ...entry } = structuredClone(shown) as T & { readonly _links?: unknown };
+  const { sealed = [] } = entry as { readonly sealed?: readonly { readonly members: readonly string[] }[] };
+  for (const pointer of sealed.flatMap(({ members }) => members)) {
+    const path = pointer.split("/").slice(1);
+    const name = path.pop() ?? "";
+    const holder = path.reduce<unknown>((value, each) => Object(value)[each], entry);
+    if (Object.hasOwn(Object(holder), name)) Object(holder)[name] = "[sealed]";
+  }
+  return entry;
+}
+
 /**
  * The entries of each tenant are numbered from 1 without a gap up to where the counter stands, each has the hash of the
  * one before it, and no request has two.
  */
 export function judgeAudit(items: readonly RawItem[]): string[] {
   const entries = auditsIn(items);
-  const requests = countOf(entries.map(({ tenant, members }) => `${tenant} ${members["request_id"]}`));
+  // What the service does by itself has no request.
+  const asked = entries.filter(({ members }) => members["request_id"] !== null);
+  const requests = countOf(asked.map(({ tenant, members }) => `${tenant} ${members["request_id"]}`));
   return [
     ...[...new Set(entries.map(({ tenant }) => tenant))].flatMap((tenant) =>
       judgeChain(

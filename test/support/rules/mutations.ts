@@ -298,6 +298,37 @@ export const mutations: readonly Mutation[] = [
       name: "is not sealed where another object is in the place of one",
     },
   },
+  {
+    name: "an entry keeps what reaches it in clear",
+    file: "shared/domain/audit/entry.ts",
+    edits: [["withValues(entry, clear, () => erasedMark)", "withValues(entry, clear.slice(1), () => erasedMark)"]],
+    test: {
+      file: "test/domain/audit/personal.test.ts",
+      name: "has no personal value that reached it in clear, of any resource",
+    },
+  },
+  {
+    name: "a client's key is only noted as destroyed",
+    file: "shared/table/audit/erasure.ts",
+    edits: [['remove: ["private_key"], when', "remove: [], when"]],
+    test: {
+      file: "test/data/audit/persons.test.ts",
+      name: "stores nothing personal in clear, shows it while the key lives",
+    },
+  },
+  {
+    name: "an operator's names are forgotten before the key is destroyed",
+    file: "shared/oauth/operator-items.ts",
+    edits: [
+      [
+        "  await destroyPersonKey(operator.tenant_id, operator.id);\n" +
+          "  return finish(operator, { ...namelessOperator(operator), wake_at: null });",
+        "  const done = await finish(operator, { ...namelessOperator(operator), wake_at: null });\n" +
+          "  await destroyPersonKey(operator.tenant_id, operator.id);\n  return done;",
+      ],
+    ],
+    test: { file: "test/data/audit/persons.test.ts", name: "of a removed operator is completed by provisioning" },
+  },
 ];
 
 const root = new URL("../../../", import.meta.url);

@@ -6,6 +6,8 @@ import { type ApiClient, apiClient, type Credentials, getToken } from "./api-cli
 export interface ApplicationOptions {
   readonly tenant_id?: string;
   readonly scopes?: readonly string[];
+  /** Email address of the first owner of a new tenant. */
+  readonly owner?: string;
 }
 
 /** An application with a client that holds its token. */
@@ -19,7 +21,7 @@ export interface Application {
 /** Makes an application of a tenant of its own, or of the named one, as an operator does. */
 export async function newApplication(
   cloud: Cloud,
-  { tenant_id, scopes }: ApplicationOptions = {},
+  { tenant_id, scopes, owner }: ApplicationOptions = {},
   stage: Stage = "sandbox",
 ): Promise<Application> {
   const answer = await cloud.invoke(`brokerage-${stage}-provision`, {
@@ -27,6 +29,7 @@ export async function newApplication(
     tenant_id: tenant_id ?? null,
     name: "Test",
     scopes: scopes ?? null,
+    ...(owner === undefined ? {} : { owner }),
   });
   const made = answer.payload as { tenant_id: string; application_id: string } & Credentials;
   if (answer.functionError !== undefined) throw new Error(JSON.stringify(answer.payload));

@@ -11,6 +11,7 @@ export async function floorOf({ cloud, tenant_id }: Stack): Promise<ReturnType<t
   Object.assign(process.env, {
     TABLE_NAME: tableNameOf(cloud, "main"),
     VOLATILE_TABLE_NAME: tableNameOf(cloud, "volatile"),
+    KEY_TABLE_NAME: tableNameOf(cloud, "keys"),
     STAGE: "sandbox",
     AWS_ENDPOINT_URL_DYNAMODB: cloud.dynamodbEndpoint,
     AWS_REGION: cloud.region,

@@ -7,11 +7,11 @@ export function tableClient({ dynamodbEndpoint: endpoint, region }: Cloud): Dyna
 }
 
 /**
- * The name of one of its two tables.
+ * The name of one of its three tables.
  * @throws Error when the stack has none such
  */
-export function tableNameOf({ tables }: Cloud, table: "main" | "volatile"): string {
-  const found = Object.entries(tables).find(([path]) => /volatile/i.test(path) === (table === "volatile"));
+export function tableNameOf({ tables }: Cloud, table: "main" | "volatile" | "keys"): string {
+  const found = Object.entries(tables).find(([path]) => new RegExp(`tables\\W*${table}`, "i").test(path));
   if (found === undefined) throw new Error(`The stack has no ${table} table.`);
   return found[1];
 }

@@ -1,0 +1,81 @@
+import type { AuditedChange } from "../../domain/audit/changes.ts";
+import {
+  boundedValues,
+  erasedMark,
+  type PersonalValues,
+  personalIn,
+  personalOf,
+  type SealedValues,
+  sealedMark,
+  withValues,
+} from "../../domain/audit/personal.ts";
+import type { Origin } from "../../domain/decision.ts";
+import { sha256 } from "../../runtime/digest.ts";
+import { openWith, sealFor } from "../../runtime/person-key.ts";
+
+/** The public key of a person, where there is one; undefined for one who was stored before persons had keys. */
+type PublicKeyOf = (person: string) => string | undefined;
+
+/** What is sealed belongs to a person of a tenant, and to these places of an entry. */
+function placeOf(tenant: string, { person, members }: Pick<SealedValues, "person" | "members">): string {
+  return [tenant, person, ...members].join("\n");
+}
+
+/** An entry, or what becomes of one, whose personal values were taken out, and these as they are stored. */
+interface WithSealed<T> {
+  readonly kept: T;
+  readonly sealed: readonly SealedValues[];
+}
+
+/**
+ * Takes personal values out of what becomes an entry and seals them, those of each person by themselves. No key is
+ * read: the public one seals. Values of a person without a key are erased.
+ */
+function withSealed<T extends object>(
+  tenant: string,
+  entry: T,
+  found: readonly PersonalValues[],
+  publicKeyOf: PublicKeyOf,
+): WithSealed<T> {
+  let kept = entry;
+  const sealed: SealedValues[] = [];
+  for (const values of found) {
+    const { person, members } = values;
+    const key = publicKeyOf(person);
+    kept = withValues(kept, members, () => (key === undefined ? erasedMark : sealedMark));
+    if (key === undefined) continue;
+    const plain = JSON.stringify(boundedValues(values, sha256).values);
+    sealed.push({ person, members, text: sealFor(key, plain, placeOf(tenant, { person, members })) });
+  }
+  return { kept, sealed };
+}
+
+/** What the audit keeps of a call: what names an operator is sealed by their key, and a program is named. */
+export function originFor(
+  tenant: string,
+  call: Required<Pick<Origin, "action" | "actor" | "ip" | "user_agent">>,
+  publicKey: string | undefined,
+): Origin {
+  const found = personalOf(call);
+  if (found.length === 0) return { action: call.action, ip: call.ip, user_agent: call.user_agent };
+  const { kept, sealed } = withSealed(tenant, call, found, () => publicKey);
+  return { ...kept, ...(sealed.length === 0 ? {} : { sealed }) };
+}
+
+/** What a command changed, as the audit stores it: what it says of a person is sealed. */
+export function sealedChange<T extends { readonly changes: readonly AuditedChange[] }>(
+  tenant: string,
+  shown: T,
+  publicKeyOf: PublicKeyOf,
+): T & { readonly sealed: readonly SealedValues[] } {
+  const { kept, sealed } = withSealed(tenant, shown, personalIn(shown.changes), publicKeyOf);
+  return { ...kept, sealed };
+}
+
+/**
+ * The values that were sealed.
+ * @throws Error when they were sealed by another key or for another place, or were changed
+ */
+export function openValues(tenant: string, sealed: SealedValues, privateKey: string): readonly unknown[] {
+  return JSON.parse(openWith(privateKey, sealed.text, placeOf(tenant, sealed)));
+}
