@@ -40,7 +40,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
     file: "test/simulation/interleavings.test.ts",
   },
   strain: { env: { INDEX_LAG_MS: "2000", THROTTLED_PERCENT: "5", EVENTUALLY_MS: "90000" }, file: strained },
-  smoke: { env: { SMOKE_SLOW: "1" }, file: "test/e2e/smoke.test.ts" },
+  smoke: { env: { SMOKE_SLOW: "1" }, file: "test/e2e/tools/smoke.test.ts" },
   scale: { script: "scale" },
   soak: { script: "soak" },
   bridge: { script: "bridge", args: ["--", "test", "--seconds", "300"] },

@@ -37,7 +37,7 @@ const waits = [60, 300, 1800, 7200, 86_400];
 const attemptsAtMost = 6;
 const claimsAtMost = 3;
 /** Kinds that an endpoint for all standard kinds does not get. */
-const optIn = /^(?:\w+\.updated|margin\.recovered)$/;
+const optIn = /^(?:\w+\.updated|margin\.recovered|audit\.sealed)$/;
 
 /** Everything that contradicts "each event reached each endpoint, or its end is on record"; empty when all is well. */
 export function judgeRun(evidence: Evidence): string[] {

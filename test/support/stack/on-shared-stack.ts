@@ -3,8 +3,8 @@
  * `.test.ts`.
  */
 export const onSharedStack = [
-  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard", "smoke"],
-  ...["demo", "margin", "audit-export", "drill"],
+  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard", "tools/smoke"],
+  ...["demo", "margin", "audit-export", "tools/drill"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
 ] as const;

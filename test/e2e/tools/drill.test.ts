@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { drills } from "../../infra/tools/drill/drills.ts";
-import { Session, send } from "../../infra/tools/smoke/session.ts";
-import { answerWith, startReceiver } from "../support/stack/receiver.ts";
-import { type Stack, sharedStack } from "../support/stack/stack.ts";
-import { arrivals } from "../support/stack/webhooks.ts";
+import { drills } from "../../../infra/tools/drill/drills.ts";
+import { Session, send } from "../../../infra/tools/smoke/session.ts";
+import { answerWith, startReceiver } from "../../support/stack/receiver.ts";
+import { type Stack, sharedStack } from "../../support/stack/stack.ts";
+import { arrivals } from "../../support/stack/webhooks.ts";
 
 let stack: Stack;
 let session: Session;

@@ -2,15 +2,15 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { SmokeOptions } from "../../infra/tools/smoke/check.ts";
-import { functionOf, gatewayResponse, resources, roleOf } from "../../infra/tools/smoke/resources.ts";
-import { checks, type SmokeReport, smoke } from "../../infra/tools/smoke/smoke.ts";
-import type { Application } from "../support/stack/application.ts";
-import { type FaultProxy, startFaultProxy } from "../support/stack/fault-proxy.ts";
-import { type Fault, faults } from "../support/stack/smoke-faults.ts";
-import { type Stack, sharedStack } from "../support/stack/stack.ts";
+import type { SmokeOptions } from "../../../infra/tools/smoke/check.ts";
+import { functionOf, gatewayResponse, resources, roleOf } from "../../../infra/tools/smoke/resources.ts";
+import { checks, type SmokeReport, smoke } from "../../../infra/tools/smoke/smoke.ts";
+import type { Application } from "../../support/stack/application.ts";
+import { type FaultProxy, startFaultProxy } from "../../support/stack/fault-proxy.ts";
+import { type Fault, faults } from "../../support/stack/smoke-faults.ts";
+import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 
-const root = new URL("../..", import.meta.url).pathname;
+const root = new URL("../../..", import.meta.url).pathname;
 
 interface Template {
   readonly Resources: Readonly<Record<string, { readonly Type: string }>>;
@@ -107,7 +107,7 @@ describe("the resources that findings name", () => {
       const { Resources }: Template = JSON.parse(readFileSync(join(directory, name), "utf8"));
       return Object.entries(Resources);
     });
-    const folder = new URL("../../infra/tools/smoke/", import.meta.url);
+    const folder = new URL("../../../infra/tools/smoke/", import.meta.url);
     const files = ["gateway", "token", "money", "event", "dashboard", "limit"].map((name) => `${name}-checks.ts`);
     const source = [...files, "story.ts", "session.ts", "smoke.ts"]
       .map((file) => readFileSync(new URL(file, folder), "utf8"))

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { runbookFolder, runbookOf } from "../../infra/constructs/runbooks.ts";
-import { routes } from "../../shared/routes/index.ts";
-import { keptStage } from "./assembly.ts";
+import { runbookFolder, runbookOf } from "../../../infra/constructs/runbooks.ts";
+import { routes } from "../../../shared/routes/index.ts";
+import { keptStage } from "../assembly.ts";
 
-const root = new URL("../../", import.meta.url);
+const root = new URL("../../../", import.meta.url);
 const folder = new URL(`${runbookFolder}/`, root);
 const pages = readdirSync(folder);
 const textOf = (page: string) => readFileSync(new URL(page, folder), "utf8");
@@ -58,8 +58,8 @@ describe.each(pages)("the runbook %s", (page) => {
   });
 
   test("asks the smoke test and drills for what they have", async () => {
-    const { checks } = await import("../../infra/tools/smoke/smoke.ts");
-    const { drills } = await import("../../infra/tools/drill/drills.ts");
+    const { checks } = await import("../../../infra/tools/smoke/smoke.ts");
+    const { drills } = await import("../../../infra/tools/drill/drills.ts");
     for (const [, names = ""] of text.matchAll(/--only ([a-z,-]+)/g)) {
       for (const name of names.split(",")) expect(checks.map((check) => check.name)).toContain(name);
     }

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { mustHaveNode } from "../../infra/tools/deploy/checks.ts";
-import { statefulChanges, statefulOf } from "../../infra/tools/deploy/stateful.ts";
-import { keptStage } from "./assembly.ts";
+import { mustHaveNode } from "../../../infra/tools/deploy/checks.ts";
+import { statefulChanges, statefulOf } from "../../../infra/tools/deploy/stateful.ts";
+import { keptStage } from "../assembly.ts";
 
 /**
  * Logical ids of what holds data, secrets, people or addresses, in the order of the alphabet. CloudFormation deletes
@@ -169,7 +169,7 @@ describe("npm run deploy -- --dry-run", () => {
       ...more,
     };
     const command = ["--import", "tsx", "infra/tools/deploy/run.ts", "--stage", "sandbox", "--dry-run"];
-    const cwd = new URL("../..", import.meta.url).pathname;
+    const cwd = new URL("../../..", import.meta.url).pathname;
     return new Promise((resolve) => {
       execFile(process.execPath, [...command, "--assembly", folder, ...words], { cwd, env }, (error, stdout, stderr) =>
         resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),

@@ -13,14 +13,14 @@ import {
   settingsVariable,
   settingsWarnings,
   withSettings,
-} from "../../infra/stage-settings.ts";
-import { stageConfig } from "../../infra/stages.ts";
-import { publishedUrls, tokenClaims } from "../../shared/hosts.ts";
-import document from "../../shared/openapi/openapi.json" with { type: "json" };
-import { stages } from "../../shared/routes/route.ts";
-import { keptStage, type NamedResource, type SynthesizedStage } from "./assembly.ts";
+} from "../../../infra/stage-settings.ts";
+import { stageConfig } from "../../../infra/stages.ts";
+import { publishedUrls, tokenClaims } from "../../../shared/hosts.ts";
+import document from "../../../shared/openapi/openapi.json" with { type: "json" };
+import { stages } from "../../../shared/routes/route.ts";
+import { keptStage, type NamedResource, type SynthesizedStage } from "../assembly.ts";
 
-const example = new URL("../../infra/stages.example.json", import.meta.url);
+const example = new URL("../../../infra/stages.example.json", import.meta.url);
 const arnIn = (region: string) => `arn:aws:acm:${region}:123456789012:certificate/one`;
 const apiOf = (more: object) => ({ api: { domain: "api.example.com", certificate_arn: arnIn("eu-west-1"), ...more } });
 
@@ -97,7 +97,7 @@ describe("settings of stages", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
-    const ignored = readFileSync(new URL("../../.gitignore", import.meta.url), "utf8").split("\n");
+    const ignored = readFileSync(new URL("../../../.gitignore", import.meta.url), "utf8").split("\n");
     expect(ignored).toContain(settingsFile);
   });
 
@@ -108,7 +108,7 @@ describe("settings of stages", () => {
   });
 
   test("a deployment with wrong settings ends with one sentence, before anything is built", async () => {
-    const root = new URL("../..", import.meta.url).pathname;
+    const root = new URL("../../..", import.meta.url).pathname;
     const env = { ...process.env, [settingsVariable]: '{"sandbox":{"alarm_emails":[1]}}' };
     const outcome = await new Promise((resolve) => {
       const words = ["--import", "tsx", "infra/app.ts", "-c", "stage=sandbox"];
