@@ -39,6 +39,7 @@ const parentIds = [
   "RefusalsrefusalsdeadDA110ADE",
   "ServiceKey5A47A26D",
   "SigningKeyEEFC2790",
+  "TablesKeys6B5A3ABF",
   "TablesMainBB1D2EBD",
   "TablesVolatileACD9833A",
   "routefailures31383BE4",
