@@ -77,9 +77,11 @@ async function recordGroup(refusals: readonly PolicyRefusal[]): Promise<void> {
       await pause(delayMs((step.singles.length * limits.audit.refusal_pause_ms) / 1000));
       continue;
     }
-    attempt += 1;
-    if (attempt === limits.commit.conflict_tries) throw new Unavailable("The tally of refusals is too contended.");
-    if (result === "again") await pause(backoffMs(attempt));
+    if (result === "again") {
+      attempt += 1;
+      if (attempt === limits.commit.conflict_tries) throw new Unavailable("The tally of refusals is too contended.");
+      await pause(backoffMs(attempt));
+    }
     tally = await tallyOf(left);
   }
 }

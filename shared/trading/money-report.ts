@@ -11,7 +11,8 @@ import { daysWithin, refusedRange } from "./transaction-summary.ts";
 
 /**
  * Settled money by day, from the entries of the control accounts, strongly consistent. A month of a control account is
- * 32 partitions, so two months are 128 queries: with no entry 128 units, with the most about 1,100.
+ * 32 partitions, so two months are 128 queries (three, around a whole February, 192): with no entry as many units, with
+ * the most about 1,100.
  * @throws HttpProblem `invalid_parameter` for days in the wrong order, for too many, and for too many entries
  */
 export async function settledMoney(
@@ -24,7 +25,7 @@ export async function settledMoney(
   const entries: Settlement[] = [];
   // An identifier has the time of its entry to the millisecond; the report looks at the day of the entry itself.
   const bounds = { from: timePart(first), to: timePart(end) };
-  const months = [...new Set([days.from.slice(0, 7), days.to.slice(0, 7)])];
+  const months = monthsOf(first, end);
   const readInto = async (partition: string) => {
     for await (const { items } of pagesOf(partition, bounds)) {
       entries.push(...items.map((item) => readItem<Settlement>(item)));
@@ -35,4 +36,15 @@ export async function settledMoney(
     for (const month of months) await Promise.all(contras.partitions(tenant, control, currency, month).map(readInto));
   }
   return moneyReport(days, currency as CurrencyCode, entries);
+}
+
+/** Months of the days from one midnight to another, UTC: 31 days around a February are in three. */
+function monthsOf(firstMs: number, endMs: number): string[] {
+  const months: string[] = [];
+  const first = new Date(firstMs);
+  for (let month = first.getUTCMonth(); ; month += 1) {
+    const began = Date.UTC(first.getUTCFullYear(), month, 1);
+    if (began >= endMs) return months;
+    months.push(new Date(began).toISOString().slice(0, 7));
+  }
 }

@@ -7,7 +7,7 @@ import type { Tenant } from "../tenant.ts";
 import { moved, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
 import { isOpen, isSecond, newProposal } from "./agreement.ts";
-import { samePerson } from "./person.ts";
+import { peopleOf, samePerson } from "./person.ts";
 
 /** A rule of the settings: who must approve what. */
 export type ApprovalRule = NonNullable<Tenant["approval_rules"]>[number];
@@ -122,6 +122,7 @@ export function amendRules(
   const { approval_rules: current = [], proposed_approval_rules: proposed, active_owners = 0 } = tenant;
   if (same(rules, current)) return { ok: true, rules: { approval_rules: current, proposed_approval_rules: null } };
   const applied = { ok: true, rules: { approval_rules: rules, proposed_approval_rules: null } } as const;
+  if (isDriven(context)) return refuse("four_eyes_required", byName);
   if (active_owners < 2) return applied;
   if (context.role !== "owner") {
     return refuse("four_eyes_required", "Two owners must agree to a change of the approval rules.");
@@ -142,7 +143,9 @@ export function amendFourEyes(
   context: Context,
 ): { readonly ok: true; readonly policy: FourEyes } | ReturnType<typeof refuse> {
   const settled = { four_eyes: wanted, ...(proposed == null ? {} : { proposed_four_eyes: null }) };
-  if (wanted === current || active_owners < 2) return { ok: true, policy: settled };
+  if (wanted === current) return { ok: true, policy: settled };
+  if (isDriven(context)) return refuse("four_eyes_required", byName);
+  if (active_owners < 2) return { ok: true, policy: settled };
   if (context.role !== "owner") {
     return refuse("four_eyes_required", "Two owners must agree to a change of four eyes.");
   }
@@ -150,4 +153,11 @@ export function amendFourEyes(
   if (known !== undefined && isSecond(known, context)) return { ok: true, policy: settled };
   const proposal = known ?? { four_eyes: wanted, ...newProposal(context) };
   return { ok: true, policy: { four_eyes: current, proposed_four_eyes: proposal } };
+}
+
+const byName = "An application that an operator made cannot change who must approve: an owner does so by name.";
+
+/** An application with a person behind it, who could give up a role to be the only owner's application. */
+function isDriven({ actor }: Pick<Context, "actor">): boolean {
+  return actor.type === "application" && peopleOf(actor).length > 0;
 }

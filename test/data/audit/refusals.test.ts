@@ -202,6 +202,23 @@ describe("refusals of one actor and action in one minute", () => {
     expect(await entriesOf(foreign)).toHaveLength(1);
   });
 
+  it("are recorded when many come again that were recorded, among some that were not", async () => {
+    vi.stubEnv("TIME_SCALE", "1000000");
+    const { caller, refusals } = flood(most + 15);
+    expect(await recordAll(refusals.slice(0, 5))).toEqual([]);
+    let writes = 0;
+    api.watched.interfere = ({ operation }) => {
+      if (operation === "TransactWriteItems") writes += 1;
+      return writes < 6 ? undefined : failure("ResourceNotFoundException");
+    };
+    const again = await recordAll(refusals.slice(5));
+    expect(again).not.toEqual([]);
+    api.watched.interfere = () => undefined;
+    expect(await recordAll(again)).toEqual([]);
+    await sweepAtOnce();
+    expect((await entriesOf(caller)).map(({ count }) => count)).toEqual([...Array(most).fill(1), 15]);
+  });
+
   it("are recorded exactly when the function ends before or after any of its calls", async () => {
     vi.stubEnv("TIME_SCALE", "1000000");
     for (let after = 0; after < 6; after += 1) {

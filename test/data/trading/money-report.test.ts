@@ -44,6 +44,19 @@ const none = {
 };
 
 describe("the report of settled money", () => {
+  it("has the February between a last day of January and a first one of March", async () => {
+    const caller = newCaller();
+    at("2030-02-15T12:00:00Z");
+    await brokerage(api, caller).account("1000.00");
+    for (const [from, to] of [
+      ["2030-01-30", "2030-03-01"],
+      ["2030-01-31", "2030-03-02"],
+    ] as const) {
+      const { body } = await report(caller, from, to);
+      expect(body.data).toMatchObject([{ day: "2030-02-15", deposits: "1000.00", net: "1000.00" }]);
+    }
+  });
+
   it("has each day on which money was settled, exactly, over the end of a month, and no other money", async () => {
     const { caller } = await settled();
     const { body } = await report(caller, "2030-01-30", "2030-02-02");

@@ -133,6 +133,16 @@ describe("a change of the rules", () => {
     );
   });
 
+  it("is made by no application of an operator, who could step down and leave one owner", () => {
+    const actor: Actor = { type: "application", id: "app_own", name: "Own", operator_ids: [max.actor.id] };
+    for (const count of [0, 1, 2]) {
+      for (const patch of [{ approval_rules }, { four_eyes: true }]) {
+        const decision = amendSettings(owners(count), patch, decisionContext({ actor }));
+        expect([count, refused(decision).code]).toEqual([count, "four_eyes_required"]);
+      }
+    }
+  });
+
   it("proposed by one owner has no effect after 72 hours, of four eyes and of the rules", () => {
     const both = { approval_rules, four_eyes: true };
     const proposed = accepted(amendSettings(owners(2), both, max)).result;
