@@ -2,21 +2,18 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
+import { type Ran, startCommandProcess } from "../support/command-process.ts";
 import { temporaryFolder } from "./fixture.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const tsx = join(root, "node_modules", "tsx", "dist", "loader.mjs");
 const folder = temporaryFolder();
+const { PATH = "", HOME = "" } = process.env;
+const env = { PATH, HOME, AWS_EC2_METADATA_DISABLED: "true" };
 afterAll(folder.remove);
-
-interface Ran {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** The file that an npm script runs. */
 function fileOf(script: string): string {
@@ -25,43 +22,18 @@ function fileOf(script: string): string {
 }
 
 /** Runs Node with the loader of the npm scripts, in a folder without a service. */
-async function runNode(words: readonly string[], input = ""): Promise<Ran> {
-  const { PATH = "", HOME = "" } = process.env;
+async function runNode(words: readonly string[]): Promise<Ran> {
   const child = spawn(process.execPath, ["--import", tsx, ...words], {
     cwd: folder.path,
-    env: { PATH, HOME, AWS_EC2_METADATA_DISABLED: "true" },
-    stdio: ["pipe", "pipe", "pipe"],
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  child.stdin.end(input);
   const text = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (text.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (text.stderr += chunk.toString()));
   await once(child, "close");
   return { code: child.exitCode, ...text };
 }
-
-/**
- * Runs commands one after the other in one process: a command is a module, which a query in its address runs again,
- * while what it imports is loaded once. A command that ends the process does so as its last statement.
- */
-const runAll = `
-  import { text } from "node:stream/consumers";
-  const results = [];
-  const [write, warn] = [process.stdout.write, process.stderr.write];
-  for (const [place, [url, ...words]] of JSON.parse(await text(process.stdin)).entries()) {
-    const ran = { stdout: "", stderr: "" };
-    for (const name of ["stdout", "stderr"]) process[name].write = (chunk) => Boolean((ran[name] += chunk));
-    process.argv = [process.execPath, url, ...words];
-    let ended;
-    process.exit = (code) => (ended ??= code);
-    process.exitCode = undefined;
-    await import(url + "?run=" + place);
-    results.push({ code: ended ?? process.exitCode ?? 0, ...ran });
-  }
-  Object.assign(process.stdout, { write });
-  Object.assign(process.stderr, { write: warn });
-  process.exitCode = 0;
-  process.stdout.write(JSON.stringify(results));`;
 
 /** A wrong call: one sentence on stderr that names what is wrong, and nothing else. */
 function expectRefusal({ code, stdout, stderr }: Ran, named: string): void {
@@ -173,12 +145,12 @@ describe("a command", () => {
       [script, "--nothing"],
     ]);
     for (const [script, words] of refused) calls.push([script, ...words]);
-    const together = calls.filter(([script]) => script !== aloneInItsProcess);
-    const input = together.map(([script = "", ...words]) => [pathToFileURL(fileOf(script)).href, ...words]);
-    const { code, stdout, stderr } = await runNode(["--input-type=module", "--eval", runAll], JSON.stringify(input));
-    // What a command writes past its streams, a warning of a package for example, would be here.
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const [place, ran] of (JSON.parse(stdout) as Ran[]).entries()) results.set(String(together[place]), ran);
+    const together = startCommandProcess(folder.path);
+    for (const call of calls.filter(([script]) => script !== aloneInItsProcess)) {
+      const [script = "", ...words] = call;
+      results.set(String(call), await together.run(fileOf(script), words, env));
+    }
+    expect(await together.stop()).toEqual({ code: 0, stdout: "", stderr: "" });
     for (const call of calls.filter(([script]) => script === aloneInItsProcess)) {
       results.set(String(call), await runNode([fileOf(aloneInItsProcess), ...call.slice(1)]));
     }

@@ -1,12 +1,13 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mustHaveNode } from "../../../infra/tools/deploy/checks.ts";
 import { statefulChanges, statefulOf } from "../../../infra/tools/deploy/stateful.ts";
+import { type CommandProcess, startCommandProcess } from "../../support/command-process.ts";
 import { keptStage } from "../assembly.ts";
 
 /**
@@ -91,6 +92,8 @@ const absent =
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 describe("npm run deploy -- --dry-run", () => {
+  const root = fileURLToPath(new URL("../../..", import.meta.url));
+  let commands: CommandProcess;
   let server: Server;
   let folder: string;
   let account: Account;
@@ -135,10 +138,13 @@ describe("npm run deploy -- --dry-run", () => {
       response.writeHead(status).end(text);
     });
     await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+    commands = startCommandProcess(root);
   });
-  afterAll(() => {
+  afterAll(async () => {
+    const past = await commands?.stop();
     server?.close();
     rmSync(folder, { recursive: true, force: true });
+    expect(past).toEqual({ code: 0, stdout: "", stderr: "" });
   });
   beforeEach(() => {
     asked = [];
@@ -151,10 +157,7 @@ describe("npm run deploy -- --dry-run", () => {
     };
   });
 
-  function deploy(
-    words: readonly string[] = [],
-    more: NodeJS.ProcessEnv = {},
-  ): Promise<{ code: number; text: string }> {
+  async function deploy(words: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
     const { port } = server.address() as AddressInfo;
     const credentials = {
       AWS_ACCESS_KEY_ID: "AKIAIOSFODNN7EXAMPLE",
@@ -169,13 +172,9 @@ describe("npm run deploy -- --dry-run", () => {
       AWS_EC2_METADATA_DISABLED: "true",
       ...more,
     };
-    const command = ["--import", "tsx", "infra/tools/deploy/run.ts", "--stage", "sandbox", "--dry-run"];
-    const cwd = new URL("../../..", import.meta.url).pathname;
-    return new Promise((resolve) => {
-      execFile(process.execPath, [...command, "--assembly", folder, ...words], { cwd, env }, (error, stdout, stderr) =>
-        resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),
-      );
-    });
+    const command = ["--stage", "sandbox", "--dry-run", "--assembly", folder, ...words];
+    const { code, stdout, stderr } = await commands.run(join(root, "infra/tools/deploy/run.ts"), command, env);
+    return { code, text: stdout + stderr };
   }
 
   test("shows that no stateful resource changes, and deploys nothing", async () => {
