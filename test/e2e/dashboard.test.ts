@@ -3,6 +3,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiClient } from "../support/stack/api-client.ts";
 import { newOperator } from "../support/stack/operator-user.ts";
+import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
 import { Browser, signIn } from "../support/stack/sign-in.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
@@ -41,19 +42,10 @@ async function operatorToken(role: "owner"): Promise<string> {
   const { pool } = stack.cloud;
   if (pool === undefined) throw new Error("The stack has no user pool.");
   const user = await newOperator(stack, role);
-  const { issuer, client_id } = pool.addresses;
-  const { OidcClient, WebStorageStateStore, InMemoryWebStorage } = await import("oidc-client-ts");
-  const stateStore = new WebStorageStateStore({ store: new InMemoryWebStorage() });
-  const redirect_uri = new URL("/signed-in", dashboard).href;
-  const client = new OidcClient({ authority: issuer, client_id, redirect_uri, scope: "openid email", stateStore });
+  const client = poolClient(pool.addresses, new URL("/signed-in", dashboard).href);
   const { url } = await client.createSigninRequest({});
-  const { id_token = "" } = await client.processSigninResponse(await signIn(new Browser(), url, user));
-  const body = new URLSearchParams({
-    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
-    subject_token: id_token,
-    subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
-  });
-  const answer = await fetch(new URL("/v2/oauth/token", dashboard), { method: "POST", body });
+  const { id_token } = await client.processSigninResponse(await signIn(new Browser(), url, user));
+  const answer = await exchangeIdToken(new URL("/v2", dashboard).href, id_token);
   return ((await answer.json()) as { access_token: string }).access_token;
 }
 

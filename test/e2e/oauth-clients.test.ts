@@ -1,15 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { GetItemCommand } from "@aws-sdk/client-dynamodb";
-import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import * as oauth from "oauth4webapi";
+import type { SigninResponse } from "oidc-client-ts";
 import * as openid from "openid-client";
 import { ClientCredentials } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { operatorKeys, operators } from "../../shared/table/entities.ts";
 import { type ApiClient, apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
-import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
-import { Browser, type SignInUser, signIn } from "../support/stack/sign-in.ts";
+import { newOperator } from "../support/stack/operator-user.ts";
+import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
+import { Browser, signIn } from "../support/stack/sign-in.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -212,48 +212,73 @@ function poolOf({ cloud }: Stack) {
   return pool;
 }
 
-/** An operator whose user the pool has already, bound to it by provisioning. */
-async function operatorOf(role: string): Promise<SignInUser & { readonly id: string }> {
-  const user = poolOf(stack).makeReady(`${role}.${stack.tenant_id.toLowerCase()}@example.com`);
-  if (user === undefined) throw new Error("The user is there already.");
-  const body = { email: user.email, name: "Ana", role };
-  const { id } = (await stack.api.call<{ id: string }>("POST", "/operators", { body })).body;
-  const client = tableClient(stack.cloud);
-  const settled = async ({ pk, sk }: { pk: string; sk: string }) => {
-    const request = { TableName: tableNameOf(stack.cloud, "main"), Key: marshall({ pk, sk }) };
-    const { Item: item = {} } = await client.send(new GetItemCommand(request));
-    return unmarshall(item)["wake_at"] === null || undefined;
-  };
-  for (const key of [operators.key(stack.tenant_id, id), operatorKeys.key(stack.tenant_id)]) {
-    await eventually(() => settled(key));
-  }
-  client.destroy();
-  return { ...user, id };
+/** Tokens of the pool. */
+interface PoolTokens {
+  readonly id_token?: string | undefined;
+  readonly access_token: string;
+  readonly refresh_token?: string | undefined;
 }
 
-function exchange(subject_token: string | undefined): Promise<Response> {
-  const body = new URLSearchParams({
-    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
-    subject_token: subject_token ?? "",
-    subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
-  });
-  return fetch(`${stack.baseUrl}/oauth/token`, { method: "POST", body });
+/** What every library for the sign-in of a person does with its own words. */
+interface SignInLibrary {
+  /** Address of the authorization request. */
+  readonly begin: () => Promise<string>;
+  /** Takes the address that the sign-in has led back to. */
+  readonly finish: (back: string) => Promise<PoolTokens>;
+  readonly refresh: (tokens: PoolTokens) => Promise<PoolTokens>;
+  /** Address that signs out. */
+  readonly leave: () => Promise<string>;
 }
+
+async function openidSignIn(): Promise<SignInLibrary> {
+  const { issuer: pool, client_id } = poolOf(stack).addresses;
+  const execute = [openid.allowInsecureRequests];
+  const config = await openid.discovery(new URL(pool), client_id, undefined, openid.None(), { execute });
+  const [pkceCodeVerifier, expectedNonce] = [openid.randomPKCECodeVerifier(), openid.randomNonce()];
+  const code_challenge = await openid.calculatePKCECodeChallenge(pkceCodeVerifier);
+  const challenge = { code_challenge, code_challenge_method: "S256" };
+  const request = { redirect_uri, scope: "openid email", nonce: expectedNonce, ...challenge };
+  return {
+    begin: async () => openid.buildAuthorizationUrl(config, request).href,
+    finish: (back) => openid.authorizationCodeGrant(config, new URL(back), { pkceCodeVerifier, expectedNonce }),
+    refresh: ({ refresh_token = "" }) => openid.refreshTokenGrant(config, refresh_token),
+    leave: async () => openid.buildEndSessionUrl(config, { client_id, logout_uri }).href,
+  };
+}
+
+async function oidcClientTs(): Promise<SignInLibrary> {
+  const { addresses } = poolOf(stack);
+  const client = poolClient(addresses, redirect_uri);
+  let last: SigninResponse | undefined;
+  return {
+    begin: async () => (await client.createSigninRequest({ nonce: randomUUID() })).url,
+    finish: async (back) => {
+      last = await client.processSigninResponse(back);
+      return last;
+    },
+    refresh: ({ refresh_token = "" }) => {
+      if (last === undefined) throw new Error("There was no sign-in.");
+      const { id_token = "", session_state, profile } = last;
+      const state = { refresh_token, id_token, session_state, profile, scope: "openid email", data: undefined };
+      return client.useRefreshToken({ state });
+    },
+    leave: async () => {
+      const { client_id } = addresses;
+      return (await client.createSignoutRequest({ client_id, extraQueryParams: { logout_uri } })).url;
+    },
+  };
+}
+
+const signInLibraries = { "openid-client": openidSignIn, "oidc-client-ts": oidcClientTs };
+const exchange = (token: string | undefined) => exchangeIdToken(stack.baseUrl, token);
 
 describe("an operator", () => {
-  it("signs in with openid-client, unchanged, exchanges its id token, refreshes and signs out", async () => {
-    const operator = await operatorOf("viewer");
-    const { issuer, client_id } = poolOf(stack).addresses;
-    const execute = [openid.allowInsecureRequests];
-    const config = await openid.discovery(new URL(issuer), client_id, undefined, openid.None(), { execute });
-    const [pkceCodeVerifier, expectedNonce] = [openid.randomPKCECodeVerifier(), openid.randomNonce()];
-    const address = openid.buildAuthorizationUrl(config, {
-      ...{ redirect_uri, scope: "openid email", nonce: expectedNonce, code_challenge_method: "S256" },
-      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
-    });
-    const browser = new Browser();
-    const back = new URL(await signIn(browser, address.href, operator));
-    const tokens = await openid.authorizationCodeGrant(config, back, { pkceCodeVerifier, expectedNonce });
+  it.each(Object.entries(signInLibraries))("signs in, refreshes and signs out with %s, unchanged", async (_, make) => {
+    const operator = await newOperator(stack, "viewer");
+    const [library, browser] = [await make(), new Browser()];
+    const address = await library.begin();
+    expect(new URL(address).searchParams.get("code_challenge_method")).toBe("S256");
+    const tokens = await library.finish(await signIn(browser, address, operator));
 
     const first = await exchange(tokens.id_token);
     const granted = (await first.json()) as { access_token: string };
@@ -264,21 +289,28 @@ describe("an operator", () => {
     expect((await api.call("POST", "/clients", { body: {} })).status).toBe(403);
     expect((await apiClient(stack.baseUrl, tokens.id_token ?? "").call("GET", "/me")).status).toBe(401);
 
-    const next = await openid.refreshTokenGrant(config, tokens.refresh_token ?? "");
+    const next = await library.refresh(tokens);
+    expect(next.refresh_token).toEqual(expect.any(String));
+    expect(next.refresh_token).not.toBe(tokens.refresh_token);
     expect([(await exchange(next.id_token)).status, (await exchange(next.id_token)).status]).toEqual([200, 400]);
     expect((await exchange(next.access_token)).status).toBe(400);
-    const out = openid.buildEndSessionUrl(config, { client_id, logout_uri });
-    expect((await browser.open(out.href)).url).toBe(logout_uri);
+    await expect(library.refresh(tokens)).rejects.toMatchObject({ error: "invalid_grant" });
+    expect((await browser.open(await library.leave())).url).toBe(logout_uri);
+    expect((await browser.open(await library.begin())).html).toContain("Sign in");
+  });
 
+  it("who is suspended gets no token by a refresh", async () => {
+    const operator = await newOperator(stack, "viewer");
+    const library = await openidSignIn();
+    const tokens = await library.finish(await signIn(new Browser(), await library.begin(), operator));
     const suspended = await stack.api.call("PATCH", `/operators/${operator.id}`, { body: { status: "suspended" } });
     expect(suspended.status).toBe(200);
-    const refresh = () => openid.refreshTokenGrant(config, next.refresh_token ?? "");
     await eventually(async () => {
       const user = poolOf(stack).admin.call("AdminGetUser", {
         ...{ UserPoolId: poolOf(stack).settings.id, Username: operator.email },
       });
       return user["Enabled"] === false || undefined;
     });
-    await expect(refresh()).rejects.toMatchObject({ error: "invalid_grant" });
+    await expect(library.refresh(tokens)).rejects.toMatchObject({ error: "invalid_grant" });
   });
 });

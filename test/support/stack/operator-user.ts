@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import type { Role } from "../../../shared/roles.ts";
@@ -14,8 +15,8 @@ export interface OperatorUser extends SignInUser {
 
 /** Invites an operator whose user the pool has already, and waits until provisioning has bound the one to the other. */
 export async function newOperator(stack: Stack, role: Role): Promise<OperatorUser> {
-  const user = stack.cloud.pool?.makeReady(`${role}.${stack.tenant_id.toLowerCase()}@example.com`);
-  if (user === undefined) throw new Error("There is no pool, or the user is there already.");
+  const user = stack.cloud.pool?.makeReady(`${role}.${randomUUID()}@example.com`);
+  if (user === undefined) throw new Error("The stack has no user pool.");
   const body = { email: user.email, name: `A ${role}`, role };
   const { id } = (await stack.api.call<{ id: string }>("POST", "/operators", { body })).body;
   const client = tableClient(stack.cloud);

@@ -53,3 +53,23 @@ export async function signIn(browser: Browser, address: string, user: SignInUser
   const { url } = await browser.open(second.url, { code: totpCode(user.totp_secret, Date.now()) });
   return url;
 }
+
+/** Who was invited: the mail holds a temporary password, and the person chooses their own. */
+export interface InvitedUser {
+  readonly email: string;
+  readonly temporary_password: string;
+  readonly password: string;
+}
+
+/** The first sign-in of an invited person, who sets up the second factor; returns where it ends, and the user. */
+export async function signInFirst(browser: Browser, address: string, invited: InvitedUser) {
+  const { email, temporary_password, password } = invited;
+  const { url: page } = await browser.open(address);
+  await browser.open(page, { email, password: temporary_password });
+  const { html } = await browser.open(page, { new_password: password });
+  const [, totp_secret] = /<code>([A-Z2-7]+)<\/code>/.exec(html) ?? [];
+  if (totp_secret === undefined) throw new Error(`The page shows no key for an authenticator app: ${html}`);
+  const { url } = await browser.open(page, { code: totpCode(totp_secret, Date.now()) });
+  const user: SignInUser = { email, password, totp_secret };
+  return { url, user };
+}
