@@ -1,11 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { PoolAddresses } from "../../infra/local/pool/index.ts";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
+import { invokeFunction } from "../../infra/tools/operator.ts";
 import { apiClient, getToken } from "../support/stack/api-client.ts";
+import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
+import { Browser, signIn, signInFirst } from "../support/stack/sign-in.ts";
 import { eventually } from "../support/wait.ts";
 import { alive, temporaryFolder } from "./fixture.ts";
 
@@ -15,6 +20,8 @@ const startArgs = ["--import", tsx, join(root, "infra", "local", "start.ts"), "-
 const folder = temporaryFolder();
 const local = join(folder.path, ".local");
 const readyFile = join(local, "ready.json");
+/** The words of `npm run application` on the service that runs here. */
+const command = ["--import", tsx, join(root, "infra", "tools", "create-application.ts"), "create", "--local"];
 const startLimitMs = 30_000;
 const running: ChildProcess[] = [];
 
@@ -24,6 +31,8 @@ interface Ready {
   readonly client_secret: string;
   readonly tenant_id: string;
   readonly pid: number;
+  readonly dashboard_url: string;
+  readonly sign_in: PoolAddresses;
 }
 
 /** Puts the assembly of the test run where `npm start` keeps it, so that each start need not synthesize. */
@@ -64,6 +73,26 @@ async function started(
     return start.text().includes("Ready.") ? JSON.parse(readFileSync(readyFile, "utf8")) : undefined;
   }, startLimitMs);
   return { ...start, ready };
+}
+
+/** Settles all that waits for provisioning, as the schedule would within a minute. */
+async function provisionAll(): Promise<void> {
+  const variables: Record<string, string> = JSON.parse(readFileSync(join(local, "operator.json"), "utf8"));
+  const { AWS_ENDPOINT_URL = "", AWS_REGION = "", AWS_ACCESS_KEY_ID = "", AWS_SECRET_ACCESS_KEY = "" } = variables;
+  const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY };
+  const config = { endpoint: AWS_ENDPOINT_URL, region: AWS_REGION, credentials };
+  const nothing = { settled: 0, failed: 0 };
+  await eventually(async () => {
+    const found = await invokeFunction("brokerage-sandbox-provision", { action: "reconcile" }, config);
+    return isDeepStrictEqual(found, nothing) || undefined;
+  });
+}
+
+/** A token of the API for an operator's id token. */
+async function operatorToken(baseUrl: string, idToken: string | undefined): Promise<string> {
+  const answer = await exchangeIdToken(baseUrl, idToken);
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as { access_token: string }).access_token;
 }
 
 /** Every process below one, by the system's list of parents. */
@@ -128,7 +157,6 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(await ended(second.child)).toBe(1);
     expect(second.text()).toContain(`Another runner (process ${first.ready.pid}) uses .local/data`);
 
-    const command = ["--import", tsx, join(root, "infra", "tools", "create-application.ts"), "create", "--local"];
     const { tenant_id: tenant, base_url } = first.ready;
     const made = run([...command, "--tenant", tenant, "--name", "Second", "--scopes", "clients:read"]);
     expect(await ended(made.child)).toBe(0);
@@ -180,6 +208,45 @@ describe("npm start", { timeout: 90_000 }, () => {
     }
     const wrong = run([...command, "cli_1"]);
     expect([await ended(wrong.child), wrong.text()]).toEqual([1, expect.stringContaining("--client must be")]);
+  });
+
+  it("makes a brokerage whose first owner, invited by mail, sets up a second factor and calls the API", async () => {
+    const email = "ana.silva@example.com";
+    const made = run([...command, "--name", "CRM", "--owner", email]);
+    expect(await ended(made.child), made.text()).toBe(0);
+    const { base_url, dashboard_url, sign_in, ...stranger } = first.ready;
+    const { tenant_id, owner_id: id, ...application } = JSON.parse(made.text());
+    const api = apiClient(base_url, await getToken(base_url, application));
+    await provisionAll();
+    const mail = new RegExp(`Mail to ${email}: your temporary password is (\\S+)`);
+    const temporary_password = await eventually(() => mail.exec(first.text())?.[1]);
+
+    const client = poolClient(sign_in, new URL("/signed-in", dashboard_url).href);
+    const begin = async () => (await client.createSigninRequest({})).url;
+    const invited = { email, temporary_password, password: "Correct-Horse-7-Battery" };
+    const { url, user } = await signInFirst(new Browser(), await begin(), invited);
+    const { id_token } = await client.processSigninResponse(url);
+    const owner = apiClient(base_url, await operatorToken(base_url, id_token));
+    expect((await owner.call("GET", "/me")).body).toMatchObject({ tenant_id, operator: { id, email, role: "owner" } });
+    const { body: operators } = await api.call("GET", "/operators");
+    expect(operators).toMatchObject({ data: [{ id, email, role: "owner", status: "active" }] });
+    const body = { email: "client@example.com", first_name: "Rui", last_name: "Costa" };
+    const client_id = (await owner.call<{ id: string }>("POST", "/clients", { body })).body.id;
+    expect(await api.call("GET", `/clients/${client_id}`)).toMatchObject({ status: 200, body });
+    const other = apiClient(base_url, await getToken(base_url, stranger));
+    expect((await other.call("GET", `/clients/${client_id}`)).status).toBe(404);
+
+    const again = await client.processSigninResponse(await signIn(new Browser(), await begin(), user));
+    await operatorToken(base_url, again.id_token);
+    const browser = new Browser();
+    const page = await browser.open(await begin());
+    const refused = await browser.open(page.url, { email, password: temporary_password });
+    expect(refused.html).toContain("Incorrect e-mail or password.");
+    const logs = () => readdirSync(join(local, "logs")).map((name) => readFileSync(join(local, "logs", name), "utf8"));
+    await eventually(() => logs().some((text) => text.includes(id)) || undefined);
+    const { client_secret } = application;
+    const secrets = [email, temporary_password, invited.password, user.totp_secret, owner.token, client_secret];
+    expect(secrets.filter((secret) => logs().some((text) => text.includes(secret)))).toEqual([]);
   });
 
   it("leaves the announcement of a runner on other data alone when its own start fails", async () => {
