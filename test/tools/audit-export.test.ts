@@ -52,9 +52,9 @@ async function finds(
       const line = lineAt(one);
       const parts = Math.ceil(day.lines.length / partLines);
       const part = Math.min(parts, Math.ceil(line / partLines));
-      expect(report?.fault?.key).toBe(dayKeys.part(brokerage, day.day, part));
-      if (line <= lines.length) expect(report?.fault?.line).toBe(line - (part - 1) * partLines);
-      expect(kinds).toContain(report?.fault?.kind);
+      expect(report?.faults[0]?.key).toBe(dayKeys.part(brokerage, day.day, part));
+      if (line <= lines.length) expect(report?.faults[0]?.line).toBe(line - (part - 1) * partLines);
+      expect(kinds).toContain(report?.faults[0]?.kind);
       expect(report?.days).toBe(at);
     }),
   );
@@ -70,9 +70,9 @@ describe("an export", () => {
     await fc.assert(
       fc.asyncProperty(picked, async ({ days, partLines }) => {
         const entries = days.reduce((sum, { lines }) => sum + lines.length, 0);
-        const reports = await checkedExport(objectsOf(brokerage, days, days, partLines));
+        const reports = await checkedExport(objectsOf(brokerage, days, days, partLines), days.at(-1)?.day);
         expect(reports).toMatchObject([{ brokerage, days: days.length, entries, last: { day: days.at(-1)?.day } }]);
-        expect(reports[0]?.fault).toBeUndefined();
+        expect(reports[0]?.faults).toEqual([]);
       }),
     );
   });
@@ -145,7 +145,7 @@ describe("the objects of an export", () => {
   const days = exportedDays([3, 0, 5, 2]);
   const objects = () => objectsOf(brokerage, days, days, 2);
   const dayAt = (at: number) => dayAfter(firstDay, at);
-  const faultOf = async (found: ReadonlyMap<string, Uint8Array>) => (await checkedExport(found))[0]?.fault;
+  const faultOf = async (found: ReadonlyMap<string, Uint8Array>) => (await checkedExport(found))[0]?.faults[0];
   const without = (...keys: string[]) => new Map([...objects()].filter(([key]) => !keys.includes(key)));
   const having = (key: string, content: Uint8Array) => new Map([...objects(), [key, content]]);
   const part = (at: number, number: number) => dayKeys.part(brokerage, dayAt(at), number);
@@ -196,12 +196,135 @@ describe("the objects of an export", () => {
     expect(await faultOf(having(manifest(2), Buffer.from(head)))).toMatchObject({ key: part(2, 3), kind: "changed" });
   });
 
+  it("are not taken where a part holds more or other bytes than the gzip of its lines", async () => {
+    const one = objects().get(part(2, 1)) ?? new Uint8Array();
+    const [first, ...rest] = gunzipSync(one)
+      .toString()
+      .split(/(?<=\n)/);
+    const members = [gzipSync(first ?? ""), gzipSync(rest.join(""))];
+    // A comment in the header, which no checksum covers.
+    const commented = Buffer.concat([
+      one.slice(0, 3),
+      Buffer.from([16]),
+      one.slice(4, 10),
+      Buffer.from("note\0"),
+      one.slice(10),
+    ]);
+    for (const bytes of [Buffer.concat([one, Buffer.from("\0\0behind")]), Buffer.concat(members), commented]) {
+      expect(gunzipSync(bytes)).toEqual(gunzipSync(one));
+      expect(await faultOf(having(part(2, 1), bytes))).toMatchObject({ key: part(2, 1), kind: "changed" });
+    }
+    const marked = gzipSync(Buffer.concat([Buffer.from("\uFEFF"), gunzipSync(one)]));
+    expect(await faultOf(having(part(2, 1), marked))).toMatchObject({ key: part(2, 1), line: 1, kind: "changed" });
+    const mark = Buffer.concat([Buffer.from("\uFEFF"), objects().get(manifest(2)) ?? new Uint8Array()]);
+    expect(await faultOf(having(manifest(2), mark))).toMatchObject({ key: manifest(2), kind: "changed" });
+  });
+
+  it("are not taken where a byte was changed that is read as the character in its place", async () => {
+    const replaced = exportedDays([1], "\uFFFD");
+    const found = objectsOf(brokerage, replaced, replaced, 1);
+    expect(await faultOf(found)).toBeUndefined();
+    const text = gunzipSync(found.get(part(0, 1)) ?? new Uint8Array());
+    const at = text.indexOf("\uFFFD");
+    const forged = Buffer.concat([text.subarray(0, at), Buffer.from([0xff]), text.subarray(at + 3)]);
+    expect(forged.toString()).toBe(text.toString());
+    found.set(part(0, 1), gzipSync(forged));
+    expect(await faultOf(found)).toMatchObject({ key: part(0, 1), kind: "changed" });
+  });
+
+  it("are not taken where an empty part was added and the manifest counts it", async () => {
+    const text = Buffer.from(objects().get(manifest(2)) ?? []).toString();
+    const found = having(part(2, 4), gzipSync(""));
+    found.set(manifest(2), Buffer.from(text.replace('"parts":3', '"parts":4')));
+    expect(await faultOf(found)).toMatchObject({ key: part(2, 4), kind: "changed" });
+  });
+
+  it("must reach the day until which they are wanted", async () => {
+    const reaching = async (found: ReadonlyMap<string, Uint8Array>, at: number) =>
+      (await checkedExport(found, dayAt(at)))[0]?.faults;
+    expect(await reaching(objects(), 3)).toEqual([]);
+    expect(await reaching(objects(), 4)).toMatchObject([{ key: manifest(4), kind: "removed" }]);
+    expect(await reaching(without(manifest(3)), 2)).toEqual([]);
+    expect(await reaching(without(manifest(3)), 3)).toMatchObject([{ key: manifest(3), kind: "removed" }]);
+    const none = new Map([...objects()].filter(([key]) => !key.endsWith("manifest.json")));
+    expect(await reaching(none, 3)).toMatchObject([{ key: manifest(0), kind: "removed" }]);
+    const cut = new Map([...objects()].filter(([key]) => !key.includes(dayAt(2)) && !key.includes(dayAt(3))));
+    expect(await reaching(cut, 1)).toEqual([]);
+    expect(await reaching(cut, 3)).toMatchObject([{ key: manifest(2), kind: "removed" }]);
+  });
+
+  it("hold no entry of a later day that is over, and those of an earlier one or of a wrong clock", async () => {
+    const [one, two, three, four] = days as [ExportedDay, ExportedDay, ExportedDay, ExportedDay];
+    const lines = [...one.lines, ...three.lines];
+    const early = [
+      { ...one, head: three.head, lines },
+      { ...two, start: three.head, head: three.head },
+    ];
+    const rest = [{ ...three, start: three.head, lines: [] }, four];
+    const moved = [...early, ...rest];
+    const kept = objectsOf(brokerage, moved, moved, 2);
+    expect(await checkedExport(kept, dayAt(3))).toMatchObject([
+      { days: 0, faults: [{ key: part(0, 2), line: 2, kind: "moved", what: expect.stringContaining("entry 4 ") }] },
+    ]);
+    // As long as the day of an entry is not over, only a wrong clock can have given it that time.
+    expect(await checkedExport(kept, dayAt(1))).toMatchObject([{ days: 4, faults: [] }]);
+    const late = [{ ...one, head: one.start, lines: [] }, { ...two, start: one.start, lines: one.lines }, three, four];
+    expect(await checkedExport(objectsOf(brokerage, late, late, 2), dayAt(3))).toMatchObject([{ days: 4, faults: [] }]);
+  });
+
+  it("that are hostile end no check, and hide no fault of the others", async () => {
+    const second = "brk_01JD0000000000000000000009";
+    const nested = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+    const link = `{"hash":{"toString":1},"sequence":{"valueOf":1}}`;
+    const lines = [
+      ...[1000, 2000, 3000, 20_000].map((depth) => `{"at":${"[".repeat(depth)}${"]".repeat(depth)}}`),
+      `{"hash":"","id":{"toString":1},"previous_hash":"","sequence":{"toString":1}}`,
+      `{"hash":{},"id":"aud_1","previous_hash":{"toString":1},"sequence":"1"}`,
+    ];
+    const contents: [key: string, content: Uint8Array][] = [
+      ...lines.map((line): [string, Uint8Array] => [part(0, 1), gzipSync(`${line}\n`)]),
+      [manifest(0), Buffer.from(`{"object":${nested}}\n`)],
+      [
+        manifest(0),
+        Buffer.from(`${(objects().get(manifest(0)) ?? "").toString().replace(/"start":\{.*?\}/, `"start":${link}`)}\n`),
+      ],
+    ];
+    for (const [key, content] of contents) {
+      const found = new Map([...having(key, content), ...objectsOf(second, days, days, 2)]);
+      found.delete(dayKeys.part(second, dayAt(2), 1));
+      expect(await checkedExport(found)).toMatchObject([
+        { brokerage, faults: [{ key, kind: "changed" }] },
+        { brokerage: second, faults: [{ kind: "removed" }] },
+      ]);
+    }
+  });
+
+  it("of no day of the calendar are named next to the first fault of the days", async () => {
+    for (const day of ["0000-00-00", "2026-02-30", "2026-13-01"]) {
+      const strange = dayKeys.manifest(brokerage, day);
+      const bytes = objects().get(manifest(0)) ?? new Uint8Array();
+      const inserted = { key: strange, kind: "inserted" };
+      expect(await checkedExport(having(strange, bytes))).toMatchObject([{ brokerage, days: 4, faults: [inserted] }]);
+      const both = new Map([...without(part(2, 2)), [strange, bytes] as const]);
+      expect(await checkedExport(both)).toMatchObject([{ days: 2, faults: [{ key: part(2, 2) }, inserted] }]);
+    }
+    const [near, far] = [`${brokerage}!/x`, "readme"];
+    const bytes = new Uint8Array();
+    expect(await checkedExport(new Map([...objects(), [brokerage, bytes], [near, bytes], [far, bytes]]))).toMatchObject(
+      [
+        { brokerage, days: 4, faults: [{ key: brokerage }] },
+        { brokerage: `${brokerage}!`, days: 0, faults: [{ key: near }] },
+        { brokerage: far, days: 0, faults: [{ key: far }] },
+      ],
+    );
+  });
+
   it("of several brokerages are checked each by themselves, and a last day may be in the making", async () => {
     const second = "brk_01JD0000000000000000000009";
     const both = new Map([...without(part(2, 2)), ...objectsOf(second, days, days, 3)]);
     both.delete(dayKeys.manifest(second, dayAt(3)));
     expect(await checkedExport(both)).toMatchObject([
-      { brokerage, days: 2, fault: { kind: "removed" } },
+      { brokerage, days: 2, faults: [{ kind: "removed" }] },
       { brokerage: second, days: 3, entries: 8, unsealed: dayAt(3) },
     ]);
   });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { GetObjectCommand, ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+import { isDay } from "../../../shared/domain/audit/seal.ts";
 
 /** Where an export lies. */
 export interface ExportSource {
@@ -11,14 +12,19 @@ export interface ExportSource {
   read(key: string): Promise<Uint8Array>;
 }
 
-/** The objects of one day of a brokerage; `strange` are those that no day has. */
+/** The objects of one day of a brokerage. */
 export interface DayObjects {
   readonly brokerage: string;
   readonly day: string;
   /** Numbers of its parts, rising. */
   readonly parts: readonly number[];
   readonly hasManifest: boolean;
-  readonly strange: readonly string[];
+}
+
+/** An object that no day has, and the brokerage that it lies with: the first word of its key. */
+export interface StrangeObject {
+  readonly brokerage: string;
+  readonly strange: string;
 }
 
 /** An export in a bucket. */
@@ -59,18 +65,23 @@ export function folderSource(folder: string): ExportSource {
 
 const keyForm = /^(brk_[0-9A-HJKMNP-TV-Z]{26})\/(\d{4}-\d{2}-\d{2})\/(?:(\d{6})\.ndjson\.gz|manifest\.json)$/;
 
-/** The days of an export, by brokerage and in their order. What lies nowhere near a day is a day without a name. */
-export async function* daysOf(source: ExportSource, prefix: string): AsyncGenerator<DayObjects> {
-  let open: { brokerage: string; day: string; parts: number[]; hasManifest: boolean; strange: string[] } | undefined;
+/**
+ * The days of an export, by brokerage and in their order, each once. Between them comes what is not the object of a
+ * calendar day.
+ */
+export async function* daysOf(source: ExportSource, prefix: string): AsyncGenerator<DayObjects | StrangeObject> {
+  let open: { brokerage: string; day: string; parts: number[]; hasManifest: boolean } | undefined;
   for await (const key of source.keys(prefix)) {
     const [, brokerage = "", day = "", part] = keyForm.exec(key) ?? [];
-    const [ownBrokerage = "", ownDay = ""] = brokerage === "" ? key.split("/") : [brokerage, day];
-    if (open?.brokerage !== ownBrokerage || open.day !== ownDay) {
-      if (open !== undefined) yield open;
-      open = { brokerage: ownBrokerage, day: ownDay, parts: [], hasManifest: false, strange: [] };
+    if (!isDay(day)) {
+      yield { brokerage: key.split("/")[0] ?? "", strange: key };
+      continue;
     }
-    if (brokerage === "") open.strange.push(key);
-    else if (part === undefined) open.hasManifest = true;
+    if (open?.brokerage !== brokerage || open.day !== day) {
+      if (open !== undefined) yield open;
+      open = { brokerage, day, parts: [], hasManifest: false };
+    }
+    if (part === undefined) open.hasManifest = true;
     else open.parts.push(Number(part));
   }
   if (open !== undefined) yield open;

@@ -1,4 +1,4 @@
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, inflateRawSync } from "node:zlib";
 import { continues, DayCheck, dayIn, type ExportFault } from "../../../shared/domain/audit/export-check.ts";
 import { dayAfter, dayKeys, type SealedDay } from "../../../shared/domain/audit/seal.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
@@ -12,7 +12,8 @@ export interface BrokerageReport {
   readonly entries: number;
   readonly first?: SealedDay;
   readonly last?: SealedDay;
-  readonly fault?: ExportFault;
+  /** The first fault of the days, and the first object that none of them has. */
+  readonly faults: readonly ExportFault[];
   /** A day that is being written and has not ended. */
   readonly unsealed?: string;
 }
@@ -20,6 +21,8 @@ export interface BrokerageReport {
 /** What the caller may want of a check. */
 interface VerifyOptions {
   readonly prefix: string;
+  /** The days must reach this one, `2026-11-23`. */
+  readonly until: string;
   /** Told after each part that was read. */
   readonly progress: (brokerage: string, day: string, entries: number) => void;
   /** Told every sealed day that is in order. */
@@ -29,17 +32,30 @@ interface VerifyOptions {
 /** Parts are no larger (`limits.audit.part_bytes` and a line); what unpacks to more was not written by the service. */
 const maxPartBytes = 64 * 1024 * 1024;
 
-/** Checks the export of each brokerage, one after the other and day by day, up to its first fault. */
+/** Checks the export of each brokerage, one after the other and day by day, up to the first fault of its days. */
 export async function* verifyExport(source: ExportSource, options: VerifyOptions): AsyncGenerator<BrokerageReport> {
+  const strange = new Map<string, ExportFault>();
+  const withStrange = (report: BrokerageReport): BrokerageReport => {
+    const fault = strange.get(report.brokerage);
+    strange.delete(report.brokerage);
+    return fault === undefined ? report : { ...report, faults: [...report.faults, fault] };
+  };
   let chain: BrokerageCheck | undefined;
-  for await (const day of daysOf(source, options.prefix)) {
-    if (chain?.brokerage !== day.brokerage) {
-      if (chain !== undefined) yield chain.report;
-      chain = new BrokerageCheck(day.brokerage, source, options);
+  for await (const found of daysOf(source, options.prefix)) {
+    if ("strange" in found) {
+      const { brokerage, strange: key } = found;
+      const what = "the object is none that the service writes";
+      if (!strange.has(brokerage)) strange.set(brokerage, { key, kind: "inserted", what });
+      continue;
     }
-    await chain.add(day);
+    if (chain?.brokerage !== found.brokerage) {
+      if (chain !== undefined) yield withStrange(chain.end());
+      chain = new BrokerageCheck(found.brokerage, source, options);
+    }
+    await chain.add(found);
   }
-  if (chain !== undefined) yield chain.report;
+  if (chain !== undefined) yield withStrange(chain.end());
+  for (const [brokerage, fault] of strange) yield { brokerage, days: 0, entries: 0, faults: [fault] };
 }
 
 /** The days of one brokerage, checked in their order. */
@@ -60,13 +76,14 @@ class BrokerageCheck {
     this.options = options;
   }
 
-  get report(): BrokerageReport {
-    const { brokerage, days, entries, first, last, fault, unsealed } = this;
+  /** What the check came to, after the last day. */
+  end(): BrokerageReport {
+    const { brokerage, days, entries, first, last, unsealed } = this;
+    const fault = this.fault ?? this.faultAfter();
     return {
-      ...{ brokerage, days, entries },
+      ...{ brokerage, days, entries, faults: fault === undefined ? [] : [fault] },
       ...(first && { first }),
       ...(last && { last }),
-      ...(fault && { fault }),
       ...(unsealed !== undefined && { unsealed }),
     };
   }
@@ -90,26 +107,34 @@ class BrokerageCheck {
     this.options.sealed(found);
   }
 
-  /** What is wrong before the day itself is read: strange objects, or a day before it that is missing. */
-  private faultBefore({ day, strange: [strange] }: DayObjects): ExportFault | undefined {
-    const { brokerage, unsealed, last } = this;
-    if (strange !== undefined) {
-      return { key: strange, kind: "inserted", what: "the object is none that the service writes" };
-    }
-    if (unsealed !== undefined) {
-      const key = dayKeys.manifest(brokerage, unsealed);
-      return { key, kind: "removed", what: `the manifest of ${unsealed} is missing, and later days are there` };
-    }
+  /** A day before this one that is missing. */
+  private faultBefore({ day }: DayObjects): ExportFault | undefined {
+    const { unsealed, last } = this;
     const expected = last && dayAfter(last.day);
-    if (expected === undefined || expected === day) return undefined;
-    const key = dayKeys.manifest(brokerage, expected);
-    return { key, kind: "removed", what: `the day ${expected} is missing, and later days are there` };
+    if (unsealed === undefined && (expected === undefined || expected === day)) return undefined;
+    return this.missing("and later days are there");
+  }
+
+  /** What is missing at the end: each day that must be sealed by now is. */
+  private faultAfter(): ExportFault | undefined {
+    const { last, unsealed } = this;
+    const { until } = this.options;
+    const expected = unsealed ?? (last && dayAfter(last.day));
+    return expected !== undefined && expected <= until ? this.missing(`and ${until} must be there`) : undefined;
+  }
+
+  /** The day that should come next, or the manifest where its parts are there. */
+  private missing(why: string): ExportFault {
+    const { brokerage, unsealed, last } = this;
+    const day = unsealed ?? dayAfter((last as SealedDay).day);
+    const what = `the ${unsealed === undefined ? "day" : "manifest of"} ${day} is missing, ${why}`;
+    return { key: dayKeys.manifest(brokerage, day), kind: "removed", what };
   }
 
   private async check({ day, parts }: DayObjects): Promise<SealedDay | ExportFault> {
     const { brokerage, source, last } = this;
     const key = dayKeys.manifest(brokerage, day);
-    const sealed = dayIn(Buffer.from(await source.read(key)).toString(), brokerage, day);
+    const sealed = dayIn(textIn(await source.read(key)) ?? "", brokerage, day);
     if (sealed === undefined) return { key, kind: "changed", what: "the manifest is not as the service writes it" };
     const zeros = { sequence: "0", hash: "0".repeat(64) };
     const isLinked = last === undefined ? sealed.start.sequence !== "0" || continues(sealed, zeros) : undefined;
@@ -121,16 +146,19 @@ class BrokerageCheck {
 
   private async faultInside(sealed: SealedDay): Promise<ExportFault | undefined> {
     const { brokerage, source } = this;
-    const check = new DayCheck(sealed, sha256);
+    const check = new DayCheck(sealed, { until: this.options.until, digest: sha256 });
+    let empty: ExportFault | undefined;
     for (let part = 1; part <= sealed.parts; part += 1) {
       const key = dayKeys.part(brokerage, sealed.day, part);
       const lines = linesOf(await source.read(key));
       if (lines === undefined) return { key, kind: "changed", what: "the object is no gzip of whole lines" };
+      if (lines.length === 0) empty ??= { key, kind: "changed", what: "the object is empty" };
       if (!check.add(key, lines)) break;
       this.entries += lines.length;
       this.options.progress(brokerage, sealed.day, this.entries);
     }
-    return check.end();
+    // A part without lines is told from the removal of its lines by the entries, which are then all there.
+    return check.end() ?? empty;
   }
 }
 
@@ -147,12 +175,42 @@ function partFault(brokerage: string, { day, parts: count }: SealedDay, parts: r
   return { key: keyOf(extra), kind: "inserted", what: `part ${extra} is none of ${day}` } as const;
 }
 
-/** The lines of a part; undefined where it is not the gzip of lines that all end. */
+/** The lines of a part; undefined where it is not one gzip of lines that all end, and nothing else. */
 function linesOf(bytes: Uint8Array): string[] | undefined {
+  const content = unpacked(bytes);
+  const text = content && textIn(content);
+  if (text === "") return [];
+  return text?.endsWith("\n") ? text.slice(0, -1).split("\n") : undefined;
+}
+
+/** Bytes of a gzip before and behind its deflated content, where its header has no optional member (RFC 1952). */
+const gzipHeaderBytes = 10;
+const gzipTrailerBytes = 8;
+
+/**
+ * The content of a gzip of one member. What comes behind that member is no part of its checksum: the published decoder
+ * leaves it out, or takes it for content.
+ */
+function unpacked(bytes: Uint8Array): Uint8Array | undefined {
+  const options = { maxOutputLength: maxPartBytes, info: true };
   try {
-    const text = gunzipSync(bytes, { maxOutputLength: maxPartBytes }).toString();
-    if (text === "") return [];
-    return text.endsWith("\n") ? text.slice(0, -1).split("\n") : undefined;
+    const content = gunzipSync(bytes, { maxOutputLength: maxPartBytes });
+    // With `info` the result is another one than its published type says.
+    const { engine } = inflateRawSync(bytes.subarray(gzipHeaderBytes), options) as unknown as {
+      readonly engine: { readonly bytesWritten: number };
+    };
+    const used = gzipHeaderBytes + engine.bytesWritten + gzipTrailerBytes;
+    const [, , , flags] = bytes;
+    return flags === 0 && used === bytes.length ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of bytes in UTF-8; undefined where they are not, since a replaced character would hide what was changed. */
+function textIn(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return undefined;
   }

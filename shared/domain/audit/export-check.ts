@@ -1,6 +1,13 @@
+import { limits } from "../../limits.ts";
 import { canonicalJson } from "./canonical-json.ts";
-import { ChainCheck, type ChainedEntry, type Digest, type Link } from "./chain.ts";
-import type { SealedDay, ShownLink } from "./seal.ts";
+import { type BrokenLink, ChainCheck, type ChainedEntry, type Digest, type Link } from "./chain.ts";
+import { dayAfter, dayOf, type SealedDay, type ShownLink } from "./seal.ts";
+
+/** A day is sealed so long after its end at the latest: an hour lies between two runs, and a run takes five minutes. */
+export const sealedWithinSeconds = limits.audit.sealed_after_seconds + 3600 + 300;
+
+/** What is nested deeper was not written by the service, which refuses requests far less deep (`limits.body`). */
+const maxDepth = 200;
 
 /** Something of an export that is not as it was sealed: the first such thing of a brokerage. */
 export interface ExportFault {
@@ -22,8 +29,10 @@ interface PartPlace {
 }
 
 /**
- * Checks the entries of one day against what the day says of itself: every line is the canonical JSON of an entry, and
- * the entries are linked from the start of the day to its head. The lines come part by part, in their order.
+ * Checks the entries of one day against what the day says of itself: every line is the canonical JSON of an entry, the
+ * entries are linked from the start of the day to its head, and none is of a later day up to `until`. An entry may be
+ * chained late, but not early; a time that lies behind all days that are over is that of a wrong clock. The lines come
+ * part by part, in their order.
  */
 export class DayCheck {
   private readonly day: SealedDay;
@@ -32,10 +41,15 @@ export class DayCheck {
   private readonly parts: PartPlace[] = [];
   private next: number;
   private isSound = true;
+  private readonly until: string;
+  private readonly latestMs: number;
+  private early: BrokenLink | undefined;
 
-  constructor(day: SealedDay, digest: Digest) {
+  constructor(day: SealedDay, { until, digest }: { readonly until: string; readonly digest: Digest }) {
     const start = linkOf(day.start);
     this.day = day;
+    this.until = until;
+    this.latestMs = Date.parse(dayAfter(day.day)) + sealedWithinSeconds * 1000;
     this.head = linkOf(day.head);
     this.chain = new ChainCheck(start, digest);
     this.next = start.sequence + 1;
@@ -48,7 +62,11 @@ export class DayCheck {
     this.parts.push(part);
     for (const line of lines) {
       part.lines += 1;
-      this.isSound &&= this.chain.add(entryIn(line) ?? unreadable(this.next));
+      const entry = entryIn(line) ?? unreadable(this.next);
+      this.isSound &&= this.chain.add(entry);
+      if (this.isEarly(entry)) {
+        this.early ??= { kind: "moved", sequence: this.next, id: entry.id, place: part.first + part.lines - 1 };
+      }
       this.next += 1;
       if (!this.isSound) return false;
     }
@@ -57,7 +75,9 @@ export class DayCheck {
 
   /** The first fault of the day; undefined where there is none. */
   end(): ExportFault | undefined {
-    const { broken } = this.chain.end(this.head);
+    const { early } = this;
+    const { broken: link } = this.chain.end(this.head);
+    const broken = early !== undefined && (link === null || early.place < link.place) ? early : link;
     if (broken === null) return undefined;
     const { kind, sequence, id, place } = broken;
     const part = this.parts.findLast(({ first }) => first <= place) ?? this.parts.at(-1);
@@ -67,13 +87,25 @@ export class DayCheck {
     if (isThere) return { key, line: place - part.first + 1, kind, what: `${named} was ${kind}` };
     return { key, kind, what: `${named} of ${this.day.day} was ${kind}` };
   }
+
+  /** Whether an entry is of a later day that is over, so that it would have ended this one (ADR 0059). */
+  private isEarly({ at }: DatedEntry): boolean {
+    return typeof at === "string" && Date.parse(at) > this.latestMs && dayOf(at) <= this.until;
+  }
 }
 
-/** The entry of a line; undefined where the line is not the canonical JSON of an object. */
-function entryIn(line: string): ChainedEntry | undefined {
-  const value = parsed(line);
-  const isEntry = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isEntry && canonicalJson(value) === line ? (value as ChainedEntry) : undefined;
+/** An entry with its own time, which a hostile one may lack. */
+type DatedEntry = ChainedEntry & { readonly at?: unknown };
+
+/** The entry of a line; undefined where the line is not the canonical JSON of one. */
+function entryIn(line: string): DatedEntry | undefined {
+  const value = canonicalIn(line) as DatedEntry | undefined;
+  const isLinked = [value?.id, value?.sequence, value?.previous_hash, value?.hash].every((each) => isText(each));
+  return isLinked ? value : undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }
 
 /** What stands for a line that is no entry: it claims the place that it stands at, and no hash fits it. */
@@ -81,12 +113,22 @@ function unreadable(sequence: number): ChainedEntry {
   return { id: null as unknown as string, sequence: String(sequence), previous_hash: "", hash: "" };
 }
 
-function parsed(text: string): unknown {
+/** The value of a text; undefined where the text is not the canonical JSON of an object. */
+function canonicalIn(text: string): object | undefined {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     return undefined;
   }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  // The depth first: canonical JSON is made by recursion, which would end with the stack and not with an answer.
+  return isWithin(value, maxDepth) && canonicalJson(value) === text ? value : undefined;
+}
+
+function isWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((each) => isWithin(each, depth - 1));
 }
 
 function linkOf({ sequence, hash }: ShownLink): Link {
@@ -95,8 +137,8 @@ function linkOf({ sequence, hash }: ShownLink): Link {
 
 /** What a day says of itself; undefined where the text is not what the service writes for this day. */
 export function dayIn(text: string, brokerage: string, day: string): SealedDay | undefined {
-  const value = parsed(text) as SealedDay | undefined;
-  if (typeof value !== "object" || value === null || `${canonicalJson(value)}\n` !== text) return undefined;
+  const value = text.endsWith("\n") ? (canonicalIn(text.slice(0, -1)) as SealedDay | undefined) : undefined;
+  if (value === undefined) return undefined;
   const { object, brokerage_id, day: own, start, head, entries, parts } = value;
   const isOfDay = object === "audit_day" && brokerage_id === brokerage && own === day;
   if (!isOfDay || !isLink(start) || !isLink(head) || Object.keys(value).length !== 7) return undefined;
@@ -104,8 +146,9 @@ export function dayIn(text: string, brokerage: string, day: string): SealedDay |
   return isCounted && Number.isSafeInteger(parts) && parts >= 0 ? value : undefined;
 }
 
-function isLink(link: ShownLink | undefined): boolean {
-  return /^(?:0|[1-9]\d{0,15})$/.test(link?.sequence ?? "") && /^[0-9a-f]{64}$/.test(link?.hash ?? "");
+function isLink(link: Partial<ShownLink> | null | undefined): boolean {
+  const { sequence, hash } = link ?? {};
+  return isText(sequence) && isText(hash) && /^(?:0|[1-9]\d{0,15})$/.test(sequence) && /^[0-9a-f]{64}$/.test(hash);
 }
 
 /** Whether a day begins where the one before it ended. */

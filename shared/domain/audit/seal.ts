@@ -50,9 +50,14 @@ export interface ShownLink {
 }
 
 /** The day of a moment, in UTC; empty for a text that is not one. */
-function dayOf(moment: string): string {
+export function dayOf(moment: string): string {
   const time = Date.parse(moment);
   return Number.isNaN(time) ? "" : new Date(time).toISOString().slice(0, 10);
+}
+
+/** Whether a text is a day of the calendar, `2026-11-23`. */
+export function isDay(text: string): boolean {
+  return text !== "" && dayOf(text) === text;
 }
 
 /**

@@ -67,16 +67,19 @@ function memorySource(objects: ReadonlyMap<string, Uint8Array>): ExportSource {
   };
 }
 
-/** What the check of an export says of each brokerage. */
-export async function checkedExport(objects: ReadonlyMap<string, Uint8Array>): Promise<BrokerageReport[]> {
-  return (await reportsOf(memorySource(objects), "")).reports;
+/** What the check of an export says of each brokerage, whose days must reach the first one, or a later one. */
+export async function checkedExport(
+  objects: ReadonlyMap<string, Uint8Array>,
+  until = firstDay,
+): Promise<BrokerageReport[]> {
+  return (await reportsOf(memorySource(objects), "", until)).reports;
 }
 
 /** What the check says of the brokerages whose keys begin like this, and the days that it finds in order. */
-export async function reportsOf(source: ExportSource, prefix: string) {
+export async function reportsOf(source: ExportSource, prefix: string, until: string) {
   const sealed: string[] = [];
   const reports: BrokerageReport[] = [];
-  const options = { prefix, progress: () => undefined, sealed: ({ day }: SealedDay) => void sealed.push(day) };
+  const options = { prefix, until, progress: () => undefined, sealed: ({ day }: SealedDay) => void sealed.push(day) };
   for await (const report of verifyExport(source, options)) reports.push(report);
   return { reports, sealed };
 }
