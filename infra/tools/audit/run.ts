@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { sealedWithinSeconds } from "../../../shared/domain/audit/export-check.ts";
 import { isDay, lastDayOver, type SealedDay } from "../../../shared/domain/audit/seal.ts";
 import { stages } from "../../../shared/routes/route.ts";
-import { nowIso } from "../../../shared/runtime/clock.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../../shared/runtime/command-line.ts";
 import { functionName } from "../../stages.ts";
 import { invokeFunction, localRunner, noService } from "../operator.ts";
@@ -88,8 +87,9 @@ function headsOf(words: readonly string[]): Head[] {
 
 /** The day that each brokerage must reach; throws a UsageError for a word that is no day, or one that is not over. */
 function untilOf(word: string | undefined): string {
-  if (word === undefined) return lastDayOver(nowIso(), sealedWithinSeconds);
-  if (isDay(word) && word <= lastDayOver(nowIso(), 0)) return word;
+  const now = new Date().toISOString();
+  if (word === undefined) return lastDayOver(now, sealedWithinSeconds);
+  if (isDay(word) && word <= lastDayOver(now, 0)) return word;
   throw new UsageError("--until must be a day that is over, such as 2026-11-22.");
 }
 

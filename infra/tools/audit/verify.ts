@@ -157,7 +157,7 @@ class BrokerageCheck {
       this.entries += lines.length;
       this.options.progress(brokerage, sealed.day, this.entries);
     }
-    // A part without lines is told from the removal of its lines by the entries, which are then all there.
+    // Where the lines of a part were removed, the entries name the first of them.
     return check.end() ?? empty;
   }
 }

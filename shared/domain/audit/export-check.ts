@@ -6,8 +6,8 @@ import { dayAfter, dayOf, type SealedDay, type ShownLink } from "./seal.ts";
 /** A day is sealed so long after its end at the latest: an hour lies between two runs, and a run takes five minutes. */
 export const sealedWithinSeconds = limits.audit.sealed_after_seconds + 3600 + 300;
 
-/** What is nested deeper was not written by the service, which refuses requests far less deep (`limits.body`). */
-const maxDepth = 200;
+/** What is nested deeper was not written by the service: an entry adds a few levels to the body of a request. */
+const deepest = 2 * limits.body.max_depth;
 
 /** Something of an export that is not as it was sealed: the first such thing of a brokerage. */
 export interface ExportFault {
@@ -123,7 +123,7 @@ function canonicalIn(text: string): object | undefined {
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   // The depth first: canonical JSON is made by recursion, which would end with the stack and not with an answer.
-  return isWithin(value, maxDepth) && canonicalJson(value) === text ? value : undefined;
+  return isWithin(value, deepest) && canonicalJson(value) === text ? value : undefined;
 }
 
 function isWithin(value: unknown, depth: number): boolean {
