@@ -210,7 +210,9 @@ describe("the objects of an export", () => {
       Buffer.from("note\0"),
       one.slice(10),
     ]);
-    for (const bytes of [Buffer.concat([one, Buffer.from("\0\0behind")]), Buffer.concat(members), commented]) {
+    const flagged = Buffer.from(one).fill(1, 3, 4);
+    const behind = Buffer.concat([one, Buffer.from("\0\0behind")]);
+    for (const bytes of [behind, Buffer.concat(members), commented, flagged]) {
       expect(gunzipSync(bytes)).toEqual(gunzipSync(one));
       expect(await faultOf(having(part(2, 1), bytes))).toMatchObject({ key: part(2, 1), kind: "changed" });
     }
@@ -275,7 +277,7 @@ describe("the objects of an export", () => {
   it("that are hostile end no check, and hide no fault of the others", async () => {
     const second = "brk_01JD0000000000000000000009";
     const nested = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
-    const link = `{"hash":{"toString":1},"sequence":{"valueOf":1}}`;
+    const link = `{"hash":{"toString":1},"sequence":{"toString":1}}`;
     const lines = [
       ...[1000, 2000, 3000, 20_000].map((depth) => `{"at":${"[".repeat(depth)}${"]".repeat(depth)}}`),
       `{"hash":"","id":{"toString":1},"previous_hash":"","sequence":{"toString":1}}`,
@@ -286,7 +288,7 @@ describe("the objects of an export", () => {
       [manifest(0), Buffer.from(`{"object":${nested}}\n`)],
       [
         manifest(0),
-        Buffer.from(`${(objects().get(manifest(0)) ?? "").toString().replace(/"start":\{.*?\}/, `"start":${link}`)}\n`),
+        Buffer.from((objects().get(manifest(0)) ?? "").toString().replace(/"start":\{.*?\}/, `"start":${link}`)),
       ],
     ];
     for (const [key, content] of contents) {
