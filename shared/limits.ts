@@ -88,6 +88,8 @@ export const limits = {
   operators: {
     /** Operators of a brokerage. */
     max_operators: 500,
+    /** Former identifiers that an operator keeps: the authorizer passes them on, within 8 KB (AWS docs). */
+    max_former_ids: 50,
   },
   approvals: {
     /** Rules of a brokerage, and approvals that one of them may ask for. */

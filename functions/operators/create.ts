@@ -10,9 +10,12 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   createOperator,
   async ({ body, load, context }) => {
-    const { tenant, key } = await load({ tenant: ref.tenant(), key: ref.operatorKey() });
+    const refs = { tenant: ref.tenant(), key: ref.operatorKey(), claim: ref.operatorEmail(body.email) };
+    const { tenant, key, claim } = await load(refs);
     if (tenant === undefined) return notFound();
-    return inviteOperator(body, { counts: tenant, key, ...drawOperatorKey(), keys: drawPersonKey() }, context);
+    const { holder } = claim === undefined ? {} : await load({ holder: ref.operator(claim.owner_id) });
+    const drawn = { ...drawOperatorKey(), keys: drawPersonKey() };
+    return inviteOperator(body, { counts: tenant, key, holder, ...drawn }, context);
   },
   operatorBody,
 );

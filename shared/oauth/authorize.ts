@@ -99,10 +99,10 @@ function authorizedOperator(
   key: OperatorKey | undefined,
 ): Authorized | undefined {
   if (operator?.status !== "active" || key === undefined || key.api_key_id === null) return undefined;
-  const { tenant_id, id, name, role, audit_key } = operator;
+  const { tenant_id, id, name, role, audit_key, former_ids = [] } = operator;
   return {
     tenant_id,
-    actor: { type: "operator", id, name },
+    actor: { type: "operator", id, name, ...(former_ids.length > 0 && { operator_ids: [...former_ids] }) },
     role,
     ...(audit_key === undefined ? {} : { audit_key }),
     client_id: claims.client_id,

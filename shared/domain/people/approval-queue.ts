@@ -9,6 +9,7 @@ import {
   needsAnother,
   refusedApprover,
 } from "./approval.ts";
+import { samePerson } from "./person.ts";
 
 /** Types of transactions that people approve. The credit of a transfer follows its debit. */
 export const approvableKinds: readonly Transaction["kind"][] = [
@@ -40,7 +41,7 @@ export function queuedFor(
   const rule = approvalRuleOf(transaction, tenant);
   if (rule === undefined && !needsAnother(transaction, tenant)) return undefined;
   const { approvals = [] } = transaction;
-  const known = approvals.some(({ actor }) => actor.id === approver.actor.id);
+  const known = approvals.some(({ actor }) => samePerson(actor, approver.actor));
   if (known || refusedApprover(transaction, rule, approver) !== undefined) return undefined;
   return { transaction, rule, approvals_missing: rule === undefined ? 1 : missingApprovals(transaction, rule) };
 }

@@ -96,7 +96,7 @@ export function underRules(
   if (refused !== undefined) return { decision: refused };
   const { actor, now } = context;
   const { approvals = [] } = transaction;
-  const known = approvals.some((approval) => approval.actor.id === actor.id);
+  const known = approvals.some((approval) => samePerson(approval.actor, actor));
   const all = known ? approvals : [...approvals, { actor, at: later(transaction.updated_at, now) }];
   const next: Transaction = { ...transaction, approvals: all };
   if (missingApprovals(next, rule) === 0) return { transaction: next };

@@ -6,8 +6,7 @@ import type { MeBody } from "../../schema/service.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
-import { isOpen, isSecond, newProposal } from "./agreement.ts";
-import { peopleOf } from "./person.ts";
+import { isActiveOwner, withAgreement } from "./operator-rights.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./person-key.ts";
 
 /** A person who works for a brokerage and signs in through the user pool. */
@@ -20,10 +19,12 @@ export interface Operator {
   readonly role: Role;
   /** `removed` is final and is shown as not found; the item stays for what names the operator. */
   readonly status: "invited" | "active" | "suspended" | "removed";
-  /** What one owner proposed for this owner, and another one has to accept; absent or null where there is nothing. */
+  /** What one owner proposed for this operator, and another one has to accept; absent or null where there is nothing. */
   readonly proposed_change?: OperatorBody["proposed_change"];
   /** When they last got a token, to a few minutes. Written outside of the version. */
   readonly last_seen_at: string | null;
+  /** Removed operators of the brokerage who had the same email address: the same person, newest first, bounded. */
+  readonly former_ids?: readonly string[];
   /** Whether the user of the pool is still to be made or invited again; settled outside of the version. */
   readonly pool_state: "pending" | "ready" | "resend";
   /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
@@ -52,7 +53,7 @@ export interface OperatorKey {
 }
 
 /** The counts of a brokerage that decisions about its operators look at. */
-type Counts = Pick<Tenant, "operators" | "active_owners">;
+export type Counts = Pick<Tenant, "operators" | "active_owners">;
 
 /** Whether there is such an operator, as far as a caller can see. */
 export function isThere(operator: Operator | undefined): operator is Operator {
@@ -123,7 +124,9 @@ export function draftOperatorKey(
 
 /**
  * Decides `POST /operators`. The caller must hold every scope of the role; a brokerage has a bounded number of
- * operators, and its first one brings the API key of all of them.
+ * operators, and its first one brings the API key of all of them. A role that two owners give is proposed, and the
+ * operator is a viewer until then. `holder` is whom the email address belongs to, or belonged to until a removal: the
+ * same address is the same person, who keeps their former identifiers.
  */
 export function inviteOperator(
   request: CreateOperator,
@@ -132,7 +135,14 @@ export function inviteOperator(
     key,
     api_key_seed,
     keys,
-  }: { counts: Counts; key: OperatorKey | undefined; api_key_seed: string; keys: DrawnPersonKey },
+    holder,
+  }: {
+    counts: Counts;
+    key: OperatorKey | undefined;
+    api_key_seed: string;
+    keys: DrawnPersonKey;
+    holder: Operator | undefined;
+  },
   context: Context,
 ): Decision<Operator> {
   const lacked = lackedScope([request.role], context);
@@ -143,7 +153,13 @@ export function inviteOperator(
   }
   const { tenant_id, now } = context;
   const drawn = { id: context.newId("opr"), audit_key: keys.public_key };
-  const operator = draftOperator(request, { ...drawn, tenant_id, now });
+  const former = holder?.status === "removed" ? holder : undefined;
+  const wanted: Operator = {
+    ...draftOperator(request, { ...drawn, tenant_id, now }),
+    ...(former !== undefined && { former_ids: withFormer(former) }),
+  };
+  const operator = withAgreement({ ...wanted, role: "viewer" }, wanted, counts, context);
+  if ("ok" in operator) return operator;
   const first = () => draftOperatorKey({ id: context.newId("opk"), tenant_id, api_key_seed }, now);
   // Brokerages from before there were operators have no counts yet.
   const bound: Requirement = { attribute: "operators", is: "below", value: max_operators };
@@ -154,7 +170,7 @@ export function inviteOperator(
       { op: "create", entity: "operator", item: operator },
       keepPersonKey(operator, keys),
       ...(key === undefined ? [{ op: "create", entity: "operator_key", item: first() } as const] : []),
-      claimOperatorEmail(operator),
+      claimOperatorEmail(operator, former),
       count(tenant_id, { operators: 1 }, counts.operators === undefined ? [] : [bound]),
     ],
     events: [],
@@ -185,12 +201,20 @@ export function firstOwner(
   ];
 }
 
-/** The claim of an email address: at most one operator of a brokerage has it. */
-function claimOperatorEmail({ email, id }: Operator): Change {
+function withFormer({ id, former_ids = [] }: Operator): readonly string[] {
+  return [id, ...former_ids].slice(0, limits.operators.max_former_ids);
+}
+
+/**
+ * The claim of an email address: at most one operator of a brokerage has it. It stays with one who is removed, so that
+ * the next one with the address is known to be the same person.
+ */
+function claimOperatorEmail({ email, id }: Operator, former?: Operator): Change {
   const detail = "belongs to another operator";
   const errors = [{ pointer: "#/email", code: "taken", detail }];
   const refusal = { code: "operator_exists", detail: `The email address ${detail}.`, errors } as const;
-  return { op: "claim", kind: "operator_email", value: email, owner: id, refusal };
+  const instead = former === undefined ? {} : { instead_of: former.id };
+  return { op: "claim", kind: "operator_email", value: email, owner: id, refusal, ...instead };
 }
 
 /**
@@ -245,18 +269,14 @@ function statusAfter(operator: Operator, status: UpdateOperator["status"]): Oper
   return operator.last_seen_at === null ? "invited" : "active";
 }
 
-/** Decides `DELETE /operators/{id}`: final, and the email address is free again. */
+/** Decides `DELETE /operators/{id}`: final, and the email address can be invited again. */
 export function removeOperator(operator: Operator, counts: Counts, context: Context): Decision<Operator> {
   const lacked = lackedScope([operator.role], context);
   if (lacked !== undefined) return lacked;
   const agreed = withAgreement(operator, { ...operator, status: "removed" }, counts, context);
   if ("ok" in agreed) return agreed;
   if (sameValue(agreed, operator)) return unchanged(operator);
-  const decision = written(operator, agreed, counts, context);
-  if (agreed.status !== "removed") return decision;
-  const { email: value, id: owner } = operator;
-  const release: Change = { op: "release", kind: "operator_email", value, owner };
-  return decision.ok ? { ...decision, changes: [...decision.changes, release] } : decision;
+  return written(operator, agreed, counts, context);
 }
 
 /**
@@ -271,33 +291,6 @@ export function namelessOperator(operator: Operator): Operator {
 /** What the answer to a removal shows. */
 export function removedOperatorBody({ id, status }: Operator) {
   return { id, object: "operator", deleted: status === "removed" } as const;
-}
-
-/**
- * The operator with this change, or with the proposal of it. While a brokerage has two active owners, one owner cannot
- * take the rights of another one alone: a second owner asks for the same, by a request of their own. An owner may step
- * down alone. An application may do it that only a terminal made; behind every other one stands a person.
- */
-function withAgreement(operator: Operator, wanted: Operator, { active_owners = 0 }: Counts, context: Context) {
-  const ends = isActiveOwner(operator) && !isActiveOwner(wanted);
-  const { actor } = context;
-  const { proposed_change: proposed } = operator;
-  const settled: Operator = proposed == null ? wanted : { ...wanted, proposed_change: null };
-  // What holds already withdraws a proposal, but not by the owner whom it is about.
-  if (!ends) return actor.id === operator.id && sameRights(wanted, operator) ? wanted : settled;
-  if (active_owners < 2 || actor.id === operator.id || peopleOf(actor).length === 0) return settled;
-  if (context.role !== "owner") {
-    return refuse("four_eyes_required", "Two owners must agree to take the rights of an owner.");
-  }
-  const { role, status } = wanted;
-  const same = isOpen(proposed, context) && proposed.role === role && proposed.status === status;
-  if (same && isSecond(proposed, context)) return settled;
-  const proposed_change = same ? proposed : { role, status, ...newProposal(context) };
-  return { ...wanted, role: operator.role, status: operator.status, proposed_change } as Operator;
-}
-
-function sameRights(one: Operator, other: Operator): boolean {
-  return one.role === other.role && one.status === other.status;
 }
 
 /** A change of the operator, with the count of active owners, of whom a brokerage that has one keeps one. */
@@ -336,10 +329,6 @@ export function signIn(operator: Operator, now: string): SignIn | undefined {
   const moved = { updated_at: later(operator.updated_at, now), version: operator.version + 1 };
   const after: Operator = { ...operator, status: "active", last_seen_at: now, ...moved };
   return { after, more_owners: isActiveOwner(after) ? 1 : 0 };
-}
-
-function isActiveOwner({ role, status }: Operator): boolean {
-  return role === "owner" && status === "active";
 }
 
 /** Counted at the tenant, without its version. */

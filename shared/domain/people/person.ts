@@ -6,11 +6,11 @@ interface Party {
 }
 
 /**
- * The people behind an actor, by the identifiers of their operators: the operator, or those who made the application or
- * were shown its secret. None of an application that only a terminal made, and of the system.
+ * The people behind an actor, by the identifiers of their operators: the operator with their former ones, or those who
+ * made the application or were shown its secret. None of an application that only a terminal made, and of the system.
  */
 export function peopleOf({ type, id, operator_ids = [] }: Party): readonly string[] {
-  return type === "operator" ? [id] : operator_ids;
+  return type === "operator" ? [id, ...operator_ids] : operator_ids;
 }
 
 /** Whether two actors are the same, or one person stands behind both: then they are no four eyes. */

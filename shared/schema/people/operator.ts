@@ -46,7 +46,7 @@ export const ListOperatorsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
-/** A change of an active owner that waits for a second owner. */
+/** A change of the rights of an operator that waits for a second owner. */
 export const ProposedOperatorChange = z.object({
   role: described(Role, "The proposed role; the current one where only the status is to change."),
   status: described(
@@ -69,7 +69,8 @@ export const Operator = z.object({
   status: described(Status, "Operator status; `invited` until the operator has signed in."),
   proposed_change: described(
     z.nullable(ProposedOperatorChange),
-    "Suspension, removal or other role of an owner that a second owner must accept; null if there is none.",
+    "Suspension, removal or other role of an owner, or a role or admission that gives the scope " +
+      "`transactions:approve` or `admin`, which a second owner must accept; null if there is none.",
   ),
   last_seen_at: described(
     z.nullable(Timestamp),

@@ -63,7 +63,7 @@ describe("a role", () => {
 
 describe("an invitation", () => {
   const invite = (key: Parameters<typeof inviteOperator>[1]["key"], held: object = counts, context = by("owner")) =>
-    inviteOperator(request, { counts: held, key, api_key_seed: "seed", keys: personKey }, context);
+    inviteOperator(request, { counts: held, key, api_key_seed: "seed", keys: personKey, holder: undefined }, context);
   const key = draftOperatorKey({ id: "opk_1", tenant_id: tenantId, api_key_seed: "seed" }, decisionTime);
 
   it("waits for the user of the pool, and the first one for the API key of all operators", () => {
@@ -160,11 +160,17 @@ describe("a sign-in", () => {
   });
 });
 
+const person = (id: string) =>
+  decisionContext({ scopes: roleScopes.owner, role: "owner", actor: { type: "operator", id, name: "Owner" } });
+const [max, mia, target] = [person("opr_max"), person("opr_mia"), person(owner.id)];
+const application = (operator_ids: string[]) =>
+  decisionContext({
+    scopes: roleScopes.owner,
+    actor: { type: "application", id: "app_1", name: "CRM", ...(operator_ids.length > 0 && { operator_ids }) },
+  });
+const held = { operators: 3, active_owners: 3 };
+
 describe("a proposal to take the rights of an owner", () => {
-  const person = (id: string) =>
-    decisionContext({ scopes: roleScopes.owner, role: "owner", actor: { type: "operator", id, name: "Owner" } });
-  const [max, mia, target] = [person("opr_max"), person("opr_mia"), person(owner.id)];
-  const held = { operators: 3, active_owners: 3 };
   const proposed = accepted(amend(owner, { status: "suspended" }, max, held)).result;
 
   it("expires after 72 hours, and is then a new one of the owner who repeats it", () => {
@@ -193,11 +199,6 @@ describe("a proposal to take the rights of an owner", () => {
   });
 
   it("is made by no application that a person made, and not needed by one of a terminal", () => {
-    const application = (operator_ids: string[]) =>
-      decisionContext({
-        scopes: roleScopes.owner,
-        actor: { type: "application", id: "app_1", name: "CRM", ...(operator_ids.length > 0 && { operator_ids }) },
-      });
     for (const maker of ["opr_max", owner.id]) {
       expect(refused(amend(owner, { status: "suspended" }, application([maker]), held)).code).toBe(
         "four_eyes_required",
@@ -205,5 +206,86 @@ describe("a proposal to take the rights of an owner", () => {
       expect(refused(removeOperator(owner, held, application([maker]))).code).toBe("four_eyes_required");
     }
     expect(accepted(amend(owner, { status: "suspended" }, application([]), held)).result.status).toBe("suspended");
+  });
+});
+
+describe("rights to approve or to administer", () => {
+  const key = draftOperatorKey({ id: "opk_1", tenant_id: tenantId, api_key_seed: "seed" }, decisionTime);
+  const invited = (role: Role, context = max, counted: object = held, holder?: Operator) => {
+    const drawn = { key, api_key_seed: "seed", keys: personKey, holder };
+    return inviteOperator({ ...request, role }, { counts: counted, ...drawn }, context);
+  };
+  const guarded = ["owner", "finance", "developer"] as const;
+  const viewer = someOperator({ role: "viewer" });
+
+  it("are given by two of several owners to the invited, who are viewers until then", () => {
+    for (const role of guarded) {
+      const { result } = accepted(invited(role));
+      expect(result).toMatchObject({ role: "viewer", status: "invited", proposed_change: { role, status: "active" } });
+      const repeated = accepted(amend(result, { role }, max, held));
+      expect(repeated.changes).toEqual([]);
+      expect(accepted(amend(result, { role }, mia, held)).result).toMatchObject({ role, proposed_change: null });
+      const signed = signIn(result, decisionTime)?.after ?? result;
+      const agreed = accepted(amend(signed, { role }, mia, held));
+      expect(agreed.result).toMatchObject({ role, status: "active", proposed_change: null });
+      const counted = agreed.changes.filter(({ op }) => op === "adjust");
+      expect(counted).toMatchObject(role === "owner" ? [{ add: { active_owners: 1 } }] : []);
+    }
+    for (const role of ["support", "risk", "viewer"] as const) expect(accepted(invited(role)).result.role).toBe(role);
+  });
+
+  it("are given by two of several owners to those who are there, and by the only owner alone", () => {
+    for (const role of guarded) {
+      const proposed = accepted(amend(viewer, { role }, max, held)).result;
+      expect(proposed).toMatchObject({ role: "viewer", proposed_change: { role, by: { id: "opr_max" } } });
+      expect(accepted(amend(proposed, { role }, mia, held)).result.role).toBe(role);
+      expect(accepted(amend(proposed, { role: "viewer" }, mia, held)).result.proposed_change).toBeNull();
+      expect(accepted(amend(viewer, { role }, max)).result.role).toBe(role);
+      expect(accepted(invited(role, max, counts)).result).toMatchObject({ role, status: "invited" });
+    }
+    const developer = someOperator({ role: "developer" });
+    expect(accepted(amend(developer, { role: "finance" }, max, held)).result.role).toBe("developer");
+    expect(accepted(amend(owner, { role: "finance" }, target, held)).result.role).toBe("finance");
+  });
+
+  it("are given back by two to the suspended, whatever role they got meanwhile", () => {
+    const suspended = someOperator({ status: "suspended", role: "viewer" });
+    const raised = accepted(amend(suspended, { role: "owner" }, max, held)).result;
+    expect(raised).toMatchObject({ role: "owner", status: "suspended" });
+    const proposed = accepted(amend(raised, { status: "active" }, max, held)).result;
+    expect(proposed).toMatchObject({ status: "suspended", proposed_change: { role: "owner", status: "active" } });
+    expect(accepted(amend(proposed, { status: "active" }, mia, held)).result.status).toBe("active");
+    expect(accepted(amend(suspended, { status: "active" }, max, held)).result.status).toBe("active");
+  });
+
+  it("are given by no application that a person made, nor by a developer, and by one of a terminal alone", () => {
+    const developer = decisionContext({ ...max, role: "developer", scopes: roleScopes.developer });
+    expect(refused(invited("developer", developer)).code).toBe("four_eyes_required");
+    for (const role of guarded) {
+      expect(refused(invited(role, application(["opr_max"]))).code).toBe("four_eyes_required");
+      expect(refused(amend(viewer, { role }, application(["opr_max"]), held)).code).toBe("four_eyes_required");
+      expect(refused(invited(role, application(["opr_max"]), counts)).code).toBe("four_eyes_required");
+      expect(accepted(invited(role, application([]))).result.role).toBe(role);
+      expect(accepted(amend(viewer, { role }, application([]), held)).result.role).toBe(role);
+    }
+  });
+
+  it("expire as a proposal after 72 hours", () => {
+    const { result } = accepted(invited("owner"));
+    const now = result.proposed_change?.expires_at ?? "";
+    const late = accepted(amend(result, { role: "owner" }, { ...mia, now }, held)).result;
+    expect(late).toMatchObject({ role: "viewer", proposed_change: { by: { id: "opr_mia" }, at: now } });
+  });
+
+  it("know a removed person again by the email address, for so many removals", () => {
+    const removed = { ...viewer, status: "removed", former_ids: ["opr_0"] } as const;
+    const { result, changes } = accepted(invited("viewer", max, held, removed));
+    expect(result.former_ids).toEqual([viewer.id, "opr_0"]);
+    expect(changes).toContainEqual(expect.objectContaining({ op: "claim", instead_of: viewer.id }));
+    const many = { ...removed, former_ids: Array.from({ length: 60 }, (_, at) => `opr_${at}`) };
+    expect(accepted(invited("viewer", max, held, many)).result.former_ids).toHaveLength(50);
+    const there = accepted(invited("viewer", max, held, viewer));
+    expect(there.result).not.toHaveProperty("former_ids");
+    expect(there.changes.find(({ op }) => op === "claim")).not.toHaveProperty("instead_of");
   });
 });

@@ -23,6 +23,11 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
   const sources = new Map(
     ofType(items, "SOURCE").map((item) => [`${tenantOf(item)} ${text(item, "name")}`, text(item, "id")]),
   );
+  const removed = new Set(
+    ofType(items, "OPERATOR")
+      .filter((item) => text(item, "status") === "removed")
+      .map((item) => text(item, "id")),
+  );
   const wanted = [...items, ...newestOfPositions(items)].flatMap((item) => {
     const sourceOf = sources.get(`${tenantOf(item)} ${String(item["source"])}`);
     const claim = (kind: string, ...values: readonly (RawValue | undefined)[]) => {
@@ -69,15 +74,20 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
         return [];
     }
   });
-  const found = ofType(items, "UQ").map(
-    (item) => `${text(item, "pk")} ${text(item, "sk")} of ${text(item, "owner_id")}`,
-  );
+  const found = ofType(items, "UQ")
+    .filter((item) => !isFormerEmail(item, removed))
+    .map((item) => `${text(item, "pk")} ${text(item, "sk")} of ${text(item, "owner_id")}`);
   const [needed, claimed] = [new Set(wanted), new Set(found)];
   return [
     ...(needed.size === wanted.length ? [] : ["one value belongs to two"]),
     ...[...needed].filter((name) => !claimed.has(name)).map((name) => `${name} is not claimed`),
     ...[...claimed].filter((name) => !needed.has(name)).map((name) => `${name} is claimed without an owner`),
   ];
+}
+
+/** Whether a claim is that of an email address whose operator was removed: it stays, and its value is forgotten. */
+function isFormerEmail(claim: RawItem, removed: ReadonlySet<string>): boolean {
+  return text(claim, "pk").endsWith("|UQ|operator_email") && removed.has(text(claim, "owner_id"));
 }
 
 /** Whether a command is to move the balance of a platform to ours. */

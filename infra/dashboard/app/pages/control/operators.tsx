@@ -128,13 +128,20 @@ function OperatorPanel({ id, onClose }: { readonly id: string; readonly onClose:
 
 type Proposed = NonNullable<Operator["proposed_change"]>;
 
-/** What one owner proposed for this one; another owner agrees by the same request. */
+function wordOf({ role, status }: Proposed): string {
+  if (status === "active") return `Role: ${inWords(role)}`;
+  return status === "removed" ? "Remove" : "Suspend";
+}
+
+/** What one owner proposed for this operator; another owner agrees by the same request. */
 function Proposed(given: { readonly operator: Operator; readonly proposed: Proposed; readonly onRemoved: () => void }) {
   const { operator, proposed, onRemoved } = given;
   const { role, status, by, at, expires_at } = proposed;
   const path = { id: operator.id };
   const removal = status === "removed";
-  const what = removal ? "Remove" : status === "suspended" ? "Suspend" : `Role: ${inWords(role)}`;
+  const admission = operator.status === "suspended" && status === "active";
+  const what = admission ? `Admit as ${inWords(role)}` : wordOf(proposed);
+  const takes = operator.role === "owner" && !admission;
   return (
     <Panel title="Proposed">
       <p>
@@ -146,12 +153,17 @@ function Proposed(given: { readonly operator: Operator; readonly proposed: Propo
         dialog={(close) => (
           <ConfirmDialog
             title={`Agree: ${what} ${operator.name}`}
-            text="Their rights as an owner end within 60 seconds."
+            text={
+              takes
+                ? "Their rights as an owner end within 60 seconds."
+                : "They get rights to approve money or to administer within 60 seconds."
+            }
             word="Agree"
             danger
             run={async (key) => {
               if (removal) return await command("DELETE", "/operators/{id}", { key, path });
-              const body = { role, ...(status === "suspended" && { status }) };
+              // One who has not signed in yet becomes active by that alone.
+              const body = { role, ...((status === "suspended" || admission) && { status }) };
               return await command("PATCH", "/operators/{id}", { key, path, body });
             }}
             onDone={removal ? onRemoved : undefined}

@@ -1,0 +1,61 @@
+import { roleScopes } from "../../roles.ts";
+import type { Scope } from "../../schema/scope.ts";
+import { type Context, refuse } from "../decision.ts";
+import { isOpen, isSecond, newProposal } from "./agreement.ts";
+import type { Counts, Operator } from "./operator.ts";
+import { peopleOf } from "./person.ts";
+
+/** Scopes that release money or make others who do: while there are two owners, no one gives them alone. */
+const guardedScopes: readonly Scope[] = ["transactions:approve", "admin"];
+
+/** Whether the operator is one of the active owners of their brokerage. */
+export function isActiveOwner({ role, status }: Operator): boolean {
+  return role === "owner" && status === "active";
+}
+
+/**
+ * The operator with this change, or with the proposal of it. While a brokerage has two active owners, one owner can
+ * neither take the rights of another one alone nor give anyone a scope that two owners give: a second owner asks for the
+ * same, by a request of their own. An owner may step down alone. An application may do it that only a terminal made;
+ * behind every other one stands a person, who gives such rights by name only.
+ */
+export function withAgreement(operator: Operator, wanted: Operator, { active_owners = 0 }: Counts, context: Context) {
+  const ends = isActiveOwner(operator) && !isActiveOwner(wanted);
+  const gains = gainsRights(operator, wanted);
+  const { actor } = context;
+  const { proposed_change: proposed } = operator;
+  const settled: Operator = proposed == null ? wanted : { ...wanted, proposed_change: null };
+  const isOwn = actor.id === operator.id;
+  // What holds already withdraws a proposal, but not by the operator whom it is about.
+  if (!ends && !gains) return isOwn && sameRights(wanted, operator) ? wanted : settled;
+  const people = peopleOf(actor);
+  // With one owner too: else the application of one who stepped down would make them an owner again.
+  const isDriven = gains && actor.type === "application" && people.length > 0;
+  if (!isDriven && (active_owners < 2 || (isOwn && !gains) || people.length === 0)) return settled;
+  if (context.role !== "owner") {
+    return refuse("four_eyes_required", "Owners must agree to take the rights of an owner, and to give these rights.");
+  }
+  const { role } = wanted;
+  // Whether the invited have signed in meanwhile makes no other proposal.
+  const status = wanted.status === "invited" ? "active" : wanted.status;
+  const same = isOpen(proposed, context) && proposed.role === role && proposed.status === status;
+  if (same && isSecond(proposed, context)) return settled;
+  const proposed_change = same ? proposed : { role, status, ...newProposal(context) };
+  return { ...wanted, role: operator.role, status: operator.status, proposed_change } as Operator;
+}
+
+function gainsRights(before: Operator, after: Operator): boolean {
+  const held = guardedRights(before);
+  return guardedRights(after).some((scope) => !held.includes(scope));
+}
+
+/** Who is suspended has none: an owner whom two suspended is not admitted again by one. */
+function guardedRights({ role, status }: Operator): readonly Scope[] {
+  if (status === "suspended" || status === "removed") return [];
+  const held: readonly Scope[] = roleScopes[role];
+  return guardedScopes.filter((scope) => held.includes(scope));
+}
+
+function sameRights(one: Operator, other: Operator): boolean {
+  return one.role === other.role && one.status === other.status;
+}
