@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { type Role, roleScopes } from "../../../shared/roles.ts";
-import { atOnce, statusCounts } from "../../support/builders/brokerage.ts";
+import { atOnce, brokerage, statusCounts } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
@@ -128,6 +128,55 @@ describe("an owner among owners", () => {
     expect((await shownOf(as, ids[1])).status).toBe("active");
     const stepsDown = await api.call(max ?? as, "PATCH", `/operators/${ids[0]}`, { body: { role: "finance" } });
     expect(stepsDown.body).toMatchObject({ role: "finance", proposed_change: null });
+  });
+
+  it("gives the rights to approve or to administer by two only, to the invited and to those who are there", async () => {
+    const { as, ids, owners } = await ownersOf(2);
+    const [max, mia] = owners;
+    const body = { email: "max+2@example.com", name: "Max", role: "owner" };
+    const own = { ...newCaller({ tenant_id: as.tenant_id }), operator_ids: [ids[0] ?? ""] };
+    const byApplication = await api.call(own, "POST", "/operators", { body });
+    expect([byApplication.status, byApplication.body.code]).toEqual([403, "four_eyes_required"]);
+    const invited = await api.call(max ?? as, "POST", "/operators", { body });
+    expect(invited.status).toBe(201);
+    expect(invited.body).toMatchObject({ role: "viewer", status: "invited", proposed_change: { role: "owner" } });
+    const path = `/operators/${invited.body.id}`;
+    const promoted = async (by: TestCaller | undefined, role: Role) =>
+      (await api.call(by ?? as, "PATCH", path, { body: { role } })).body;
+    expect(
+      statusCounts(await atOnce(3, () => api.call(max ?? as, "PATCH", path, { body: { role: "owner" } }))),
+    ).toEqual({
+      200: 3,
+    });
+    expect(await shownOf(as, invited.body.id)).toMatchObject({ role: "viewer", version: 1 });
+    expect(await promoted(mia, "finance")).toMatchObject({ role: "viewer", proposed_change: { role: "finance" } });
+    expect(await promoted(max, "finance")).toMatchObject({ role: "finance", proposed_change: null });
+  });
+
+  it("who was removed and is invited again under the same email address is the same person", async () => {
+    const { as, ids } = await owned(1);
+    const account = await brokerage(api, as).account("100.00");
+    const operatorBy = async (id: string): Promise<TestCaller> => {
+      const item = (await scanTable(api.emulator)).find((one) => one["id"] === id && one.et === "OPERATOR");
+      const operator_ids = (item?.["former_ids"] ?? []) as string[];
+      return { ...as, operator: { id, name: "Ana", role: "finance" }, operator_ids };
+    };
+    const back = async (): Promise<string> => (await invite({ email: "ana@example.com" }, as)).body.id;
+    const first = await back();
+    await api.call(as, "PATCH", "/settings", { body: { four_eyes: true } });
+    const withdrawal = await brokerage(api, await operatorBy(first)).withdrawal(account, "5.00");
+    const approve = async (by: TestCaller) =>
+      (await api.call(by, "POST", `/transactions/${withdrawal.id}/approve`)).body;
+    let id = first;
+    for (let times = 0; times < 2; times += 1) {
+      await api.call(as, "DELETE", `/operators/${id}`);
+      const both = await atOnce(2, () => invite({ email: "ana@example.com" }, as));
+      expect(statusCounts(both)).toEqual({ 201: 1, 409: 1 });
+      id = both.find(({ status }) => status === 201)?.body.id;
+      expect(await approve(await operatorBy(id))).toMatchObject({ code: "four_eyes_required" });
+    }
+    const other = { ...as, operator: { id: ids[0] ?? "", name: "Eva", role: "owner" as const } };
+    expect(await approve(other)).toMatchObject({ status: "approved" });
   });
 
   it("changes four eyes and the rules by two only, and another one withdraws what is proposed", async () => {

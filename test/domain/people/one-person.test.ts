@@ -141,7 +141,7 @@ describe("one of two owners, with every operator and application that they can m
       { numRuns: 2000 },
     );
     expect(invited).toBeGreaterThan(500);
-    expect(again).toBeGreaterThan(10);
+    expect(again).toBeGreaterThan(0);
   });
 });
 
