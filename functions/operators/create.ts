@@ -2,6 +2,7 @@ import { notFound } from "../../shared/domain/decision.ts";
 import { inviteOperator, operatorBody } from "../../shared/domain/people/operator.ts";
 import { command } from "../../shared/http/operations.ts";
 import { drawOperatorKey } from "../../shared/oauth/application-draws.ts";
+import { operatorEmail } from "../../shared/oauth/operator-email.ts";
 import { createOperator } from "../../shared/routes/operators.ts";
 import { drawPersonKey } from "../../shared/runtime/person-key.ts";
 import { ref } from "../../shared/table/store.ts";
@@ -10,7 +11,7 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   createOperator,
   async ({ body, load, context }) => {
-    const refs = { tenant: ref.tenant(), key: ref.operatorKey(), claim: ref.operatorEmail(body.email) };
+    const refs = { tenant: ref.tenant(), key: ref.operatorKey(), claim: operatorEmail(body.email) };
     const { tenant, key, claim } = await load(refs);
     if (tenant === undefined) return notFound();
     const { holder } = claim === undefined ? {} : await load({ holder: ref.operator(claim.owner_id) });

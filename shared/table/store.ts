@@ -28,7 +28,6 @@ import {
   tenants,
   transactions,
   transferQuotes,
-  uniques,
   webhookCounts,
   webhookHealths,
   webhooks,
@@ -52,10 +51,6 @@ export const ref = {
   application: (id: string): Ref<Application> => ({ keyIn: (tenant) => applications.key(tenant, id) }),
   operator: (id: string): Ref<Operator> => ({ keyIn: (tenant) => operators.key(tenant, id) }),
   operatorKey: (): Ref<OperatorKey> => ({ keyIn: (tenant) => operatorKeys.key(tenant) }),
-  /** The claim of an email address, which stays with an operator who is removed. */
-  operatorEmail: (email: string): Ref<{ readonly owner_id: string }> => ({
-    keyIn: (tenant) => uniques.key(tenant, "operator_email", email),
-  }),
   tenant: (): Ref<Tenant> => ({ keyIn: (tenant) => tenants.key(tenant) }),
   client: (id: string): Ref<Client> => ({ keyIn: (tenant) => clients.key(tenant, id) }),
   account: (id: string): Ref<Account> => ({ keyIn: (tenant) => accounts.key(tenant, id) }),

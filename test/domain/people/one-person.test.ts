@@ -86,7 +86,7 @@ class Brokerage {
     }
     if (!isThere(target)) return { ok: false, refusal: { code: "not_found", detail: "" } };
     if (does === "remove") return removeOperator(target, counts, context);
-    const patch = does === "promote" ? { role } : { status: does };
+    const patch = does === "promote" ? { role } : { status: does === "suspended" ? does : ("active" as const) };
     return amendOperator(target, patch, counts, context);
   }
 
