@@ -34,8 +34,8 @@ export const createOperator = route({
   description:
     "The invited person gets an email with a temporary password and becomes active by signing in. The caller's token " +
     "must hold every scope of the role. While the brokerage has two active owners, an owner proposes a role with the " +
-    "scope `transactions:approve` or `admin` (`proposed_change`): the operator is a viewer until a second owner sends " +
-    "the role in a `PATCH` within 72 hours. An email address that was removed is the same person again where four " +
+    "scope `transactions:approve` or `admin` (`proposed_change`): the operator is a viewer until a second owner " +
+    "sends the role in a `PATCH` within 72 hours. An email address that was removed is the same person again where four " +
     "eyes are required.",
   file: "operators/create",
   scope: "admin",
@@ -73,8 +73,8 @@ export const updateOperator = route({
     "already issued. The caller's token must hold every scope of the role before and after the change. The last " +
     "active owner of a brokerage can be neither suspended nor given another role. While there are two, an owner " +
     "proposes this for another one (`proposed_change`), and so everything that gives an operator the scope " +
-    "`transactions:approve` or `admin`. It holds when a second owner sends the same within 72 hours; the current role " +
-    "and status withdraw it.",
+    "`transactions:approve` or `admin`. It holds when a second owner sends the same within 72 hours; the current " +
+    "role and status withdraw it.",
   file: "operators/update",
   scope: "admin",
   grants: ["read", "put", "update"],
@@ -114,7 +114,8 @@ export const deleteOperator = route({
     "Permanent. Tokens that were already issued are refused within a minute, and the email address can be invited " +
     "again. Within minutes the operator's name, email address, IP addresses and user agents can no longer be read in " +
     "the audit log, which keeps the identifier: suspend an operator whose actions are still to be examined. A hash " +
-    "of the email address stays, so that the same person is recognized when they are invited again. The last active owner of a brokerage cannot be removed; while there are two, an owner proposes to remove another " +
+    "of the email address stays, so that the same person is recognized when they are invited again. The " +
+    "last active owner of a brokerage cannot be removed; while there are two, an owner proposes to remove another " +
     "one, and it holds when a second owner requests it too within 72 hours.",
   file: "operators/delete",
   scope: "admin",

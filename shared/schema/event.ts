@@ -20,8 +20,8 @@ export const Actor = z.object({
   operator_ids: described(
     z.optional(z.array(z.string())),
     "Operators who created the application or were shown its secret, or the former identifiers of an operator who " +
-      "was removed and invited again; absent if there are none. With the actor, each of them is one person where four " +
-      "eyes are required.",
+      "was removed and invited again; absent if there are none. With the actor, each of them is one person where " +
+      "four eyes are required.",
   ),
 });
 

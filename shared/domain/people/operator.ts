@@ -19,7 +19,7 @@ export interface Operator {
   readonly role: Role;
   /** `removed` is final and is shown as not found; the item stays for what names the operator. */
   readonly status: "invited" | "active" | "suspended" | "removed";
-  /** What one owner proposed for this operator, and another one has to accept; absent or null where there is nothing. */
+  /** What one owner proposed for this operator, and another one has to accept; absent or null if there is none. */
   readonly proposed_change?: OperatorBody["proposed_change"];
   /** When they last got a token, to a few minutes. Written outside of the version. */
   readonly last_seen_at: string | null;

@@ -130,7 +130,7 @@ describe("an owner among owners", () => {
     expect(stepsDown.body).toMatchObject({ role: "finance", proposed_change: null });
   });
 
-  it("gives the rights to approve or to administer by two only, to the invited and to those who are there", async () => {
+  it("gives the rights to approve or to administer by two only, also to the invited", async () => {
     const { as, ids, owners } = await ownersOf(2);
     const [max, mia] = owners;
     const body = { email: "max+2@example.com", name: "Max", role: "owner" };

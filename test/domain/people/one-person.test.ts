@@ -28,7 +28,7 @@ function ownerOf(name: string): Operator {
   return { ...draftOperator({ email, name, role: "owner" }, drawn), status: "active", last_seen_at: decisionTime };
 }
 
-/** A brokerage with two owners, ana and eva. All that is done in it is done by ana, who reads every mailbox but eva's. */
+/** A brokerage with two owners, ana and eva. Ana does all that is done in it, and reads every mailbox but eva's. */
 class Brokerage {
   readonly operators: Operator[] = [ownerOf("ana"), ownerOf("eva")];
   transaction: Transaction;
@@ -64,7 +64,8 @@ class Brokerage {
     const target = this.operators[step.target % this.operators.length];
     if (context === undefined || target === undefined) return;
     if (step.does === "approved" || step.does === "completed") this.#move(step.does, context);
-    else this.#keep(this.#decide(step, target, context));
+    // The routes of operators need this scope.
+    else if (context.scopes.includes("admin")) this.#keep(this.#decide(step, target, context));
   }
 
   #keep(decision: Decision<Operator>): void {
