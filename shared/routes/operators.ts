@@ -35,8 +35,8 @@ export const createOperator = route({
     "The invited person gets an email with a temporary password and becomes active by signing in. The caller's token " +
     "must hold every scope of the role. While the brokerage has two active owners, an owner proposes a role with the " +
     "scope `transactions:approve` or `admin` (`proposed_change`): the operator is a viewer until a second owner " +
-    "sends the role in a `PATCH` within 72 hours. An email address that was removed is the same person again where four " +
-    "eyes are required.",
+    "sends the role in a `PATCH` within 72 hours. An email address that was removed is the same person again where " +
+    "four eyes are required.",
   file: "operators/create",
   scope: "admin",
   grants: ["read", "put", "update", "put:keys"],

@@ -16,8 +16,8 @@ export function isActiveOwner({ role, status }: Operator): boolean {
 /**
  * The operator with this change, or with the proposal of it. While a brokerage has two active owners, one owner can
  * neither take the rights of another one alone nor give anyone a scope that two owners give: a second owner asks for
- * the same, by a request of their own. An owner may step down alone. An application may do it that only a terminal made;
- * behind every other one stands a person, who gives such rights by name only.
+ * the same, by a request of their own. An owner may step down alone. An application may do it that only a terminal
+ * made; behind every other one stands a person, who gives such rights by name only.
  */
 export function withAgreement(operator: Operator, wanted: Operator, { active_owners = 0 }: Counts, context: Context) {
   const ends = isActiveOwner(operator) && !isActiveOwner(wanted);
