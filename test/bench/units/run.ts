@@ -33,8 +33,8 @@ Writes infra/tools/cost/units.json. Processor times are those of test/bench/LATE
 
 const isRead = ({ operation }: TableCall) => /^(?:BatchGetItem|Query|GetItem)$/.test(operation);
 
-/** Write units of the commit that causes the model's events: a client, its claim, its indexes and the outbox item. */
-const commitUnits = 11;
+/** Write units of the commit behind the events of the model: a client, its claim, key, indexes and outbox item. */
+const commitUnits = 13;
 const endpointCounts = [0, 1, 2, 5, 20];
 const pricesPerRequest = 20;
 
