@@ -3,8 +3,8 @@
  * `.test.ts`.
  */
 export const onSharedStack = [
-  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard", "tools/smoke"],
+  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
   ...["demo", "margin", "audit-export", "tools/drill"],
-  ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix"],
+  ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
 ] as const;
