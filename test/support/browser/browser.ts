@@ -66,15 +66,28 @@ function followRequests(page: Page): void {
   page.on("requestfailed", (request) => open.delete(request));
 }
 
-/** What is drawn in two frames without a request on its way, a row that is awaited or a font that is loaded. */
-const isDrawn = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
-  done(document.querySelector(".waiting") === null && document.querySelector("h1") !== null
-    && document.fonts.status === "loaded"))))`;
+/** What a page still waits for after two frames: rows that are awaited, its heading, its fonts. */
+const awaitedInPage = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done([
+  ...[...document.querySelectorAll(".waiting")].map(({ tagName, className }) => tagName + "." + className),
+  ...(document.querySelector("h1") === null ? ["a heading"] : []),
+  ...(document.fonts.status === "loaded" ? [] : ["fonts"]),
+]))))`;
 
 /** Waits until a page shows what it is about: what it asked for is answered and drawn. */
 export async function settled(page: Page): Promise<void> {
-  const quiet = () => underWay.get(page)?.size === 0;
-  await eventually(async () => (quiet() && (await page.evaluate(isDrawn)) === true && quiet()) || undefined);
+  let awaited: string[] = [];
+  const requests = () => [...(underWay.get(page) ?? [])].map((request) => `${request.method()} ${request.url()}`);
+  const look = async () => {
+    awaited = requests();
+    if (awaited.length === 0) awaited = (await page.evaluate(awaitedInPage)) as string[];
+    if (awaited.length === 0) awaited = requests();
+    return awaited.length === 0 || undefined;
+  };
+  try {
+    await eventually(look);
+  } catch (cause) {
+    throw new Error(`${page.url()} still waits for ${awaited.join(", ")}.`, { cause });
+  }
 }
 
 /** Opens an address of the dashboard as a link of it does, without another sign-in. */
