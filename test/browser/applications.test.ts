@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { Browser, Download, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { signInAs, startBrowser, type Visit, visit } from "../support/browser/browser.ts";
+import { leave, signInAs, startBrowser, type Visit, visit } from "../support/browser/browser.ts";
 import { apiClient, getToken } from "../support/stack/api-client.ts";
 import { findCanaries } from "../support/stack/canary.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
@@ -17,11 +17,7 @@ beforeAll(async () => {
   [stack, browser] = await Promise.all([sharedStack(), startBrowser()]);
   owner = await newOperator(stack, "owner");
 });
-afterEach(async () => {
-  const faults = visits.flatMap((one) => one.faults);
-  await Promise.all(visits.splice(0).map((one) => one.close()));
-  expect(faults).toEqual([]);
-});
+afterEach(async () => expect(await leave(visits)).toEqual([]));
 afterAll(async () => {
   await browser?.close();
   await stack?.stop();

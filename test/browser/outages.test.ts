@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { navigation } from "../../infra/dashboard/app/shell/navigation.ts";
 import { leave, settled, startBrowser, type Visit, visitAs } from "../support/browser/browser.ts";
@@ -30,18 +30,29 @@ async function signedIn(): Promise<Page> {
   return page;
 }
 
-const api = "**/v2/**";
+/**
+ * Stands between a page and the API for the whole test, so that no request of the page falls between two settings.
+ * Returns what makes each request of the page end by `refuse`, or reach the API without one.
+ */
+async function betweenPageAndApi(page: Page): Promise<(refuse?: (route: Route) => Promise<void>) => void> {
+  let answer = (route: Route) => route.continue();
+  await page.route("**/v2/**", (route) => answer(route));
+  return (refuse = (route) => route.continue()) => {
+    answer = refuse;
+  };
+}
 
 describe("a page", () => {
   it("says that the service does not answer, whichever it is, and recovers by itself", async () => {
     const page = await signedIn();
+    const requestsEnd = await betweenPageAndApi(page);
     const banner = page.locator(".banner");
     for (const { to } of navigation.flatMap(({ entries }) => entries)) {
-      await page.route(api, (route) => route.abort("connectionrefused"));
+      requestsEnd((route) => route.abort("connectionrefused"));
       await page.evaluate(`history.pushState(null, "", "${to}")`);
       await page.clock.fastForward(6_000);
       await banner.getByText("The service does not answer").waitFor();
-      await page.unroute(api);
+      requestsEnd();
       await page.clock.fastForward(6_000);
       await banner.waitFor({ state: "detached" });
       await settled(page);
@@ -51,12 +62,13 @@ describe("a page", () => {
 
   it("asks nothing before the time that a 429 names, and less often afterwards", async () => {
     const page = await signedIn();
+    const requestsEnd = await betweenPageAndApi(page);
     const asked: string[] = [];
     page.on("request", (request) => {
       if (new URL(request.url()).pathname.startsWith("/v2/")) asked.push(request.url());
     });
     const refused = { status: 429, headers: { "Retry-After": "30" }, body: "{}" };
-    await page.route(api, (route) => route.fulfill(refused));
+    requestsEnd((route) => route.fulfill(refused));
     await page.clock.fastForward(6_000);
     await page.locator(".banner.slow").getByText("Too many requests").waitFor();
     await settled(page);
@@ -64,7 +76,7 @@ describe("a page", () => {
     await page.clock.fastForward(25_000);
     await settled(page);
     expect(asked).toEqual([]);
-    await page.unroute(api);
+    requestsEnd();
     await page.clock.fastForward(10_000);
     await page.locator(".banner").waitFor({ state: "detached" });
     await settled(page);

@@ -73,6 +73,9 @@ const awaitedInPage = `new Promise((done) => requestAnimationFrame(() => request
   ...(document.fonts.status === "loaded" ? [] : ["fonts"]),
 ]))))`;
 
+/** A page asks functions that no test has called before, and each of them starts: seconds while other tests run. */
+const withinMs = 40_000;
+
 /** Waits until a page shows what it is about: what it asked for is answered and drawn. */
 export async function settled(page: Page): Promise<void> {
   let awaited: string[] = [];
@@ -84,7 +87,7 @@ export async function settled(page: Page): Promise<void> {
     return awaited.length === 0 || undefined;
   };
   try {
-    await eventually(look);
+    await eventually(look, withinMs);
   } catch (cause) {
     throw new Error(`${page.url()} still waits for ${awaited.join(", ")}.`, { cause });
   }
