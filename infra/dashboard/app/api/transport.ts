@@ -60,12 +60,16 @@ async function allowed(signal: AbortSignal): Promise<void> {
   }
 }
 
+/** The gateway answers within 30 seconds, so a request without an answer after this has lost its connection. */
+const longestMs = 35_000;
+
 async function sendOnce(request: Request): Promise<Response> {
   request.headers.set("Authorization", `Bearer ${token() ?? ""}`);
   const known = request.method === "GET" ? kept.get(request.url) : undefined;
   if (known !== undefined) request.headers.set("If-None-Match", known.etag);
   try {
-    return await fetch(request, { cache: "no-store" });
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(longestMs)]);
+    return await fetch(request, { cache: "no-store", signal });
   } catch (error) {
     // A page that is left ends its own requests.
     if (error instanceof DOMException && error.name === "AbortError") throw error;
