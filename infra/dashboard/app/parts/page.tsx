@@ -1,4 +1,6 @@
 import { type ReactNode, useEffect } from "react";
+import { useMay } from "../session/caller.ts";
+import { addressWith, useAddress } from "./address.ts";
 import { Icon } from "./icons.tsx";
 import { Go } from "./values.tsx";
 
@@ -104,20 +106,31 @@ export function Panel({ title, note, side, children }: PanelProps) {
   );
 }
 
-/** The parts of an item, each with its own address. */
-export function Tabs({
-  tabs,
-}: {
-  readonly tabs: readonly { readonly to: string; readonly name: string; readonly current: boolean }[];
-}) {
+/** A part of an item: its name in the address, its title, the scope that reading it needs, and what it shows. */
+export interface Part {
+  readonly value: string;
+  readonly name: string;
+  readonly scope?: string;
+  readonly content: ReactNode;
+}
+
+/** The parts of an item that the person may read, one of which is shown: the first one until another is opened. */
+export function Parts({ address, parts }: { readonly address: string; readonly parts: readonly Part[] }) {
+  const may = useMay();
+  const [search] = useAddress();
+  const open = parts.filter(({ scope }) => scope === undefined || may(scope));
+  const shown = open.find(({ value }) => value === search["tab"]) ?? open[0];
   return (
-    <nav className="tabs" aria-label="Parts">
-      {tabs.map(({ to, name, current }) => (
-        <Go key={name} to={to} current={current}>
-          {name}
-        </Go>
-      ))}
-    </nav>
+    <Panel>
+      <nav className="tabs" aria-label="Parts">
+        {open.map(({ value, name }) => (
+          <Go key={value} to={addressWith(address, { tab: value })} current={value === shown?.value}>
+            {name}
+          </Go>
+        ))}
+      </nav>
+      {shown?.content}
+    </Panel>
   );
 }
 

@@ -1,12 +1,12 @@
 import { command } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
-import { addressWith, useAddress, useId } from "../../parts/address.ts";
+import { addressWith, useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, grouped, inWords, less } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
-import { Crumb, PageHead, Pairs, Panel, Tabs } from "../../parts/page.tsx";
+import { Crumb, PageHead, Pairs, Panel, type Part, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Mark, Status } from "../../parts/status.tsx";
 import { Age, Go, Id, Profit } from "../../parts/values.tsx";
@@ -29,7 +29,7 @@ export function AccountPage() {
       <Head account={data} />
       <MoneyNow account={data} />
       <div className="columns">
-        <Holdings id={id} />
+        <Parts address={`/accounts/${id}`} parts={[...tradingOf(id), ...moneyOf(id)]} />
         <div className="side-column">
           <MarginLevel account={data} />
           <Details account={data} />
@@ -242,75 +242,85 @@ function Details({ account }: { readonly account: Account }) {
   );
 }
 
-const tabs = [
-  ["positions", "Positions", "trading:read"],
-  ["orders", "Orders", "trading:read"],
-  ["trades", "Trades", "trading:read"],
-  ["transactions", "Transactions", "transactions:read"],
-  ["ledger", "Ledger", "accounts:read"],
-] as const;
+const shared = (id: string) => ({
+  params: { path: { id } },
+  dense: true,
+  idOf: (row: { readonly id: string }) => row.id,
+});
 
-function Holdings({ id }: { readonly id: string }) {
-  const may = useMay();
-  const [search] = useAddress();
-  const open = tabs.filter(([, , scope]) => may(scope));
-  const tab = search["tab"] ?? open[0]?.[0];
-  const shared = { params: { path: { id } }, dense: true, idOf: (row: { readonly id: string }) => row.id };
-  return (
-    <Panel>
-      <Tabs
-        tabs={open.map(([value, name]) => ({
-          name,
-          to: addressWith(`/accounts/${id}`, { tab: value }),
-          current: tab === value,
-        }))}
+const tradingOf = (id: string): readonly Part[] => [
+  {
+    value: "positions",
+    name: "Positions",
+    scope: "trading:read",
+    content: (
+      <ListView
+        {...shared(id)}
+        path="/accounts/{id}/positions"
+        caption="Positions"
+        columns={positionColumns}
+        empty={{ title: "No open positions", text: "Positions appear with the first trade." }}
       />
-      {tab === "positions" && (
-        <ListView
-          {...shared}
-          path="/accounts/{id}/positions"
-          caption="Positions"
-          columns={positionColumns}
-          empty={{ title: "No open positions", text: "Positions appear with the first trade." }}
-        />
-      )}
-      {tab === "orders" && (
-        <ListView
-          {...shared}
-          path="/accounts/{id}/orders"
-          caption="Orders"
-          columns={orderColumns}
-          empty={{ title: "No orders", text: "Pending orders appear here." }}
-        />
-      )}
-      {tab === "trades" && (
-        <ListView
-          {...shared}
-          path="/accounts/{id}/trades"
-          caption="Trades"
-          columns={tradeColumns}
-          empty={{ title: "No trades", text: "Trades appear here, open and closed." }}
-        />
-      )}
-      {tab === "transactions" && (
-        <ListView
-          {...shared}
-          path="/accounts/{id}/transactions"
-          caption="Transactions"
-          columns={transactionColumns}
-          to={(row) => `/transactions?open=${row.id}`}
-          empty={{ title: "No transactions", text: "Deposits and withdrawals appear here." }}
-        />
-      )}
-      {tab === "ledger" && (
-        <ListView
-          {...shared}
-          path="/accounts/{id}/ledger"
-          caption="Ledger"
-          columns={ledgerColumns}
-          empty={{ title: "No entries", text: "Every change of the balance is an entry." }}
-        />
-      )}
-    </Panel>
-  );
-}
+    ),
+  },
+  {
+    value: "orders",
+    name: "Orders",
+    scope: "trading:read",
+    content: (
+      <ListView
+        {...shared(id)}
+        path="/accounts/{id}/orders"
+        caption="Orders"
+        columns={orderColumns}
+        empty={{ title: "No orders", text: "Pending orders appear here." }}
+      />
+    ),
+  },
+  {
+    value: "trades",
+    name: "Trades",
+    scope: "trading:read",
+    content: (
+      <ListView
+        {...shared(id)}
+        path="/accounts/{id}/trades"
+        caption="Trades"
+        columns={tradeColumns}
+        empty={{ title: "No trades", text: "Trades appear here, open and closed." }}
+      />
+    ),
+  },
+];
+
+const moneyOf = (id: string): readonly Part[] => [
+  {
+    value: "transactions",
+    name: "Transactions",
+    scope: "transactions:read",
+    content: (
+      <ListView
+        {...shared(id)}
+        path="/accounts/{id}/transactions"
+        caption="Transactions"
+        columns={transactionColumns}
+        to={(row) => `/transactions?open=${row.id}`}
+        empty={{ title: "No transactions", text: "Deposits and withdrawals appear here." }}
+      />
+    ),
+  },
+  {
+    value: "ledger",
+    name: "Ledger",
+    scope: "accounts:read",
+    content: (
+      <ListView
+        {...shared(id)}
+        path="/accounts/{id}/ledger"
+        caption="Ledger"
+        columns={ledgerColumns}
+        empty={{ title: "No entries", text: "Every change of the balance is an entry." }}
+      />
+    ),
+  },
+];

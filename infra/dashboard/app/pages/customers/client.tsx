@@ -1,12 +1,12 @@
 import { command } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
-import { addressWith, useAddress, useId } from "../../parts/address.ts";
+import { addressWith, useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, inWords } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
-import { Crumb, PageHead, Pairs, Panel, Tabs } from "../../parts/page.tsx";
+import { Crumb, PageHead, Pairs, Panel, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Clock, Go, Id } from "../../parts/values.tsx";
@@ -67,57 +67,58 @@ export function ClientPage() {
   );
 }
 
-const tabs = [
-  ["accounts", "Accounts", "accounts:read"],
-  ["transactions", "Transactions", "transactions:read"],
-  ["trades", "Trades", "trading:read"],
-] as const;
-
 function Holdings({ id }: { readonly id: string }) {
-  const may = useMay();
-  const [search] = useAddress();
-  const open = tabs.filter(([, , scope]) => may(scope));
-  const tab = search["tab"] ?? open[0]?.[0];
   const shared = { params: { path: { id } }, dense: true, idOf: (row: { readonly id: string }) => row.id };
   return (
-    <Panel>
-      <Tabs
-        tabs={open.map(([value, name]) => ({
-          name,
-          to: addressWith(`/clients/${id}`, { tab: value }),
-          current: tab === value,
-        }))}
-      />
-      {tab === "accounts" && (
-        <ListView
-          {...shared}
-          path="/clients/{id}/accounts"
-          caption="Accounts"
-          columns={accountColumns}
-          to={(row) => `/accounts/${row.id}`}
-          empty={{ title: "No accounts", text: "Open one to take deposits." }}
-        />
-      )}
-      {tab === "transactions" && (
-        <ListView
-          {...shared}
-          path="/clients/{id}/transactions"
-          caption="Transactions"
-          columns={transactionColumns}
-          to={(row) => `/transactions?open=${row.id}`}
-          empty={{ title: "No transactions", text: "Deposits and withdrawals of all accounts are listed here." }}
-        />
-      )}
-      {tab === "trades" && (
-        <ListView
-          {...shared}
-          path="/clients/{id}/trades"
-          caption="Trades"
-          columns={tradeColumns}
-          empty={{ title: "No trades", text: "Trades of all accounts are listed here." }}
-        />
-      )}
-    </Panel>
+    <Parts
+      address={`/clients/${id}`}
+      parts={[
+        {
+          value: "accounts",
+          name: "Accounts",
+          scope: "accounts:read",
+          content: (
+            <ListView
+              {...shared}
+              path="/clients/{id}/accounts"
+              caption="Accounts"
+              columns={accountColumns}
+              to={(row) => `/accounts/${row.id}`}
+              empty={{ title: "No accounts", text: "Open one to take deposits." }}
+            />
+          ),
+        },
+        {
+          value: "transactions",
+          name: "Transactions",
+          scope: "transactions:read",
+          content: (
+            <ListView
+              {...shared}
+              path="/clients/{id}/transactions"
+              caption="Transactions"
+              columns={transactionColumns}
+              to={(row) => `/transactions?open=${row.id}`}
+              empty={{ title: "No transactions", text: "Deposits and withdrawals of all accounts are listed here." }}
+            />
+          ),
+        },
+        {
+          value: "trades",
+          name: "Trades",
+          scope: "trading:read",
+          content: (
+            <ListView
+              {...shared}
+              path="/clients/{id}/trades"
+              caption="Trades"
+              columns={tradeColumns}
+              empty={{ title: "No trades", text: "Trades of all accounts are listed here." }}
+            />
+          ),
+        },
+      ]}
+    />
   );
 }
 

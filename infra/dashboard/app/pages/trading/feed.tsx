@@ -6,12 +6,11 @@ import { addressWith, useAddress, useId } from "../../parts/address.ts";
 import { ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { inWords, lengthOf } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
-import { Crumb, Facts, PageHead, Panel, Tabs } from "../../parts/page.tsx";
+import { Crumb, Facts, PageHead, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Id, Maybe } from "../../parts/values.tsx";
-import { useMay } from "../../session/caller.ts";
 import { driftColumns, ResolveDrift } from "./drift.tsx";
 import { feedState } from "./feed-state.ts";
 
@@ -47,7 +46,7 @@ export function FeedPage() {
           ["Decides about trades", inWords(data.authoritative)],
         ]}
       />
-      <Parts id={id} />
+      <Exchanged id={id} />
     </>
   );
 }
@@ -152,58 +151,60 @@ const snapshotColumns: readonly Column<Schemas["FeedSnapshot"]>[] = [
   { head: "Taken", width: 130, right: true, small: "age", cell: ({ taken_at }) => <Clock at={taken_at} /> },
 ];
 
-const tabs = ["rejects", "commands", "snapshots", "drift"] as const;
-
-function Parts({ id }: { readonly id: string }) {
-  const [search] = useAddress();
-  const may = useMay();
-  const tab = search["tab"] ?? "rejects";
-  const open = tabs.filter((one) => one !== "drift" || may("transactions:read"));
+function Exchanged({ id }: { readonly id: string }) {
   const params = { path: { id } };
   return (
-    <Panel>
-      <Tabs
-        tabs={open.map((name) => ({
-          name: inWords(name),
-          to: addressWith(`/feeds/${id}`, { tab: name }),
-          current: tab === name,
-        }))}
-      />
-      {tab === "rejects" && (
-        <ListView
-          dense
-          path="/feed/sources/{id}/rejects"
-          params={params}
-          caption="Rejected items"
-          columns={rejectColumns}
-          idOf={({ seq }) => seq}
-          empty={{ title: "No rejected items", text: "Items that could not be applied appear here, with a retry." }}
-        />
-      )}
-      {tab === "commands" && (
-        <ListView
-          dense
-          path="/feed/sources/{id}/commands"
-          params={params}
-          caption="Commands"
-          columns={commandColumns}
-          idOf={(row) => row.id}
-          empty={{ title: "No commands", text: "What the service asks the platform to do appears here." }}
-        />
-      )}
-      {tab === "snapshots" && (
-        <ListView
-          dense
-          path="/feed/sources/{id}/snapshots"
-          params={params}
-          caption="Snapshots"
-          columns={snapshotColumns}
-          idOf={({ snapshot_id }) => snapshot_id}
-          empty={{ title: "No snapshots", text: "A snapshot compares the books of the platform with ours." }}
-        />
-      )}
-      {tab === "drift" && <Drifts source={id} />}
-    </Panel>
+    <Parts
+      address={`/feeds/${id}`}
+      parts={[
+        {
+          value: "rejects",
+          name: "Rejects",
+          content: (
+            <ListView
+              dense
+              path="/feed/sources/{id}/rejects"
+              params={params}
+              caption="Rejected items"
+              columns={rejectColumns}
+              idOf={({ seq }) => seq}
+              empty={{ title: "No rejected items", text: "Items that could not be applied appear here, with a retry." }}
+            />
+          ),
+        },
+        {
+          value: "commands",
+          name: "Commands",
+          content: (
+            <ListView
+              dense
+              path="/feed/sources/{id}/commands"
+              params={params}
+              caption="Commands"
+              columns={commandColumns}
+              idOf={(row) => row.id}
+              empty={{ title: "No commands", text: "What the service asks the platform to do appears here." }}
+            />
+          ),
+        },
+        {
+          value: "snapshots",
+          name: "Snapshots",
+          content: (
+            <ListView
+              dense
+              path="/feed/sources/{id}/snapshots"
+              params={params}
+              caption="Snapshots"
+              columns={snapshotColumns}
+              idOf={({ snapshot_id }) => snapshot_id}
+              empty={{ title: "No snapshots", text: "A snapshot compares the books of the platform with ours." }}
+            />
+          ),
+        },
+        { value: "drift", name: "Drift", scope: "transactions:read", content: <Drifts source={id} /> },
+      ]}
+    />
   );
 }
 
