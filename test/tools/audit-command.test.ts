@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { dayAfter } from "../../shared/domain/audit/seal.ts";
+import { daysAfter } from "../../shared/calendar.ts";
 import { type ExportedDay, exportedDays, firstDay, objectsOf } from "../support/builders/audit-export.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -17,7 +17,7 @@ const [one, two, three] = ["0", "1", "2"].map((end) => `brk_01JD0000000000000000
   string,
 ];
 const [days, others] = [exportedDays([2, 1]), exportedDays([1, 3], "other")];
-const until = dayAfter(firstDay);
+const until = daysAfter(firstDay, 1);
 const headOf = (own: readonly ExportedDay[], at: number) => own.at(at)?.head.hash ?? "";
 
 for (const [key, content] of [...objectsOf(one, days, days, 2), ...objectsOf(two, others, others, 2)]) {
@@ -62,5 +62,5 @@ it("finds a head that no day of its brokerage has, and a brokerage that is gone"
 
 it("misses the days that must be sealed by now, unless an older copy is checked", async () => {
   expect(await verify()).toMatchObject({ code: 2, found: [`BROKEN  ${one}`, `BROKEN  ${two}`] });
-  expect(await verify("--until", dayAfter(until))).toMatchObject({ code: 2 });
+  expect(await verify("--until", daysAfter(until, 1))).toMatchObject({ code: 2 });
 });

@@ -1,9 +1,10 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { daysAfter } from "../../shared/calendar.ts";
 import { canonicalJson } from "../../shared/domain/audit/canonical-json.ts";
 import { chained } from "../../shared/domain/audit/chain.ts";
-import { dayAfter, dayKeys } from "../../shared/domain/audit/seal.ts";
+import { dayKeys } from "../../shared/domain/audit/seal.ts";
 import { sha256 } from "../../shared/runtime/digest.ts";
 import {
   checkedExport,
@@ -144,7 +145,7 @@ describe("an export", () => {
 describe("the objects of an export", () => {
   const days = exportedDays([3, 0, 5, 2]);
   const objects = () => objectsOf(brokerage, days, days, 2);
-  const dayAt = (at: number) => dayAfter(firstDay, at);
+  const dayAt = (at: number) => daysAfter(firstDay, at);
   const faultOf = async (found: ReadonlyMap<string, Uint8Array>) => (await checkedExport(found))[0]?.faults[0];
   const without = (...keys: string[]) => new Map([...objects()].filter(([key]) => !keys.includes(key)));
   const having = (key: string, content: Uint8Array) => new Map([...objects(), [key, content]]);

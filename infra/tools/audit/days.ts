@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { GetObjectCommand, ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
-import { isDay } from "../../../shared/domain/audit/seal.ts";
+import { isDay } from "../../../shared/calendar.ts";
 
 /** Where an export lies. */
 export interface ExportSource {

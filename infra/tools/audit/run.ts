@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { isDay } from "../../../shared/calendar.ts";
 import { sealedWithinSeconds } from "../../../shared/domain/audit/export-check.ts";
-import { isDay, lastDayOver, type SealedDay } from "../../../shared/domain/audit/seal.ts";
+import { lastDayOver, type SealedDay } from "../../../shared/domain/audit/seal.ts";
 import { stages } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../../shared/runtime/command-line.ts";
 import { functionName } from "../../stages.ts";
@@ -202,8 +203,6 @@ await runCommand(async () => {
     { positionals: 1 },
   );
   const [command] = positionals;
-  // The SDK announces which Node it will want one day; that is no matter of this command.
-  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   if (command === "seal") return seal(values.stage, values.local);
   if (command !== "verify") {
     const given = command === undefined ? "" : `, not "${command}"`;

@@ -1,6 +1,7 @@
 import { gunzipSync, inflateRawSync } from "node:zlib";
+import { daysAfter } from "../../../shared/calendar.ts";
 import { continues, DayCheck, dayIn, type ExportFault } from "../../../shared/domain/audit/export-check.ts";
-import { dayAfter, dayKeys, type SealedDay } from "../../../shared/domain/audit/seal.ts";
+import { dayKeys, type SealedDay } from "../../../shared/domain/audit/seal.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 import { type DayObjects, daysOf, type ExportSource } from "./days.ts";
 
@@ -110,7 +111,7 @@ class BrokerageCheck {
   /** A day before this one that is missing. */
   private faultBefore({ day }: DayObjects): ExportFault | undefined {
     const { unsealed, last } = this;
-    const expected = last && dayAfter(last.day);
+    const expected = last && daysAfter(last.day, 1);
     if (unsealed === undefined && (expected === undefined || expected === day)) return undefined;
     return this.missing("and later days are there");
   }
@@ -119,14 +120,14 @@ class BrokerageCheck {
   private faultAfter(): ExportFault | undefined {
     const { last, unsealed } = this;
     const { until } = this.options;
-    const expected = unsealed ?? (last && dayAfter(last.day));
+    const expected = unsealed ?? (last && daysAfter(last.day, 1));
     return expected !== undefined && expected <= until ? this.missing(`and ${until} must be there`) : undefined;
   }
 
   /** The day that should come next, or the manifest where its parts are there. */
   private missing(why: string): ExportFault {
     const { brokerage, unsealed, last } = this;
-    const day = unsealed ?? dayAfter((last as SealedDay).day);
+    const day = unsealed ?? daysAfter((last as SealedDay).day, 1);
     const what = `the ${unsealed === undefined ? "day" : "manifest of"} ${day} is missing, ${why}`;
     return { key: dayKeys.manifest(brokerage, day), kind: "removed", what };
   }

@@ -1,7 +1,8 @@
+import { dayOf, daysAfter } from "../../calendar.ts";
 import { limits } from "../../limits.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { type BrokenLink, ChainCheck, type ChainedEntry, type Digest, type Link } from "./chain.ts";
-import { dayAfter, dayOf, type SealedDay, type ShownLink } from "./seal.ts";
+import type { SealedDay, ShownLink } from "./seal.ts";
 
 /** A day is sealed so long after its end at the latest: an hour lies between two runs, and a run takes five minutes. */
 export const sealedWithinSeconds = limits.audit.sealed_after_seconds + 3600 + 300;
@@ -49,7 +50,7 @@ export class DayCheck {
     const start = linkOf(day.start);
     this.day = day;
     this.until = until;
-    this.latestMs = Date.parse(dayAfter(day.day)) + sealedWithinSeconds * 1000;
+    this.latestMs = Date.parse(daysAfter(day.day, 1)) + sealedWithinSeconds * 1000;
     this.head = linkOf(day.head);
     this.chain = new ChainCheck(start, digest);
     this.next = start.sequence + 1;

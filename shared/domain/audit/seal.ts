@@ -1,3 +1,4 @@
+import { dayOf, daysAfter } from "../../calendar.ts";
 import { type Context, type DomainEvent, later } from "../decision.ts";
 import { beginning, type Link } from "./chain.ts";
 
@@ -49,17 +50,6 @@ export interface ShownLink {
   readonly hash: string;
 }
 
-/** The day of a moment, in UTC; empty for a text that is not one. */
-export function dayOf(moment: string): string {
-  const time = Date.parse(moment);
-  return Number.isNaN(time) ? "" : new Date(time).toISOString().slice(0, 10);
-}
-
-/** Whether a text is a day of the calendar, `2026-11-23`. */
-export function isDay(text: string): boolean {
-  return text !== "" && dayOf(text) === text;
-}
-
 /**
  * Whether an entry ends the open day since it is of a later one. A time that lies after the opening, or that is none,
  * ends no day: every entry up to the cut was chained by then, and a wrong time must not keep those behind it out.
@@ -68,16 +58,9 @@ export function endsDay({ day, at: opened_at }: OpenDay, at: string): boolean {
   return dayOf(at) > day && at <= opened_at;
 }
 
-/** The day so many days after another one. */
-export function dayAfter(day: string, days = 1): string {
-  const moment = new Date(`${day}T00:00:00Z`);
-  moment.setUTCDate(moment.getUTCDate() + days);
-  return moment.toISOString().slice(0, 10);
-}
-
 /** The last day that has been over for so long. */
 export function lastDayOver(now: string, seconds: number): string {
-  return dayAfter(dayOf(new Date(Date.parse(now) - seconds * 1000).toISOString()), -1);
+  return daysAfter(dayOf(new Date(Date.parse(now) - seconds * 1000).toISOString()), -1);
 }
 
 /** Keys of the objects of a day: its parts, numbered from 1, and what it says of itself. */
@@ -100,7 +83,7 @@ export function newSeal(
   const wanted = oldest === undefined ? "" : dayOf(oldest.at);
   const first = wanted === "" || wanted > last ? last : wanted;
   const times = { created_at: now, updated_at: now, version: 1 };
-  return { id: newId("aus"), tenant_id, day: dayAfter(first, -1), sequence, hash, ...times };
+  return { id: newId("aus"), tenant_id, day: daysAfter(first, -1), sequence, hash, ...times };
 }
 
 /** Opens the next day, which ends where the chain ends now, or before its first entry of a later day. */
@@ -110,7 +93,7 @@ export function openDay(
   now: string,
 ): AuditSeal & { readonly open: OpenDay } {
   const written = { sequence: seal.sequence, hash: seal.hash };
-  const open = { day: dayAfter(seal.day), at: now, cut: { sequence, hash }, written, parts: 0 };
+  const open = { day: daysAfter(seal.day, 1), at: now, cut: { sequence, hash }, written, parts: 0 };
   return changed({ ...seal, open }, now);
 }
 

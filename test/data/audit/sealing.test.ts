@@ -1,9 +1,10 @@
 import { gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { bucketSource } from "../../../infra/tools/audit/days.ts";
+import { daysAfter } from "../../../shared/calendar.ts";
 import { beginning, type Link } from "../../../shared/domain/audit/chain.ts";
 import { type AuditEntry, entryOf } from "../../../shared/domain/audit/entry.ts";
-import { dayAfter, dayKeys, lastDayOver } from "../../../shared/domain/audit/seal.ts";
+import { dayKeys, lastDayOver } from "../../../shared/domain/audit/seal.ts";
 import { limits } from "../../../shared/limits.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 import { auditPage } from "../../../shared/table/audit-entry.ts";
@@ -110,14 +111,19 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 describe("the days of a brokerage that are over", () => {
   it("are sealed from that of its oldest entry on, those without an entry too, and never the present one", async () => {
     const history = await new History().begin();
-    const first = dayAfter(last, -3);
+    const first = daysAfter(last, -3);
     await history.add(first, 3);
     await history.add(first, 2);
-    await history.add(dayAfter(last, -1), 4);
-    await history.add(dayAfter(last), 6);
+    await history.add(daysAfter(last, -1), 4);
+    await history.add(daysAfter(last, 1), 6);
     expect(await seal()).toMatchObject({ failed: 0 });
     const { report, days } = await history.exported();
-    const expected = { [first]: range(1, 5), [dayAfter(first)]: [], [dayAfter(last, -1)]: range(6, 9), [last]: [] };
+    const expected = {
+      [first]: range(1, 5),
+      [daysAfter(first, 1)]: [],
+      [daysAfter(last, -1)]: range(6, 9),
+      [last]: [],
+    };
     expect(days).toEqual(expected);
     expect(report).toMatchObject({ days: 4, entries: 9, first: { start: { sequence: "0" } } });
     const announced = await history.announced();
@@ -139,20 +145,20 @@ describe("the days of a brokerage that are over", () => {
 
   it("hold entries that were chained late, or have the time of a wrong clock, where the chain has them", async () => {
     const history = await new History().begin();
-    const first = dayAfter(last, -2);
+    const first = daysAfter(last, -2);
     await history.add(first, 1);
     await history.add("2099-01-01", 1);
-    await history.add(dayAfter(first), 1);
+    await history.add(daysAfter(first, 1), 1);
     // A commit of the first day that was put aside.
     await history.add(first, 1);
     await history.add(last, 1);
     await seal();
-    expect((await history.exported()).days).toEqual({ [first]: [1, 2], [dayAfter(first)]: [3, 4], [last]: [5] });
+    expect((await history.exported()).days).toEqual({ [first]: [1, 2], [daysAfter(first, 1)]: [3, 4], [last]: [5] });
   });
 });
 
 describe("a run that dies", () => {
-  const first = dayAfter(last, -1);
+  const first = daysAfter(last, -1);
 
   /** Two days of one object each or, where it is large, of two and one, and an entry of the present day. */
   async function history(isLarge: boolean): Promise<History> {
@@ -161,7 +167,7 @@ describe("a run that dies", () => {
     const pages = isLarge ? Math.ceil((limits.audit.part_bytes * 1.2) / (49 * note.length)) : 2;
     for (let page = 0; page < pages; page += 1) await made.add(first, 49, note);
     await made.add(last, 1);
-    await made.add(dayAfter(last), 1);
+    await made.add(daysAfter(last, 1), 1);
     return made;
   }
 

@@ -1,9 +1,10 @@
 import { gzipSync } from "node:zlib";
 import type { ExportSource } from "../../../infra/tools/audit/days.ts";
 import { type BrokerageReport, verifyExport } from "../../../infra/tools/audit/verify.ts";
+import { daysAfter } from "../../../shared/calendar.ts";
 import { canonicalJson } from "../../../shared/domain/audit/canonical-json.ts";
 import { beginning, chained, type Link } from "../../../shared/domain/audit/chain.ts";
-import { dayAfter, dayKeys, type SealedDay, sealedDay } from "../../../shared/domain/audit/seal.ts";
+import { dayKeys, type SealedDay, sealedDay } from "../../../shared/domain/audit/seal.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 
 /** The first day of every export that is made here, in UTC. */
@@ -21,7 +22,7 @@ export interface ExportedDay {
 export function exportedDays(counts: readonly number[], word = "made"): ExportedDay[] {
   let head: Link = beginning;
   return counts.map((count, at) => {
-    const day = dayAfter(firstDay, at);
+    const day = daysAfter(firstDay, at);
     const start = head;
     const lines = Array.from({ length: count }, (_, place) => {
       const members = { id: `aud_${head.sequence + 1}`, at: `${day}T10:00:00.000Z`, action: `${word}_${place}` };

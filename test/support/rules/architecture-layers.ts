@@ -25,6 +25,7 @@ const rulesOfTheBusiness = [
 const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
   { path: "shared/text.ts", values: [] },
+  { path: "shared/calendar.ts", values: [] },
   { path: "shared/currencies.ts", values: [] },
   { path: "shared/hosts.ts", values: [], types: ["shared/routes/"] },
   // The list of scopes is data that imports nothing; the role of an owner is all of it.
@@ -36,7 +37,7 @@ const layers: readonly Layer[] = [
   },
   {
     path: "shared/domain/",
-    values: ["shared/limits.ts", "shared/text.ts", "shared/currencies.ts", "shared/roles.ts"],
+    values: ["shared/limits.ts", "shared/text.ts", "shared/calendar.ts", "shared/currencies.ts", "shared/roles.ts"],
     types: ["shared/schema/"],
   },
   { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },
@@ -102,6 +103,7 @@ const layers: readonly Layer[] = [
       "shared/openapi/published-kinds.ts",
       "shared/openapi/reference.ts",
       "shared/limits.ts",
+      "shared/calendar.ts",
       "shared/domain/audit/",
       "shared/runtime/digest.ts",
     ],

@@ -1,3 +1,4 @@
+import { daysAfter } from "../../../calendar.ts";
 import type { Account, Balance } from "../../account.ts";
 import { type Context, later } from "../../decision.ts";
 import { withNewPositions } from "../accrue-swap.ts";
@@ -8,7 +9,7 @@ import { internalSource } from "../pricing/source.ts";
 import type { TradingSymbol } from "../pricing/symbol.ts";
 import { nightsOf } from "../swap.ts";
 import type { Trade } from "../trade.ts";
-import { daysAfter, lastRollover, rolloverMs } from "./clock.ts";
+import { lastRollover, rolloverMs } from "./clock.ts";
 import { nightMinor, type Rollover } from "./rollover.ts";
 
 type Holder = Pick<Account, "swap_free" | "currency">;

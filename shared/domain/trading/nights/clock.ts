@@ -1,3 +1,4 @@
+import { daysAfter } from "../../../calendar.ts";
 import { limits } from "../../../limits.ts";
 import type { TradingSymbol } from "../pricing/symbol.ts";
 
@@ -59,11 +60,6 @@ export function rolloverMs({ swap }: Rolled, date: string): number {
   if (instants.size >= limits.trading.remembered_rollovers) instants.clear();
   instants.set(name, instant);
   return instant;
-}
-
-/** A calendar day so many days later, `YYYY-MM-DD`. */
-export function daysAfter(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00.000Z`) + days * dayMs).toISOString().slice(0, 10);
 }
 
 /** The calendar day of the last rollover of a symbol that is not after a moment. */
