@@ -72,8 +72,6 @@ await runCommand(async () => {
   const stage = stages.find((each) => each === values.stage);
   if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
   const request = requestOf(values);
-  // The SDK announces which Node it will want one day; that is no matter of this command.
-  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   const name = functionName(stage, "provision");
   const made = await invokeFunction(name, request, values.local ? localRunner().config : {});
   console.log(JSON.stringify(made, null, 2));

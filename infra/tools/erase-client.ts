@@ -46,8 +46,6 @@ await runCommand(async () => {
   const request = requestOf(values.tenant, values.client);
   const stage = stages.find((each) => each === values.stage);
   if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
-  // The SDK announces which Node it will want one day; that is no matter of this command.
-  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   const config = values.local ? localRunner().config : {};
   const made = await invokeFunction(functionName(stage, "provision"), request, config);
   console.log(JSON.stringify(made, null, 2));

@@ -54,6 +54,8 @@ export function helpAsked(help: string, words: readonly string[] = process.argv.
 
 /** Runs a command; a UsageError is printed as its sentence and ends the process with 1, as every other error does. */
 export async function runCommand(main: () => unknown): Promise<void> {
+  // The SDK announces which Node it will want one day; that is no matter of a command.
+  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   try {
     await main();
   } catch (error) {

@@ -191,8 +191,6 @@ async function main(): Promise<void> {
   const options = optionsOf();
   const { stage, allowed, isDry } = options;
   mustHaveNode(process.versions.node);
-  // The SDK announces which Node it will want one day; what this command needs it has just checked.
-  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   const config = configOf(stage);
   const aws = await connected();
   const name = stackName(stage);
