@@ -47,13 +47,14 @@ describe("a request that is refused by policy or scope", () => {
     expect([answer.status, answer.body.code]).toEqual([403, "insufficient_scope"]);
     const sent = reported();
     expect(sent).toHaveLength(1);
+    for (const text of ["Vic", "203.0.113.9"]) expect(JSON.stringify(sent)).not.toContain(text);
     expect(await recordAll(sent)).toEqual([]);
     await entriesOf(caller);
     const { body } = await api.call(caller, "GET", "/audit_log?outcome=refused");
     expect(body.data).toEqual([
       expect.objectContaining({
-        actor: { type: "operator", id: viewer.operator?.id, name: "[sealed]" },
-        ...{ ip: "[sealed]", user_agent: "[sealed]", request_id: answer.body.request_id, action: "update_client" },
+        actor: { type: "operator", id: viewer.operator?.id, name: "Vic" },
+        ...{ ip: "203.0.113.9", user_agent: "tests", request_id: answer.body.request_id, action: "update_client" },
         ...{ resource: { type: "client", id: client.id }, outcome: "refused", code: "insufficient_scope" },
         ...{ changes: [], count: 1 },
       }),
