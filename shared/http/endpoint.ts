@@ -86,7 +86,7 @@ export function endpoint(
     if (row.method === "GET" || row.named === true || exchange.caller === undefined) return;
     const required = row.keyed === true;
     const { event, caller, body_text } = exchange;
-    exchange.idempotency = idempotencyScope(event, caller.actor.id, body_text, { sealingOf, required });
+    exchange.idempotency = idempotencyScope(event, caller.actor, body_text, { sealingOf, required });
   });
   chain.handler((_event, context) => workWhileCounting(exchangeOf(context), work) as never);
   chain.after(async (request) => {

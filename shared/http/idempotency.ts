@@ -1,24 +1,29 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { Actor } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
-import type { IdempotencyScope, Sealing } from "../table/store.ts";
+import type { IdempotencyScope } from "../table/store.ts";
 import { headerOf, headerValues } from "./body.ts";
 import { repeatedHeader } from "./headers.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** How the stored answer of an endpoint that shows a secret is encrypted, derived from the caller's Idempotency-Key. */
-export type SealingOf = (key: string, scope: IdempotencyScope) => Sealing;
+/**
+ * The scope of an endpoint that shows a secret: the people behind the caller are part of its fingerprint, and its
+ * stored answer is encrypted, by a key that is derived from the caller's Idempotency-Key.
+ */
+export type SealingOf = (key: string, scope: IdempotencyScope, actor: Actor) => IdempotencyScope;
 
 /**
  * The idempotency scope of a request. The key may be quoted
  * (draft-ietf-httpapi-idempotency-key) or bare; only its hash is stored. The fingerprint covers method, path and the
- * bytes of the body: any difference makes it another request. With `sealingOf`, the stored answer is encrypted. Without
- * the header there is none, or where it is `required` a refusal.
+ * bytes of the body: any difference makes it another request. With `sealingOf`, the fingerprint covers the people
+ * behind the caller too, and the stored answer is encrypted. Without the header there is none, or where it is
+ * `required` a refusal.
  * @throws HttpProblem `idempotency_key_invalid`
  */
 export function idempotencyScope(
   event: APIGatewayProxyEvent,
-  applicationId: string,
+  actor: Actor,
   bodyText: string,
   { sealingOf, required = false }: { readonly sealingOf?: SealingOf | undefined; readonly required?: boolean } = {},
 ): IdempotencyScope | undefined {
@@ -41,9 +46,9 @@ export function idempotencyScope(
     });
   }
   const scope: IdempotencyScope = {
-    application_id: applicationId,
+    application_id: actor.id,
     key_hash: sha256(key),
     fingerprint: sha256(`${event.httpMethod}\n${event.path}\n${bodyText}`),
   };
-  return sealingOf === undefined ? scope : { ...scope, sealing: sealingOf(key, scope) };
+  return sealingOf === undefined ? scope : sealingOf(key, scope, actor);
 }

@@ -1,5 +1,7 @@
-import type { Decision } from "../domain/decision.ts";
+import type { Actor, Decision } from "../domain/decision.ts";
+import { peopleOf } from "../domain/people/person.ts";
 import type { ShippedRoute } from "../routes/route.ts";
+import { sha256 } from "../runtime/digest.ts";
 import { open, seal } from "../runtime/service-key.ts";
 import type { IdempotencyScope, Sealing } from "../table/store.ts";
 import type { Handler } from "./endpoint.ts";
@@ -21,7 +23,18 @@ export function secretCommand<R extends ShippedRoute & { readonly secret: true }
   return command(row, decide, show, sealingOf);
 }
 
-function sealingOf(key: string, { application_id, key_hash, fingerprint }: IdempotencyScope): Sealing {
+/**
+ * The people behind an application change: each one who is shown its secret joins them. One who joined after an answer
+ * showed another secret must not read it from the stored answer, since nothing would record that they know it. So the
+ * fingerprint covers these people.
+ */
+function sealingOf(key: string, scope: IdempotencyScope, actor: Actor): IdempotencyScope {
+  const { application_id, key_hash } = scope;
+  const fingerprint = sha256([scope.fingerprint, ...peopleOf(actor).toSorted()].join("\n"));
   const aad = `${application_id}|${key_hash}|${fingerprint}`;
-  return { seal: (text) => seal(purpose, text, aad, key), open: (sealed) => open(purpose, sealed, aad, key) };
+  const sealing: Sealing = {
+    seal: (text) => seal(purpose, text, aad, key),
+    open: (sealed) => open(purpose, sealed, aad, key),
+  };
+  return { ...scope, fingerprint, sealing };
 }

@@ -55,7 +55,8 @@ unique value: \`email\` (clients that are not closed), \`external_id\`, \`number
 Send an \`Idempotency-Key\` with every request that changes something, above all with money. For ${keptHours} hours the
 same request with the same key returns the stored response, with \`Idempotent-Replayed: true\`, and is not executed
 again. After a timeout or a 5xx response it is unknown whether the request was executed: retry it with the same key. A
-503 response states in \`Retry-After\` how many seconds to wait.
+503 response states in \`Retry-After\` how many seconds to wait. A response with a secret is returned again only to the
+same people: once another operator has been shown the secret of the calling application, its key is in use (422).
 
 ## Concurrent changes
 Every resource has an \`ETag\`. With \`If-Match\` a change is applied only if the resource still has that tag;

@@ -76,7 +76,7 @@ export type Load = <R extends Readonly<Record<string, Ref<unknown>>>>(refs: R) =
 export interface IdempotencyScope {
   readonly application_id: string;
   readonly key_hash: string;
-  /** SHA-256 over method, path and the raw bytes of the body. */
+  /** SHA-256 over method, path and the raw bytes of the body; where a secret is shown, over the people too. */
   readonly fingerprint: string;
   /** How the body of the stored answer is sealed where it shows a secret; absent when it is stored as it is. */
   readonly sealing?: Sealing;

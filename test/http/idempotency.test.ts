@@ -6,13 +6,15 @@ import { HttpProblem } from "../../shared/http/problem.ts";
 import { limits } from "../../shared/limits.ts";
 import { newCaller, proxyEvent } from "../support/emulator/request.ts";
 
+const application = { type: "application", id: "app_1", name: "Test" } as const;
+
 function requestWith(key: string | undefined, header = "Idempotency-Key"): APIGatewayProxyEvent {
   const headers = key === undefined ? {} : { [header]: key };
   return proxyEvent(newCaller(), "POST", "/clients", { body: "{}", headers }).event;
 }
 
-function scopeOf(key: string | undefined, body = "{}", application = "app_1") {
-  return idempotencyScope(requestWith(key), application, body);
+function scopeOf(key: string | undefined, body = "{}", id = "app_1") {
+  return idempotencyScope(requestWith(key), { ...application, id }, body);
 }
 
 const visible = fc.stringMatching(/^[\x21\x23-\x7e]{1,255}$/);
@@ -35,7 +37,7 @@ describe("an Idempotency-Key", () => {
 
   it("is found whatever the case of the header's name", () => {
     for (const name of ["idempotency-key", "IDEMPOTENCY-KEY", "Idempotency-key"]) {
-      expect(idempotencyScope(requestWith("k", name), "app_1", "{}")).toEqual(scopeOf("k"));
+      expect(idempotencyScope(requestWith("k", name), application, "{}")).toEqual(scopeOf("k"));
     }
   });
 
@@ -61,12 +63,12 @@ describe("an Idempotency-Key", () => {
 
   it("is required where a row asks for it", () => {
     const { event } = proxyEvent(newCaller(), "POST", "/clients", { body: "{}" });
-    expect(idempotencyScope(event, "app_1", "{}")).toBeUndefined();
+    expect(idempotencyScope(event, application, "{}")).toBeUndefined();
     const problem = {
       code: "idempotency_key_invalid",
       details: { errors: [{ header: "Idempotency-Key", code: "required", detail: "is required" }] },
     };
-    const taken = () => idempotencyScope(event, "app_1", "{}", { required: true });
+    const taken = () => idempotencyScope(event, application, "{}", { required: true });
     expect(taken).toThrow(expect.objectContaining(problem));
   });
 
@@ -81,7 +83,7 @@ describe("an Idempotency-Key", () => {
       code: "idempotency_key_invalid",
       details: { errors: [{ header: "Idempotency-Key", code: "repeated", detail: "is given more than once" }] },
     };
-    expect(() => idempotencyScope(event, "app_1", "{}")).toThrow(expect.objectContaining(problem));
+    expect(() => idempotencyScope(event, application, "{}")).toThrow(expect.objectContaining(problem));
   });
 
   it("of the largest size is taken, quoted too", () => {
@@ -98,7 +100,7 @@ describe("the fingerprint of a request", () => {
   it("changes with any byte of the body, the path and the method", () => {
     const event = requestWith("k");
     const at = (change: Partial<APIGatewayProxyEvent>, body = "{}") =>
-      idempotencyScope({ ...event, ...change }, "app_1", body)?.fingerprint;
+      idempotencyScope({ ...event, ...change }, application, body)?.fingerprint;
     const all = [
       at({}),
       at({}, "{ }"),

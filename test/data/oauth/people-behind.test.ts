@@ -1,29 +1,42 @@
 import type { APIGatewayRequestAuthorizerEvent } from "aws-lambda";
 import { afterAll, describe, expect, it } from "vitest";
+import { routes } from "../../../shared/routes/index.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { asOperator, newCaller, type TestCaller } from "../../support/emulator/request.ts";
-import { startTokenService } from "../../support/stack/token-service.ts";
+import { type OwnApplication, startTokenService } from "../../support/stack/token-service.ts";
 
 const api = await startApi();
 const service = await startTokenService(api);
 afterAll(async () => api.stop());
 const { handler: authorize } = await import("../../../functions/oauth/authorize.ts");
 
-const scopes = ["accounts:read", "transactions:read", "transactions:write", "transactions:approve", "admin"];
+const scopes = [
+  ...["accounts:read", "transactions:read", "transactions:write", "transactions:approve", "admin"],
+  ...["clients:read", "events:read", "webhooks:write"],
+];
 
-/** The application as the authorizer lets it in, with a token by its secret. */
-async function callerBy(admin: TestCaller): Promise<TestCaller & { readonly path: string }> {
-  const made = await service.application({ scopes }, admin);
-  const { body } = await service.grant(made);
+/** An application and a caller with its token. */
+type MadeCaller = TestCaller & Pick<OwnApplication, "credentials"> & { readonly path: string };
+
+/** An application that the caller makes, as the authorizer lets it in. */
+async function callerBy(admin: TestCaller): Promise<MadeCaller> {
+  const { id, credentials } = await service.application({ scopes }, admin);
+  return signedIn({ ...admin, application_id: id, credentials, path: `/applications/${id}` });
+}
+
+/** The application as the authorizer lets it in with a token by this secret. */
+async function signedIn(caller: MadeCaller): Promise<MadeCaller> {
+  const { application_id: id, credentials } = caller;
+  const { body } = await service.grant({ ...caller, id, admin: caller });
   const event = {
     methodArn: "arn:aws:execute-api:eu-west-1:000000000000:test/v2/GET/clients",
     multiValueHeaders: { Authorization: [`Bearer ${body.access_token}`] },
   };
   const { context } = await authorize(event as unknown as APIGatewayRequestAuthorizerEvent);
   const operator_ids = String(context?.["operator_ids"] ?? "").split(" ");
-  const { operator: _operator, ...caller } = admin;
-  return { ...caller, application_id: made.id, scopes, operator_ids, path: `/applications/${made.id}` };
+  const { operator: _operator, ...own } = caller;
+  return { ...own, credentials, scopes, operator_ids };
 }
 
 describe("an application that an operator created", () => {
@@ -67,5 +80,53 @@ describe("an application that an operator created", () => {
     ] as const) {
       expect(await approved(maker, approver)).toEqual([200, "approved"]);
     }
+  });
+});
+
+describe("an answer that shows a secret, repeated under its Idempotency-Key", () => {
+  const terminal = newCaller();
+  const max = asOperator(terminal, "Max", "owner");
+  const mia = asOperator(terminal, "Mia", "owner");
+  const endpoint = { url: "https://receiver.example.com/hooks", event_types: ["*"] };
+
+  /** The commands that show a secret, each with its body, and what each one needs first. */
+  const commands: Record<string, (caller: TestCaller) => Promise<{ path: string; body: object }>> = {
+    create_application: async () => ({ path: "/applications", body: { name: "Made", scopes: ["clients:read"] } }),
+    rotate_application_secret: async (caller) => {
+      const made = await service.application({}, caller);
+      return { path: `/applications/${made.id}/rotate_secret`, body: {} };
+    },
+    create_webhook_endpoint: async () => ({ path: "/webhook_endpoints", body: endpoint }),
+    rotate_webhook_secret: async (caller) => {
+      const { body } = await api.call(caller, "POST", "/webhook_endpoints", { body: endpoint });
+      return { path: `/webhook_endpoints/${body.id}/rotate_secret`, body: {} };
+    },
+  };
+
+  it("is tried for every row that shows one", () => {
+    const showing = routes.filter((row) => "secret" in row).map(({ id }) => id);
+    expect(Object.keys(commands).toSorted()).toEqual(showing.toSorted());
+  });
+
+  it.each(Object.entries(commands))("of %s is not given to a person who came in between", async (id, prepare) => {
+    const first = await callerBy(max);
+    const { path, body } = await prepare(first);
+    const send = (caller: TestCaller) =>
+      api.call(caller, "POST", path, { body, headers: { "Idempotency-Key": `once-${id}` } });
+    const shown = await send(first);
+    expect(shown.status).toBeLessThan(300);
+    expect(shown.text).toContain("secret");
+    // The same person again, whichever token they use.
+    for (const caller of [first, await signedIn(first)]) {
+      const again = await send(caller);
+      expect([again.status, again.text]).toEqual([shown.status, shown.text]);
+    }
+    const rotated = await api.call(mia, "POST", `${first.path}/rotate_secret`, { body: { grace_seconds: 3600 } });
+    const { client_secret } = rotated.body;
+    const joined = await signedIn({ ...first, credentials: { ...first.credentials, client_secret } });
+    expect(joined.operator_ids).toEqual([max.operator?.id, mia.operator?.id]);
+    const refused = await send(joined);
+    expect([refused.status, refused.body.code]).toEqual([422, "idempotency_key_reused"]);
+    expect(refused.text).not.toContain(String(shown.body.client_secret ?? shown.body.secret));
   });
 });
