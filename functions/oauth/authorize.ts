@@ -1,4 +1,7 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from "aws-lambda";
+import { userAgentOf } from "../../shared/http/audited.ts";
+import { headerValues } from "../../shared/http/body.ts";
+import { senderOf } from "../../shared/http/sender.ts";
 import { limits } from "../../shared/limits.ts";
 import { authorizeBearer } from "../../shared/oauth/authorize.ts";
 import { withinBudget } from "../../shared/runtime/budget.ts";
@@ -9,11 +12,11 @@ import { env } from "../../shared/runtime/env.ts";
  * If it cannot read the holder of a token within its budget it fails: API Gateway answers 503 and caches nothing.
  */
 export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> {
-  const headers = Object.entries(event.multiValueHeaders ?? {});
-  const given = headers
-    .filter(([name]) => name.toLowerCase() === "authorization")
-    .flatMap(([, values]) => values ?? []);
-  const authorized = await withinBudget(limits.request.read_budget_ms * env.budgetFactor, () => authorizeBearer(given));
+  const request_id = event.requestContext.requestId;
+  const attempt = { address: senderOf(event).address, user_agent: userAgentOf(event), request_id };
+  const authorized = await withinBudget(limits.request.read_budget_ms * env.budgetFactor, () =>
+    authorizeBearer(headerValues(event, "Authorization"), attempt),
+  );
   // API Gateway answers 401 for exactly this text.
   if (authorized === undefined) throw new Error("Unauthorized");
   const { tenant_id, actor, role, audit_key, client_id, scopes, allowed_ips, gateway_key } = authorized;

@@ -60,6 +60,8 @@ export const backgroundRows: readonly BackgroundRow[] = [
     description: "Authorizer: verifies access tokens",
     trigger: { authorizer: true },
     timeoutSeconds: 10,
+    // A token of an application or operator whose access has ended.
+    sendsEvents: ["refusals"],
     statements: ({ table }) => {
       const { applications, families, operators } = withinTenants;
       return tableStatements(["read"], {

@@ -124,8 +124,8 @@ export class ServiceStack extends Stack {
       secrets: this.secrets.arns,
     };
     const { queues = [], secrets = [], pool } = route;
-    // A caller may be refused by policy or scope, which is reported.
-    const refusals = route.auth === "token" ? [this.eventQueues.refusals] : [];
+    // A caller or a client of the OAuth endpoints may be refused by policy or scope, which is reported.
+    const refusals = route.auth === "token" || route.rate === "token" ? [this.eventQueues.refusals] : [];
     return this.functions.add({
       file: route.file,
       id: route.id,

@@ -97,6 +97,13 @@ export function operatorsBehind(application: Application): string[] {
   return [...new Set([...makers, ...secret_shown_to, ...previous_secret_shown_to])];
 }
 
+/** The application as an actor, with the people behind it. */
+export function applicationActor(application: Application): Actor {
+  const operator_ids = operatorsBehind(application);
+  const { id, name } = application;
+  return { type: "application", id, name, ...(operator_ids.length > 0 && { operator_ids }) };
+}
+
 /** The application with its new secret. */
 export function issuedApplicationBody({ application, secret }: IssuedApplication): IssuedApplicationBody {
   return { ...applicationBody(application), client_secret: secret };

@@ -1,4 +1,3 @@
-import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type AuditedChange, type AuditedResource, shown, withoutMembers } from "../domain/audit/changes.ts";
 import { sameValue } from "../domain/equality.ts";
 import { limits } from "../limits.ts";
@@ -6,7 +5,7 @@ import type { ShippedRoute } from "../routes/route.ts";
 import { secretMembers } from "../schema/audit/confidential.ts";
 import type { Committable } from "../table/store.ts";
 import { clipped } from "../text.ts";
-import { headerOf } from "./body.ts";
+import { type HeaderHolder, headerOf } from "./body.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -17,7 +16,7 @@ export interface ShownChange {
 }
 
 /** The program that calls, as far as the audit keeps what it says of itself; null when it says nothing. */
-export function userAgentOf(event: APIGatewayProxyEvent): string | null {
+export function userAgentOf(event: Pick<HeaderHolder, "headers">): string | null {
   const agent = headerOf(event, "User-Agent");
   return agent === undefined ? null : clipped(agent, limits.audit.user_agent_max_characters);
 }

@@ -3,8 +3,14 @@ import { limits } from "../limits.ts";
 import { HttpProblem } from "./problem.ts";
 import { scanJson } from "./strict-json.ts";
 
+/** What holds the headers of a request: the event of a function behind a route, or that of the authorizer. */
+export interface HeaderHolder {
+  readonly headers: Readonly<Record<string, string | undefined>> | null;
+  readonly multiValueHeaders: Readonly<Record<string, readonly string[] | undefined>> | null;
+}
+
 /** A header of the request, case-insensitive; undefined if absent. */
-export function headerOf(event: APIGatewayProxyEvent, name: string): string | undefined {
+export function headerOf(event: Pick<HeaderHolder, "headers">, name: string): string | undefined {
   const headers = event.headers ?? {};
   if (headers[name] !== undefined) return headers[name];
   const wanted = name.toLowerCase();
@@ -13,7 +19,7 @@ export function headerOf(event: APIGatewayProxyEvent, name: string): string | un
 }
 
 /** Every value of a header of the request, case-insensitive; empty if absent. */
-export function headerValues(event: APIGatewayProxyEvent, name: string): string[] {
+export function headerValues(event: Pick<HeaderHolder, "multiValueHeaders">, name: string): string[] {
   const wanted = name.toLowerCase();
   const given = Object.entries(event.multiValueHeaders ?? {});
   return given.filter(([each]) => each.toLowerCase() === wanted).flatMap(([, values]) => values ?? []);

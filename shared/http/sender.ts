@@ -1,9 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
-import type { APIGatewayProxyEvent } from "aws-lambda";
 import { absolute } from "../runtime/links.ts";
 import { originHeader, originVariable } from "../runtime/origin.ts";
-import { headerOf, headerValues } from "./body.ts";
+import { type HeaderHolder, headerOf, headerValues } from "./body.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** Where a request comes from. */
@@ -14,12 +13,18 @@ export interface Sender {
   readonly entrance: "api" | "dashboard";
 }
 
+/** What the event of a function behind a route, and that of the authorizer, say of the sender. */
+interface SentEvent extends HeaderHolder {
+  readonly stageVariables: Readonly<Record<string, string | undefined>> | null;
+  readonly requestContext: { readonly identity?: { readonly sourceIp?: string | null } };
+}
+
 /**
  * The sender of a request. API Gateway appends the address that connects to it to `X-Forwarded-For`, and the
  * distribution that of the browser before it: only with the distribution's secret is the last but one believed. Every
  * other value of forwarding headers is the sender's own claim, and ignored.
  */
-export function senderOf(event: APIGatewayProxyEvent): Sender {
+export function senderOf(event: SentEvent): Sender {
   const address = event.requestContext.identity?.sourceIp ?? "";
   const [shown, secret] = [headerOf(event, originHeader), event.stageVariables?.[originVariable]];
   if (shown === undefined || !secret || !isSame(shown, secret)) return { address, entrance: "api" };

@@ -1,7 +1,7 @@
-import { type Application, operatorsBehind } from "../domain/application.ts";
+import { type Application, applicationActor } from "../domain/application.ts";
 import type { Actor } from "../domain/decision.ts";
 import { type Family, familyLives } from "../domain/family.ts";
-import type { Operator, OperatorKey } from "../domain/people/operator.ts";
+import { type Operator, type OperatorKey, operatorActor } from "../domain/people/operator.ts";
 import { type Role, roleScopes } from "../roles.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -18,6 +18,13 @@ import { readKeys } from "../table/store.ts";
 import { gatewayKeyOf } from "./application-draws.ts";
 import { rememberedKey, rememberKey } from "./public-keys.ts";
 import { type AccessClaims, type PeekedToken, peekToken, verifyAccessToken } from "./token.ts";
+import {
+  type AccessAttempt,
+  applicationParty,
+  endedAccess,
+  operatorParty,
+  reportAccessRefusal,
+} from "./token-audit.ts";
 
 /** Whom a token speaks for, and what they may do now. */
 export interface Authorized {
@@ -38,9 +45,13 @@ export interface Authorized {
 /**
  * Verifies the one bearer token of a request and reads who holds it, an application with its family or an operator with
  * the API key of all operators, in a single strongly consistent read. Undefined when one of them is not good, for
- * whatever reason: the caller learns no more than that.
+ * whatever reason: the caller learns no more than that. A holder of a good token whose access has ended leaves an entry
+ * of the audit.
  */
-export async function authorizeBearer(authorization: readonly string[]): Promise<Authorized | undefined> {
+export async function authorizeBearer(
+  authorization: readonly string[],
+  attempt: AccessAttempt,
+): Promise<Authorized | undefined> {
   const [only, second] = authorization;
   if (only === undefined || second !== undefined) return undefined;
   const token = /^bearer +([A-Za-z0-9_.-]+)$/i.exec(only)?.[1];
@@ -62,9 +73,17 @@ export async function authorizeBearer(authorization: readonly string[]): Promise
     nowSeconds: Math.floor(nowMs() / 1000),
   });
   if (claims === undefined) return undefined;
-  return peeked.holder.type === "operator"
-    ? authorizedOperator(claims, holder as Operator | undefined, companion as OperatorKey | undefined)
-    : authorizedApplication(claims, holder as Application | undefined, companion as Family | undefined);
+  if (peeked.holder.type === "operator") {
+    const operator = holder as Operator | undefined;
+    const ended = operator && endedAccess(operator);
+    if (operator && ended) await reportAccessRefusal(operatorParty(operator), "authenticate", attempt, ended);
+    return authorizedOperator(claims, operator, companion as OperatorKey | undefined);
+  }
+  const application = holder as Application | undefined;
+  if (application?.status === "revoked") {
+    await reportAccessRefusal(applicationParty(application), "authenticate", attempt, "application_revoked");
+  }
+  return authorizedApplication(claims, application, companion as Family | undefined);
 }
 
 /** The two items that say whether the holder of a token may still use it. */
@@ -81,11 +100,10 @@ function authorizedApplication(
 ): Authorized | undefined {
   if (application?.status !== "active" || application.api_key_id === null) return undefined;
   if (!familyLives(family, application, nowMs()) || claims.client_id !== application.client_id) return undefined;
-  const { tenant_id, id, name, client_id, allowed_ips } = application;
-  const operator_ids = operatorsBehind(application);
+  const { tenant_id, client_id, allowed_ips } = application;
   return {
     tenant_id,
-    actor: { type: "application", id, name, ...(operator_ids.length > 0 && { operator_ids }) },
+    actor: applicationActor(application),
     client_id,
     scopes: heldScopes(claims, application.scopes),
     allowed_ips,
@@ -99,10 +117,10 @@ function authorizedOperator(
   key: OperatorKey | undefined,
 ): Authorized | undefined {
   if (operator?.status !== "active" || key === undefined || key.api_key_id === null) return undefined;
-  const { tenant_id, id, name, role, audit_key, former_ids = [] } = operator;
+  const { tenant_id, role, audit_key } = operator;
   return {
     tenant_id,
-    actor: { type: "operator", id, name, ...(former_ids.length > 0 && { operator_ids: [...former_ids] }) },
+    actor: operatorActor(operator),
     role,
     ...(audit_key === undefined ? {} : { audit_key }),
     client_id: claims.client_id,

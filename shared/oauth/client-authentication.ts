@@ -4,19 +4,18 @@ import { addressBlock, addressInRanges } from "../runtime/address.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { awaitingVerdict } from "../runtime/verdict.ts";
+import type { AccessRefusalCode } from "../schema/audit/recorded-refusals.ts";
 import { countFailure, countRequest, type RateVerdict } from "../table/counters.ts";
 import { type ApplicationRef, applicationRefs, applications } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
 import { type RawTokenRequest, readTokenRequest } from "./credentials.ts";
 import { failure, type OAuthAnswer, tooMany, unknownClient, withRate } from "./oauth-answer.ts";
+import { type AccessAction, type AccessAttempt, applicationParty, reportAccessRefusal } from "./token-audit.ts";
 
 /** A request to an OAuth endpoint, with where and when it came from. */
-export interface OAuthRequest extends RawTokenRequest {
-  readonly address: string;
-  readonly user_agent: string | null;
+export interface OAuthRequest extends RawTokenRequest, AccessAttempt {
   /** When API Gateway took it in, epoch milliseconds. */
   readonly time_ms: number;
-  readonly request_id: string;
 }
 
 /** An application that proved who it is. */
@@ -29,35 +28,50 @@ export interface AuthenticatedClient {
 /** What an endpoint does for an authenticated client with the parameters of its request. */
 export type ClientWork = (client: AuthenticatedClient, parameters: ReadonlyMap<string, string>) => Promise<OAuthAnswer>;
 
+/** An application that knows its secret, and why it is not let in. */
+interface RefusedClient {
+  readonly application: Application;
+  readonly refused: AccessRefusalCode;
+}
+
+/** What an endpoint for clients does. */
+interface ClientEndpoint {
+  readonly action: AccessAction;
+  /** Looks at the parameters first. */
+  readonly check: (parameters: ReadonlyMap<string, string>) => OAuthAnswer | undefined;
+  readonly work: ClientWork;
+}
+
 /**
  * Lets an authenticated client in and does its work; refuses everybody else in the same words, with the same reads and
- * the same comparisons. `check` looks at the parameters first. Failures are counted per address; a right secret always
- * passes, and only requests with one count against the limits of an application, so no other caller can lock a broker
- * out by knowing an id. The work reads while its request is counted; where the limit refuses it, the work has written
- * nothing.
+ * the same comparisons. Failures are counted per address; a right secret always passes, and only requests with one
+ * count against the limits of an application, so no other caller can lock a broker out by knowing an id. The work reads
+ * while its request is counted; where the limit refuses it, the work has written nothing. An application that knows its
+ * secret and is refused leaves an entry of the audit: its message is sent while the failure is counted, or after the
+ * work.
  */
-export async function forClient(
-  request: OAuthRequest,
-  check: (parameters: ReadonlyMap<string, string>) => OAuthAnswer | undefined,
-  work: ClientWork,
-): Promise<OAuthAnswer> {
+export async function forClient(request: OAuthRequest, { action, check, work }: ClientEndpoint): Promise<OAuthAnswer> {
   const read = readTokenRequest(request);
   if (!read.ok) {
     return read.error === "invalid_client" ? unknownClient(read.basic) : failure(read.error, read.detail, read.status);
   }
   const fault = check(read.parameters);
   if (fault !== undefined) return fault;
-  const client = await authenticate(read.client_id, read.client_secret);
-  const ranges = client?.application.allowed_ips ?? [];
+  const client = await authenticate(read.client_id, read.client_secret, request.address);
+  const report = ({ application, refused }: RefusedClient) =>
+    reportAccessRefusal(applicationParty(application), action, request, refused);
   const origin = addressBlock(request.address);
-  if (client === undefined || (ranges.length > 0 && !addressInRanges(request.address, ranges))) {
-    const wait = await countFailure(origin, request.time_ms);
+  if (client === undefined || "refused" in client) {
+    const [wait] = await Promise.all([countFailure(origin, request.time_ms), client && report(client)]);
     return wait === undefined ? unknownClient(read.basic) : tooMany(wait);
   }
-  const { tenant_id, id } = client.application;
+  const { application } = client;
+  const { tenant_id, id } = application;
   const counter = { tenant_id, application_id: `${id}|TOKEN|${sha256(origin).slice(0, 16)}` };
   const counted = countRequest(counter, "standard", request.time_ms);
-  return withRate(await answerWhileCounting(counted, () => work(client, read.parameters)), await counted);
+  const answer = await answerWhileCounting(counted, () => work(client, read.parameters));
+  if (answer.refused !== undefined) await report({ application, refused: answer.refused });
+  return withRate(answer, await counted);
 }
 
 /** The answer of the work, which reads while the request is counted and writes only when it is allowed. */
@@ -77,16 +91,26 @@ async function answerWhileCounting(
 
 const absent = { pk: "brk_00000000000000000000000000#app_00000000000000000000000000", sk: "APP" };
 
-/** The active application whose current secret this is, or whose secret before within its overlap. */
-async function authenticate(clientId: string, secret: string): Promise<AuthenticatedClient | undefined> {
+/**
+ * The active application whose current secret this is, or whose secret before within its overlap, and that may call
+ * from the address; or the application whose secret it is or was, and why it is refused.
+ */
+async function authenticate(
+  clientId: string,
+  secret: string,
+  address: string,
+): Promise<AuthenticatedClient | RefusedClient | undefined> {
   const application = /^app_[A-Za-z0-9]{24}$/.test(clientId) ? await applicationOf(clientId) : undefined;
   const offered = Buffer.from(sha256(secret), "hex");
   const current = matches(offered, application?.secret_sha256);
   const previous = matches(offered, application?.previous_secret_sha256);
-  if (application === undefined || application.status !== "active") return undefined;
-  if (current) return { application, secret_number: application.secret_number };
-  const secret_number = application.secret_number - 1;
-  return previous && secretLives(application, secret_number, nowMs()) ? { application, secret_number } : undefined;
+  if (application === undefined || (!current && !previous)) return undefined;
+  if (application.status !== "active") return { application, refused: "application_revoked" };
+  const secret_number = application.secret_number - (current ? 0 : 1);
+  if (!secretLives(application, secret_number, nowMs())) return { application, refused: "invalid_client" };
+  const ranges = application.allowed_ips;
+  if (ranges.length > 0 && !addressInRanges(address, ranges)) return { application, refused: "address_not_allowed" };
+  return { application, secret_number };
 }
 
 function matches(offered: Buffer, stored: string | null | undefined): boolean {

@@ -1,4 +1,5 @@
 import { limits } from "../limits.ts";
+import type { AccessRefusalCode } from "../schema/audit/recorded-refusals.ts";
 import type { RateVerdict } from "../table/counters.ts";
 
 /** What an OAuth endpoint answers, in the shape of RFC 6749 5. */
@@ -7,6 +8,8 @@ export interface OAuthAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: an empty body. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** Why a client that proved who it is was refused: the audit gets an entry. */
+  readonly refused?: AccessRefusalCode;
 }
 
 /** Errors of RFC 6749 5.2, and one that is an extension for this endpoint. */
@@ -29,6 +32,11 @@ export function success(body: Readonly<Record<string, unknown>> | undefined): OA
 export function failure(error: OAuthError, description: string, status: 400 | 413 = 400): OAuthAnswer {
   const error_description = description.replaceAll('"', "'").replaceAll(/[^ -[\]-~]/g, "?");
   return { status, headers: uncached, body: { error, error_description } };
+}
+
+/** A refusal of a client that proved who it is. */
+export function refusal(error: "invalid_grant" | "invalid_scope", description: string): OAuthAnswer {
+  return { ...failure(error, description), refused: error };
 }
 
 /**

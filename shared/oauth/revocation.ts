@@ -14,17 +14,17 @@ import { peekToken, verifyAccessToken } from "./token.ts";
  */
 export function answerRevocationRequest(request: OAuthRequest): Promise<OAuthAnswer> {
   const missing = failure("invalid_request", "The parameter token is missing.");
-  return forClient(
-    request,
-    (parameters) => (parameters.has("token") ? undefined : missing),
-    async ({ application }, parameters) => {
+  return forClient(request, {
+    action: "revoke_token",
+    check: (parameters) => (parameters.has("token") ? undefined : missing),
+    work: async ({ application }, parameters) => {
       const token = parameters.get("token") ?? "";
       const family =
         (await familyOfRefreshToken(token, application)) ?? (await familyOfAccessToken(token, application));
       if (family !== undefined) await revokeFamily(application.tenant_id, family, "request", { application, request });
       return success(undefined);
     },
-  );
+  });
 }
 
 async function familyOfRefreshToken(token: string, application: Application): Promise<string | undefined> {

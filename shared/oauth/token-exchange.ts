@@ -17,7 +17,7 @@ import {
 } from "../table/entities.ts";
 import { isNew, isStill, isStored } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readKeys } from "../table/store.ts";
 import { reasonsOf, transact, transactOnce } from "../table/transact.ts";
 import { changeMember, type TransactItem, updateItem } from "../table/write.ts";
 import type { OAuthRequest } from "./client-authentication.ts";
@@ -26,7 +26,7 @@ import { failure, notReady, type OAuthAnswer, success, tooMany, withRate } from 
 import { identityHash } from "./pool/identity.ts";
 import { type PoolExpectation, readSubjectToken, type SignedIn } from "./pool/subject-token.ts";
 import { signingKey } from "./signing-key.ts";
-import { signInAudit } from "./token-audit.ts";
+import { endedAccess, operatorParty, reportAccessRefusal, signInAudit } from "./token-audit.ts";
 
 /** Grant type of a token exchange (RFC 8693 2.1). */
 export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -48,20 +48,24 @@ export async function exchangeToken(request: OAuthRequest): Promise<OAuthAnswer>
   if (fault !== undefined) return fault;
   const { parameters } = request;
   const signedIn = await readSubjectToken(parameters.get("subject_token") ?? "", expect);
-  const found = signedIn && (await operatorOf(signedIn, parameters.get("brokerage_id")));
-  if (signedIn === undefined || found === undefined) return refuse(request);
+  if (signedIn === undefined) return refuse(request, []);
+  const found = await operatorOf(signedIn, parameters.get("brokerage_id"));
+  if ("outside" in found) return refuse(request, found.outside);
   if ("choices" in found) return severalBrokerages(found.choices);
   const { operator, key } = found;
   const signing = await signingKey();
   if (signing === undefined || key?.api_key_id == null) return notReady();
   const scopes = grantedScopes(roleScopes[operator.role], parameters.get("scope"));
-  if (scopes === undefined) return failure("invalid_scope", "The role of the operator does not hold this scope.");
+  if (scopes === undefined) {
+    await reportAccessRefusal(operatorParty(operator), "create_token", request, "invalid_scope");
+    return failure("invalid_scope", "The role of the operator does not hold this scope.");
+  }
   const counter = { tenant_id: operator.tenant_id, application_id: `${operator.id}|TOKEN` };
   const counted = await countRequest(counter, "operator", request.time_ms);
   if (!counted.allowed) return tooMany(counted.retry_after_seconds);
-  if (!(await useOnce(signedIn, signInAudit(operator, scopes, request)))) return refuse(request);
+  if (!(await useOnce(signedIn, signInAudit(operator, scopes, request)))) return refuse(request, [operator]);
   const seen = await noteSignIn(operator);
-  if (seen === undefined) return refuse(request);
+  if (seen === undefined) return refuse(request, [operator]);
   const reply = operatorTokenReply(seen, scopes, expect.client_id, signing);
   return withRate(success({ ...reply, issued_token_type: accessToken }), counted);
 }
@@ -87,8 +91,14 @@ function faultIn({ authorization, parameters, has_query }: OAuthRequest): OAuthA
   return parameters.has("actor_token") ? invalid("An actor_token is not supported.") : undefined;
 }
 
-async function refuse({ address, time_ms }: OAuthRequest): Promise<OAuthAnswer> {
-  const wait = await countFailure(addressBlock(address), time_ms);
+/** Refuses the request; the audit gets an entry for each operator that the person is known to be. */
+async function refuse(request: OAuthRequest, known: readonly Operator[]): Promise<OAuthAnswer> {
+  const [wait] = await Promise.all([
+    countFailure(addressBlock(request.address), request.time_ms),
+    ...known.map((each) =>
+      reportAccessRefusal(operatorParty(each), "create_token", request, endedAccess(each) ?? "invalid_grant"),
+    ),
+  ]);
   return wait === undefined ? refused : tooMany(wait);
 }
 
@@ -100,20 +110,20 @@ function severalBrokerages(brokerage_ids: readonly string[]): OAuthAnswer {
 
 type Found =
   | { readonly operator: Operator; readonly key: OperatorKey | undefined }
-  | { readonly choices: readonly string[] };
+  | { readonly choices: readonly string[] }
+  /** Operators who may not sign in. */
+  | { readonly outside: readonly Operator[] };
 
 /** The operator that a person is: brokerage and role come from our own items, never from the token. */
-async function operatorOf(signedIn: SignedIn, brokerage: string | undefined): Promise<Found | undefined> {
+async function operatorOf(signedIn: SignedIn, brokerage: string | undefined): Promise<Found> {
   const [stored] = await readKeys([operatorIdentities.key(identityHash(signedIn))]);
   const { places = [] } = (stored ?? {}) as Partial<OperatorIdentity>;
   const wanted = places.filter(({ place_tenant_id }) => brokerage === undefined || place_tenant_id === brokerage);
   const keys = wanted.map(({ place_tenant_id, operator_id }) => operators.key(place_tenant_id, operator_id));
-  const people = (await readKeys(keys)).flatMap((item) => {
-    const operator = item as Operator | undefined;
-    return operator !== undefined && signIn(operator, nowIso()) !== undefined ? [operator] : [];
-  });
+  const known = await findAll(operators, keys);
+  const people = known.filter((each) => signIn(each, nowIso()) !== undefined);
   const [operator, another] = people;
-  if (operator === undefined) return undefined;
+  if (operator === undefined) return { outside: known };
   if (another !== undefined) return { choices: people.map(({ tenant_id }) => tenant_id) };
   const [key] = await readKeys([operatorKeys.key(operator.tenant_id)]);
   return { operator, key: key as OperatorKey | undefined };

@@ -183,6 +183,7 @@ async function expectNotAuthorized(started: number): Promise<void> {
   const event = {
     methodArn: "arn:aws:execute-api:eu-west-1:000000000000:api/stage/GET/clients",
     multiValueHeaders: { Authorization: [`Bearer ${token}`] },
+    requestContext: { requestId: "test" },
   } as unknown as APIGatewayRequestAuthorizerEvent;
   await expect(authorize(event)).rejects.not.toThrow("Unauthorized");
   expect(performance.now() - started).toBeLessThan(limits.request.read_budget_ms + 2000);

@@ -18,8 +18,9 @@ const others: Readonly<Record<string, number>> = {
   "documents/health": 40,
   // The description itself, compressed.
   "documents/openapi": 119,
-  // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in.
-  "oauth/token": 142,
+  // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
+  // who is refused is 7: the client of SQS.
+  "oauth/token": 149,
   // It links an account to the source of a platform.
   "accounts/create": 141,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights

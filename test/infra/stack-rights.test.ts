@@ -51,7 +51,7 @@ function expectedLines(route: Route): string[] {
     ...(route.rate === "none" ? [] : [`Allow dynamodb:UpdateItem volatile ${counted}`]),
     ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),
     ...(route.queues ?? []).map((queue) => `Allow sqs:SendMessage queue ${queue}`),
-    ...(route.auth === "token" ? ["Allow sqs:SendMessage queue refusals"] : []),
+    ...(route.auth === "token" || route.rate === "token" ? ["Allow sqs:SendMessage queue refusals"] : []),
   ];
 }
 
@@ -73,9 +73,10 @@ describe("rights of the functions", () => {
     expect(rightsOf(stage, id).sort()).toEqual(expectedLines(route).sort());
   });
 
-  test("the authorizer reads applications, families of tokens, operators and public keys, nothing else", () => {
+  test("the authorizer reads applications, families of tokens, operators and public keys, and reports refusals", () => {
     expect(rightsOf("production", "authorize")).toEqual([
       "Allow dynamodb:BatchGetItem main brk_*#app_* brk_*#fam_* brk_*#opr_* GLOBAL|KEYS",
+      "Allow sqs:SendMessage queue refusals",
     ]);
   });
 

@@ -60,7 +60,7 @@ describe("functions", () => {
     expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, ...provisions].sort());
     const both = ["SERVICE_KEY_SECRET_ID", "SIGNING_KEY_SECRET_ID"];
     expect(Object.keys(Object(variables("rotate-signing-key"))).sort()).toEqual([...common, both[1]].sort());
-    expect(Object.keys(Object(variables("create-token"))).sort()).toEqual([...common, ...both, ...pool].sort());
+    expect(Object.keys(Object(variables("create-token"))).sort()).toEqual([...reports, ...both, ...pool].sort());
     expect(Object.keys(Object(variables("create-application"))).sort()).toEqual([...reports, both[0]].sort());
     expect(variables("get-me")).toMatchObject({
       STAGE: "sandbox",

@@ -1,4 +1,5 @@
 import { limits } from "../../limits.ts";
+import type { RecordedRefusalCode } from "../../schema/audit/recorded-refusals.ts";
 import type { ProblemCode } from "../../schema/problem.ts";
 import type { Actor } from "../decision.ts";
 import type { Digest } from "./chain.ts";
@@ -27,7 +28,7 @@ export interface WaitingAudit {
   /** The personal values of all that, whose places hold `sealedMark`. */
   readonly sealed?: readonly SealedValues[];
   /** Why it was refused; absent where it was not. */
-  readonly code?: ProblemCode;
+  readonly code?: ProblemCode | RecordedRefusalCode;
   /** How many refusals one entry stands for; 1 where it is absent. */
   readonly count?: number;
 }
@@ -51,7 +52,7 @@ export interface AuditEntry {
   readonly action: string;
   readonly resource: AuditedResource | null;
   readonly outcome: "succeeded" | "refused";
-  readonly code: ProblemCode | null;
+  readonly code: ProblemCode | RecordedRefusalCode | null;
   readonly changes: readonly AuditedChange[];
   /** Personal values, by person; absent where there are none. */
   readonly sealed?: readonly SealedValues[];

@@ -1,8 +1,16 @@
 import { limits } from "../../limits.ts";
-import type { PolicyRefusalCode } from "../../schema/audit/policy-refusals.ts";
+import type { RecordedRefusalCode } from "../../schema/audit/recorded-refusals.ts";
 import type { Actor } from "../decision.ts";
 import type { AuditedResource } from "./changes.ts";
 import type { SealedValues } from "./personal.ts";
+
+/** A party that proved who it is, whom a request is refused to. */
+export interface RefusedParty {
+  readonly tenant_id: string;
+  readonly actor: Actor;
+  /** Seals what names an operator; absent for an application, and for an operator without a key. */
+  readonly audit_key?: string | undefined;
+}
 
 /** A request that was refused by policy or scope, as the function that refused it reports it. */
 export interface PolicyRefusal {
@@ -14,9 +22,9 @@ export interface PolicyRefusal {
   readonly actor: Actor;
   readonly ip: string | null;
   readonly user_agent: string | null;
-  /** Operation of the API: `create_client`. */
+  /** Operation of the API, `create_client`, or `authenticate` where the authorizer refused a token. */
   readonly action: string;
-  readonly code: PolicyRefusalCode;
+  readonly code: RecordedRefusalCode;
   /** What the path names, whether it exists or not; null where it names nothing. */
   readonly resource: AuditedResource | null;
   /** What names an operator; absent for an application. */

@@ -3,7 +3,16 @@ import { type Role, roleScopes } from "../../roles.ts";
 import type { CreateOperator, OperatorBody, UpdateOperator } from "../../schema/people/operator.ts";
 import type { Scope } from "../../schema/scope.ts";
 import type { MeBody } from "../../schema/service.ts";
-import { type Change, type Context, type Decision, later, type Requirement, refuse, unchanged } from "../decision.ts";
+import {
+  type Actor,
+  type Change,
+  type Context,
+  type Decision,
+  later,
+  type Requirement,
+  refuse,
+  unchanged,
+} from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
 import { isActiveOwner, withAgreement } from "./operator-rights.ts";
@@ -286,6 +295,11 @@ export function removeOperator(operator: Operator, counts: Counts, context: Cont
 export function namelessOperator(operator: Operator): Operator {
   const { audit_key: _key, ...others } = operator;
   return { ...others, email: "", name: "" };
+}
+
+/** The operator as an actor, with the identifiers that they had before. */
+export function operatorActor({ id, name, former_ids = [] }: Operator): Actor {
+  return { type: "operator", id, name, ...(former_ids.length > 0 && { operator_ids: [...former_ids] }) };
 }
 
 /** What the answer to a removal shows. */

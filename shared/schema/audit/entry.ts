@@ -47,10 +47,19 @@ export const AuditEntry = z.object({
     "`User-Agent` of the request: its first 200 characters; `[erased]` for an operator who was removed.",
   ),
   request_id: described(z.nullable(z.string()), "The request, as in its `X-Request-Id` header."),
-  action: described(z.string(), "The operation, by its `operationId` in this document: `create_client`."),
+  action: described(
+    z.string(),
+    "The operation, by its `operationId` in this document: `create_client`. `authenticate` is a call with a token " +
+      "whose application or operator has lost access.",
+  ),
   resource: described(z.nullable(AuditedResource), "The resource that the request was about."),
   outcome: described(z.enum(["succeeded", "refused"]), "Whether the command was carried out."),
-  code: described(z.nullable(z.string()), "Code of the problem that it was refused with."),
+  code: described(
+    z.nullable(z.string()),
+    "Code of the problem that it was refused with. Of a refusal of access it is the error of the token endpoint " +
+      "(`invalid_scope`, `invalid_grant`, `invalid_client`), or a reason that the response does not state: " +
+      "`address_not_allowed`, `application_revoked`, `operator_suspended`, `operator_removed`.",
+  ),
   changes: described(z.array(AuditedChange), "What the command changed, by resource."),
   sealed: described(
     z.optional(z.array(Sealed)),

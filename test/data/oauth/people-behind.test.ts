@@ -32,6 +32,7 @@ async function signedIn(caller: MadeCaller): Promise<MadeCaller> {
   const event = {
     methodArn: "arn:aws:execute-api:eu-west-1:000000000000:test/v2/GET/clients",
     multiValueHeaders: { Authorization: [`Bearer ${body.access_token}`] },
+    requestContext: { requestId: "test" },
   };
   const { context } = await authorize(event as unknown as APIGatewayRequestAuthorizerEvent);
   const operator_ids = String(context?.["operator_ids"] ?? "").split(" ");

@@ -5,7 +5,7 @@ import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { closedDoor } from "../../support/emulator/watched-endpoint.ts";
-import { startTokenService } from "../../support/stack/token-service.ts";
+import { someAttempt, startTokenService } from "../../support/stack/token-service.ts";
 
 const api = await startApi();
 const service = await startTokenService(api);
@@ -207,7 +207,7 @@ describe("a refresh token", () => {
     expect(patched.status).toBe(200);
     expect((await service.refresh(application, token)).body.scope).toBe("events:read");
     const { authorizeBearer } = await import("../../../shared/oauth/authorize.ts");
-    const authorized = await authorizeBearer([`Bearer ${access_token}`]);
+    const authorized = await authorizeBearer([`Bearer ${access_token}`], someAttempt);
     expect(authorized?.scopes).toEqual(["events:read"]);
   });
 

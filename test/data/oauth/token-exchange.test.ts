@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { PolicyRefusal } from "../../../shared/domain/audit/refusals.ts";
 import { type Role, roleScopes } from "../../../shared/roles.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { startUserPool as startPoolUsers } from "../../support/emulator/user-pool.ts";
-import { startTokenService } from "../../support/stack/token-service.ts";
+import { someAttempt, startTokenService } from "../../support/stack/token-service.ts";
 import { type Claims, newPoolKey, type PoolKey, signedToken, startUserPool } from "../../support/stack/user-pool.ts";
 
 const [api, pool, otherPool] = [await startApi(), await startUserPool(), await startUserPool()];
@@ -65,7 +66,7 @@ async function person(role: Role = "finance", admin = newCaller(), known?: strin
   return { id, email, subject, admin, token };
 }
 
-const authorize = (token: string) => authorizeBearer([`Bearer ${token}`]);
+const authorize = (token: string) => authorizeBearer([`Bearer ${token}`], someAttempt);
 const patch = ({ id, admin }: Person, body: object) => api.call(admin, "PATCH", `/operators/${id}`, { body });
 
 describe("an exchange of an id token", () => {
@@ -251,6 +252,63 @@ describe("a subject token is refused in the same words", () => {
       statuses.push((await service.post("/oauth/token", sent, { sourceIp: "192.0.2.77" })).status);
     }
     expect(statuses.slice(-2)).toEqual([400, 429]);
+  });
+});
+
+describe("a person who proved who they are and is refused access leaves an entry", () => {
+  const reported = () => api.queues.takeFrom("refusals").map(({ body }) => body as unknown as PolicyRefusal);
+  const told = (refusals: readonly PolicyRefusal[]) =>
+    refusals.map(({ tenant_id, action, code, actor }) => [tenant_id, action, code, actor.id]);
+  beforeEach(reported);
+
+  it("for a scope beyond the role, and for a token that was used before, once for each request", async () => {
+    const one = await person("support");
+    const wide = one.token();
+    expect((await exchange(wide, { scope: "admin" })).body.error).toBe("invalid_scope");
+    expect(told(reported())).toEqual([[one.admin.tenant_id, "create_token", "invalid_scope", one.id]]);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => exchange(wide)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const replays = reported();
+    const replay = [one.admin.tenant_id, "create_token", "invalid_grant", one.id];
+    expect(told(replays)).toEqual(Array(4).fill(replay));
+    for (const text of [wide, "Ana", one.email, "198.51."]) expect(JSON.stringify(replays)).not.toContain(text);
+  });
+
+  it.each(["suspended", "removed"])("after they were %s, by an id token and by an access token", async (state) => {
+    const one = await person();
+    const { access_token } = (await exchange(one.token())).body;
+    if (state === "removed") await api.call(one.admin, "DELETE", `/operators/${one.id}`);
+    else await patch(one, { status: "suspended" });
+    expect((await exchange(one.token())).status).toBe(400);
+    expect(await authorize(access_token)).toBeUndefined();
+    const refusals = reported();
+    expect(told(refusals)).toEqual([
+      [one.admin.tenant_id, "create_token", `operator_${state}`, one.id],
+      [one.admin.tenant_id, "authenticate", `operator_${state}`, one.id],
+    ]);
+    expect(JSON.stringify(refusals)).not.toContain("Ana");
+  });
+
+  it("in the brokerages alone that they were operators of", async () => {
+    const one = await person();
+    const two = await person("viewer", newCaller(), one.email);
+    const stranger = await person();
+    await patch(one, { status: "suspended" });
+    // Another brokerage lets them in: no one refuses them.
+    expect((await exchange(one.token())).status).toBe(200);
+    expect(reported()).toEqual([]);
+    await patch(two, { status: "suspended" });
+    for (const brokerage_id of [stranger.admin.tenant_id, "brk_1"]) await exchange(one.token(), { brokerage_id });
+    expect(reported()).toEqual([]);
+    await exchange(one.token());
+    const tenants = told(reported()).map(([tenant]) => tenant);
+    expect(tenants.toSorted()).toEqual([one.admin.tenant_id, two.admin.tenant_id].toSorted());
+  });
+
+  it("and none where nothing is proven", async () => {
+    const one = await person();
+    for (const tokenOf of Object.values(bad)) await exchange(tokenOf(one));
+    expect(reported()).toEqual([]);
   });
 });
 

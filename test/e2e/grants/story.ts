@@ -11,7 +11,7 @@ import { floorOf } from "../../support/stack/cloud-floor.ts";
 import type { Receiver } from "../../support/stack/receiver.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
-import { tellOfSealing } from "./audit.ts";
+import { tellOfRefusals, tellOfSealing } from "./audit.ts";
 import { tellOfDrift } from "./drift.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
 import { tellOfOperators, tellOfPersons } from "./operators.ts";
@@ -372,24 +372,4 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await api.call("GET", `/audit_log?actor=${stack.application_id}`);
   await tellOfPersons(stack, client_id);
   await tellOfRefusals(stack);
-}
-
-/** Every row that needs a token, called from an address that its application may not call from: each reports that. */
-async function tellOfRefusals(stack: Stack): Promise<void> {
-  const { api, application_id, tenant_id } = await stack.newApplication();
-  const { api: admin } = await stack.newApplication({ tenant_id });
-  const bound = await admin.call("PATCH", `/applications/${application_id}`, {
-    body: { allowed_ips: ["192.0.2.0/24"] },
-  });
-  expect(bound.status, bound.text).toBe(200);
-  for (const { method, path, auth, stages } of routes) {
-    if (auth !== "token" || !stages.includes("sandbox")) continue;
-    const { status, text } = await api.call(method, path.replaceAll(/\{\w+\}/g, "1"));
-    expect([status, text]).toEqual([403, expect.stringContaining("address_not_allowed")]);
-  }
-  // The second one of a minute changes the tally that the first one has made.
-  await eventually(async () => {
-    await api.call("GET", "/me");
-    return !unused(stack).includes("brokerage-sandbox-record-refusals Update") || undefined;
-  });
 }
