@@ -1,5 +1,5 @@
 import { Duration, Names, RemovalPolicy } from "aws-cdk-lib";
-import type { IRole } from "aws-cdk-lib/aws-iam";
+import { AnyPrincipal, Effect, type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import {
   BlockPublicAccess,
   Bucket,
@@ -9,8 +9,11 @@ import {
   ObjectOwnership,
 } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
+import { limits } from "../../shared/limits.ts";
 import type { StageConfig } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
+
+const keptDays = limits.audit.kept_seconds / 86_400;
 
 /**
  * The bucket of the audit's sealed days. Where the stage locks them, no one can delete or replace an object before its
@@ -26,9 +29,19 @@ export function auditBucket(scope: Construct, id: string, { auditLockYears: year
     versioned: true,
     removalPolicy: RemovalPolicy.RETAIN,
     ...(years === undefined
-      ? { lifecycleRules: [{ expiration: Duration.days(90), noncurrentVersionExpiration: Duration.days(1) }] }
+      ? { lifecycleRules: [{ expiration: Duration.days(keptDays), noncurrentVersionExpiration: Duration.days(1) }] }
       : { objectLockDefaultRetention: ObjectLockRetention.compliance(Duration.days(years * 365 + leapDays(years))) }),
   });
+  // Whoever writes, and whatever their role allows: no object takes the place of another one.
+  bucket.addToResourcePolicy(
+    new PolicyStatement({
+      effect: Effect.DENY,
+      principals: [new AnyPrincipal()],
+      actions: ["s3:PutObject"],
+      resources: [bucket.arnForObjects("*")],
+      conditions: { Null: { "s3:if-none-match": "true" } },
+    }),
+  );
   acknowledge(
     bucket,
     "AwsSolutions-S1",

@@ -50,6 +50,12 @@ describe("the bucket of the audit's sealed days", () => {
         ...{ Effect: "Deny", Principal: { AWS: "*" }, Action: "s3:*" },
         Condition: { Bool: { "aws:SecureTransport": "false" } },
       },
+      // No object takes the place of another one.
+      {
+        ...{ Effect: "Deny", Principal: { AWS: "*" }, Action: "s3:PutObject" },
+        Resource: { "Fn::Join": ["", [{ "Fn::GetAtt": [logicalId, "Arn"] }, "/*"]] },
+        Condition: { Null: { "s3:if-none-match": "true" } },
+      },
     ]);
   });
 });

@@ -42,6 +42,7 @@ it("calls a brokerage linked unless its last day ends with a head that was given
   const none = await verify("--until", until);
   expect(none).toMatchObject({ code: 0, found: [`linked  ${one}`, `linked  ${two}`] });
   expect(none.text).toContain("no head was given to compare with");
+  expect(none.text).toContain("\nNOT CHECKED  versions: a copy holds one version of each object\n");
   const named = ["--head", `${one}=${headOf(days, -1)}`, "--head", `${two}=${headOf(others, 0)}`];
   const both = await verify("--until", until, ...named);
   expect(both).toMatchObject({ code: 0, found: [`intact  ${one}`, `linked  ${two}`] });

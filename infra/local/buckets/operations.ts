@@ -55,7 +55,9 @@ export function objectOperation(request: ObjectRequest, arnOf: (bucket: string) 
   if (header !== undefined) throw unknown(`the header ${header} of ${name}`);
   const arn = arnOf(bucket);
   const resource = key === "" ? arn : `${arn}/${key}`;
-  return { name, bucket, key, access: [{ action: `s3:${action}`, resource }] };
+  const condition = headers["if-none-match"];
+  const context = name === "PutObject" && condition !== undefined ? { "s3:if-none-match": condition } : undefined;
+  return { name, bucket, key, access: [{ action: `s3:${action}`, resource, context }] };
 }
 
 /** The error for what this runner does not imitate. */

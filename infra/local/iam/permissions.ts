@@ -56,7 +56,10 @@ interface Role {
 }
 
 /** Condition keys that this runner gives a value. A policy that asks for another one would be decided wrongly. */
-const knownContext = new Set(["dynamodb:leadingkeys", "dynamodb:enclosingoperation", "aws:securetransport"]);
+const knownContext = new Set([
+  ...["dynamodb:leadingkeys", "dynamodb:enclosingoperation", "aws:securetransport"],
+  "s3:if-none-match",
+]);
 /** Condition keys about tags, which have a value in calls to the control plane of API Gateway alone. */
 const tagKeys = /^aws:(?:requesttag\/|resourcetag\/|tagkeys$)/i;
 /** Operators of which only the result of each pattern matters. */

@@ -2,9 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { GetObjectCommand, ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { isDay } from "../../../shared/calendar.ts";
+import { type BucketHistory, bucketHistory } from "./history.ts";
 
 /** Where an export lies. */
 export interface ExportSource {
+  /** What a versioned bucket keeps of each object; absent where nothing but the objects is kept. */
+  readonly history?: BucketHistory;
   /** What it is called in messages. */
   readonly name: string;
   /** Keys that begin with a prefix, sorted by their characters. */
@@ -32,6 +35,7 @@ export function bucketSource(bucket: string, config: S3ClientConfig): ExportSour
   const client = new S3Client(config);
   return {
     name: `the bucket ${bucket}`,
+    history: bucketHistory(client, bucket),
     async *keys(prefix) {
       let token: string | undefined;
       do {

@@ -8,6 +8,7 @@ import { helpAsked, readArguments, runCommand, UsageError } from "../../../share
 import { functionName } from "../../stages.ts";
 import { invokeFunction, localRunner, noService } from "../operator.ts";
 import { bucketSource, type ExportSource, folderSource } from "./days.ts";
+import { checkHistory } from "./history.ts";
 import { type BrokerageReport, verifyExport } from "./verify.ts";
 
 const help = `Checks the audit log as it was exported, by its own hashes: no service and no table is asked.
@@ -30,10 +31,14 @@ npm run audit -- seal [options]     seals the days that are over now; the servic
 
 intact: the last day ends with a head that was given, which proves all entries before it. linked: the entries and days
 are whole and follow each other, but a chain that was written again as a whole would be too; give the newest head.
-A brokerage all of whose objects are gone is missed only if --brokerage or --head names it.
+A brokerage all of whose objects are gone is missed only if --brokerage or --head names it. An object with a delete
+marker or a second version is BROKEN; NOT CHECKED tells that there are no versions to look at.
 
-On AWS your credentials must allow s3:ListBucket and s3:GetObject, or lambda:InvokeFunction. verify ends with 0 when
+On AWS your credentials must allow s3:ListBucket, s3:ListBucketVersions, s3:GetBucketObjectLockConfiguration and
+s3:GetObject, or lambda:InvokeFunction. verify ends with 0 when
 everything is in order, with 2 when something is at fault, and with 1 when it could not check.`;
+
+const unseen = "an object that was deleted or written again is found by its versions, in the bucket on AWS alone";
 
 const broken = 2;
 const betweenLinesMs = 2000;
@@ -145,9 +150,12 @@ async function verify(source: ExportSource, { brokerages, heads, until }: Wanted
   };
   const checked = new Set<string>();
   let faults = 0;
+  let unchecked: string | undefined;
   const progress = progressLines();
   for (const prefix of brokerages.length === 0 ? [""] : brokerages.map((id) => `${id}/`)) {
-    for await (const report of verifyExport(source, { prefix, until, progress, sealed })) {
+    const { faults: further, unchecked: why } = await checkHistory(source.history, prefix);
+    unchecked ??= why;
+    for await (const report of verifyExport(source, { prefix, until, progress, sealed, further })) {
       const proven = heads.flatMap(({ found }) => (found?.brokerage_id === report.brokerage ? [found] : []));
       checked.add(report.brokerage);
       faults += report.faults.length;
@@ -165,6 +173,7 @@ async function verify(source: ExportSource, { brokerages, heads, until }: Wanted
     throw new UsageError(`There is no sealed day in ${source.name}: a day is sealed after its end.`);
   }
   for (const line of [...lost, ...unmet]) print([line]);
+  if (unchecked !== undefined) print([`NOT CHECKED  versions: ${unchecked}`, `  ${unseen}`]);
   return faults + lost.length + unmet.length === 0;
 }
 

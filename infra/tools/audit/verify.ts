@@ -13,7 +13,7 @@ export interface BrokerageReport {
   readonly entries: number;
   readonly first?: SealedDay;
   readonly last?: SealedDay;
-  /** The first fault of the days, and the first object that none of them has. */
+  /** The first fault of the days, of the history of the objects, and the first object that none of the days has. */
   readonly faults: readonly ExportFault[];
   /** A day that is being written and has not ended. */
   readonly unsealed?: string;
@@ -28,6 +28,8 @@ interface VerifyOptions {
   readonly progress: (brokerage: string, day: string, entries: number) => void;
   /** Told every sealed day that is in order. */
   readonly sealed: (day: SealedDay) => void;
+  /** What else is at fault, by brokerage: of the history of the objects. */
+  readonly further?: ReadonlyMap<string, ExportFault>;
 }
 
 /** Parts are no larger (`limits.audit.part_bytes` and a line); what unpacks to more was not written by the service. */
@@ -36,10 +38,12 @@ const maxPartBytes = 64 * 1024 * 1024;
 /** Checks the export of each brokerage, one after the other and day by day, up to the first fault of its days. */
 export async function* verifyExport(source: ExportSource, options: VerifyOptions): AsyncGenerator<BrokerageReport> {
   const strange = new Map<string, ExportFault>();
-  const withStrange = (report: BrokerageReport): BrokerageReport => {
-    const fault = strange.get(report.brokerage);
-    strange.delete(report.brokerage);
-    return fault === undefined ? report : { ...report, faults: [...report.faults, fault] };
+  const further = new Map(options.further);
+  const withOthers = (report: BrokerageReport): BrokerageReport => {
+    const { brokerage, faults } = report;
+    const others = [further, strange].flatMap((each) => each.get(brokerage) ?? []);
+    for (const each of [further, strange]) each.delete(brokerage);
+    return { ...report, faults: [...faults, ...others] };
   };
   let chain: BrokerageCheck | undefined;
   for await (const found of daysOf(source, options.prefix)) {
@@ -50,13 +54,15 @@ export async function* verifyExport(source: ExportSource, options: VerifyOptions
       continue;
     }
     if (chain?.brokerage !== found.brokerage) {
-      if (chain !== undefined) yield withStrange(chain.end());
+      if (chain !== undefined) yield withOthers(chain.end());
       chain = new BrokerageCheck(found.brokerage, source, options);
     }
     await chain.add(found);
   }
-  if (chain !== undefined) yield withStrange(chain.end());
-  for (const [brokerage, fault] of strange) yield { brokerage, days: 0, entries: 0, faults: [fault] };
+  if (chain !== undefined) yield withOthers(chain.end());
+  for (const brokerage of new Set([...further.keys(), ...strange.keys()])) {
+    yield withOthers({ brokerage, days: 0, entries: 0, faults: [] });
+  }
 }
 
 /** The days of one brokerage, checked in their order. */

@@ -49,8 +49,15 @@ const overTls = {
   Resource: [arnOf("Plain"), arnOf("Plain", "/*")],
   Condition: { Bool: { "aws:SecureTransport": "false" } },
 };
+const newAlone = {
+  ...{ Effect: "Deny", Principal: { AWS: "*" }, Action: "s3:PutObject" },
+  Resource: arnOf("Once", "/*"),
+  Condition: { Null: { "s3:if-none-match": "true" } },
+};
 const stack: TestStack = {
   resources: {
+    Once: { Type: "AWS::S3::Bucket", Properties: { BucketName: "once" } },
+    OncePolicy: policyOf("Once", newAlone),
     Plain: { Type: "AWS::S3::Bucket", Properties: { BucketName: "plain" } },
     Locked: { Type: "AWS::S3::Bucket", Properties: { BucketName: "locked", ...locked } },
     Shut: { Type: "AWS::S3::Bucket", Properties: { BucketName: "shut" } },
@@ -62,7 +69,7 @@ const stack: TestStack = {
       code: callerCode,
       statements: [
         allow(["s3:PutObject", "s3:GetObject", "s3:DeleteObject"], arnOf("Plain", "/mine/*")),
-        allow(["s3:PutObject", "s3:DeleteObject"], [arnOf("Locked", "/*"), arnOf("Shut", "/*")]),
+        allow(["s3:PutObject", "s3:DeleteObject"], [arnOf("Locked", "/*"), arnOf("Shut", "/*"), arnOf("Once", "/*")]),
         allow(["s3:ListBucket"], arnOf("Locked")),
       ],
     },
@@ -129,6 +136,13 @@ describe("buckets of the template", () => {
     const tries = Array.from({ length: 5 }, () => outcome(put("plain", "mine/once", { IfNoneMatch: "*" })));
     const expected = ["200", ...Array.from({ length: 4 }, () => "412 PreconditionFailed")];
     expect((await Promise.all(tries)).toSorted()).toEqual(expected);
+  });
+
+  it("whose policy asks for it take an object only if it must be new", async () => {
+    expect(await outcome(put("once", "a"))).toBe("403 AccessDenied");
+    expect(await outcome(put("once", "a", { IfNoneMatch: "*" }))).toBe("200");
+    expect(await outcome(put("once", "a"))).toBe("403 AccessDenied");
+    expect(await outcome(put("once", "a", { IfNoneMatch: "*" }))).toBe("412 PreconditionFailed");
   });
 
   it("list keys in order, page after page", async () => {
