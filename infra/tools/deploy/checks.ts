@@ -1,4 +1,6 @@
 import { UsageError } from "../../../shared/runtime/command-line.ts";
+import type { Template } from "../../checks/assembly.ts";
+import type { StageConfig } from "../../stages.ts";
 import { type Aws, AwsError, elementOf } from "./aws.ts";
 
 /** A stack as CloudFormation describes it. */
@@ -73,6 +75,40 @@ export async function mustBeBootstrapped(aws: Aws, account: string): Promise<voi
   const state = stack === undefined ? "is not bootstrapped" : `has version ${version} of the bootstrap stack`;
   throw new UsageError(
     `The account ${account} ${state} in ${aws.region}: run npx cdk bootstrap, then repeat the command.`,
+  );
+}
+
+/**
+ * Asserts that the certificates of a stage are where its resources find them. AWS finds a wrong one after minutes, and
+ * rolls everything back.
+ * @throws UsageError that names the setting at fault
+ */
+export function mustOwnCertificates({ api, dashboard }: StageConfig, account: string, region: string): void {
+  const used = [
+    { setting: "api", name: api, needed: region },
+    { setting: "dashboard", name: dashboard, needed: "us-east-1" },
+  ];
+  for (const { setting, name, needed } of used) {
+    const [at, owner] = name?.certificateArn.split(":").slice(3) ?? [needed, account];
+    if (at === needed && owner === account) continue;
+    throw new UsageError(
+      `The certificate of ${setting} is in ${at} of the account ${owner}: name one in ${needed} of ${account}.`,
+    );
+  }
+}
+
+/**
+ * Asserts that the sender of invitations is not the one that stands for an address in the code: SES verifies no domain
+ * that ends with `.example` (RFC 2606), so the creation of the user pool would fail.
+ * @throws UsageError that names the setting
+ */
+export function mustHaveSender({ Resources = {} }: Partial<Template>): void {
+  const pools = Object.values(Resources).filter(({ Type }) => Type === "AWS::Cognito::UserPool");
+  const senders = pools.map(({ Properties = {} }) => Object(Properties["EmailConfiguration"]).From as unknown);
+  if (!senders.some((sender) => String(sender).endsWith(".example"))) return;
+  throw new UsageError(
+    "The stage has no sender of invitations: name invitations_from in .stages.json, an address of a domain that SES " +
+      "has verified in the account.",
   );
 }
 

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../../shared/runtime/command-line.ts";
+import type { Template } from "../../checks/assembly.ts";
 import {
   readSettings,
   reservedConcurrency,
@@ -22,7 +23,10 @@ import {
   mustBeBootstrapped,
   mustHaveConcurrency,
   mustHaveNode,
+  mustHaveSender,
+  mustOwnCertificates,
 } from "./checks.ts";
+import { withoutTerminationProtection } from "./first-creation.ts";
 import { type StatefulChange, statefulChanges } from "./stateful.ts";
 
 const help = `Deploys a stage: checks the account, shows what happens to data, deploys, and runs the smoke test.
@@ -94,8 +98,9 @@ async function checkAccount(aws: Aws, config: StageConfig): Promise<DeployedStac
   const account = await accountOf(aws);
   console.log(`Account ${account}, region ${aws.region}, stage ${config.stage}`);
   await mustBeBootstrapped(aws, account);
+  mustOwnCertificates(config, account, aws.region);
   const stack = await describeStack(aws, stackName(config.stage));
-  await mustHaveConcurrency(aws, reservedConcurrency(config), stack === undefined);
+  await mustHaveConcurrency(aws, reservedConcurrency(config), !isCreated(stack));
   const warnings = [...settingsWarnings(config), await keysWarning(aws)].filter((one) => one !== undefined);
   for (const warning of warnings) console.warn(`Warning: ${warning}`);
   return stack;
@@ -103,17 +108,27 @@ async function checkAccount(aws: Aws, config: StageConfig): Promise<DeployedStac
 
 const stackName = (stage: Stage) => `${serviceName}-${stage}`;
 
+/** States of a stack that has no resource that works: before its creation, and after one that failed. */
+const notCreated = ["REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE"];
+
+function isCreated(stack: DeployedStack | undefined): boolean {
+  return stack !== undefined && !notCreated.includes(stack.status);
+}
+
 const deleteIt = "delete it in the console, and retain what cannot be deleted";
 
 /** States of a stack that accept no update, with what to do (AWS docs: stack status codes). */
 const stuck: Readonly<Record<string, (name: string) => string>> = {
   UPDATE_ROLLBACK_FAILED: (name) => `run aws cloudformation continue-update-rollback --stack-name ${name}`,
+  CREATE_FAILED: () => deleteIt,
   ROLLBACK_FAILED: () => deleteIt,
   DELETE_FAILED: () => deleteIt,
 };
 
 function mustBeUpdatable(name: string, { status }: DeployedStack): void {
   if (status === "ROLLBACK_COMPLETE") console.log(`The first creation of ${name} has failed: it is created again.`);
+  // A creation whose change set was refused or never carried out stays in review: the CDK makes another change set.
+  if (status === "REVIEW_IN_PROGRESS") return;
   if (status.endsWith("_IN_PROGRESS")) throw new UsageError(`${name} is ${status}: wait, then repeat the command.`);
   const advice = stuck[status]?.(name);
   if (advice !== undefined) throw new UsageError(`${name} is ${status}: ${advice}.`);
@@ -147,39 +162,40 @@ async function synthesized({ stage, assembly }: Options): Promise<string> {
   return folder;
 }
 
+/** The template of a stack in a cloud assembly. */
+function templateIn(folder: string, name: string): Partial<Template> {
+  const file = join(folder, `${name}.template.json`);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as Partial<Template>;
+  throw new UsageError(`${folder} is no cloud assembly of this stage: it has no ${name}.template.json.`);
+}
+
 async function deployStage({ stage }: Options, folder: string, isFirst: boolean): Promise<void> {
-  const options = ["--require-approval", "never"];
-  const foundation = [...cdk, "deploy", "-c", "foundation=true", ...options];
-  await run(foundation, "The role that API Gateway logs with is not made: look at the stack brokerage-foundation.");
+  const deploy = [...cdk, "deploy", "--require-approval", "never"];
+  const foundation = "The role that API Gateway logs with is not made: look at the stack brokerage-foundation.";
+  await run([...deploy, "-c", "foundation=true"], foundation);
   const advice =
     `CloudFormation has rolled it back. The first resource with CREATE_FAILED or UPDATE_FAILED above is the cause; ` +
     "infra/runbooks/failed-deployment.md says what to do.";
-  // The CDK enables termination protection before a creation succeeds, and could then not repeat one that failed.
-  if (isFirst && stage === "production") {
-    await run([...cdk, "deploy", "-c", `stage=${stage}`, "-c", "first=true", ...options], advice);
-    await run([...cdk, "deploy", "-c", `stage=${stage}`, ...options], advice);
-  } else {
-    await run([...cdk, "deploy", "--app", folder, ...options], advice);
-  }
+  const deployFrom = async (assembly: string) => await run([...deploy, "--app", assembly], advice);
+  if (isFirst && stage === "production") await withoutTerminationProtection(folder, stackName(stage), deployFrom);
+  await deployFrom(folder);
 }
 
 async function smokeTest(aws: Aws, { stage }: Options, config: StageConfig): Promise<void> {
   const outputs = (await describeStack(aws, stackName(stage)))?.outputs ?? {};
   const { ApiUrl = "", DashboardUrl = "" } = outputs;
   console.log(`\nApiUrl        ${ApiUrl}\nDashboardUrl  ${DashboardUrl}`);
+  const claims = ["--issuer", config.tokenIssuer, "--audience", config.tokenAudience];
+  const agreed = stage === "production" ? ["--production"] : [];
+  const words = ["--base-url", ApiUrl, "--dashboard-url", DashboardUrl, ...claims, ...agreed];
   const { BROKERAGE_CLIENT_ID, BROKERAGE_CLIENT_SECRET } = process.env;
   if (!BROKERAGE_CLIENT_ID || !BROKERAGE_CLIENT_SECRET) {
     const create = `npm run application -- create --stage ${stage} --tenant new --name Smoke`;
     console.log(`\nNo smoke test: make an application (${create}), set BROKERAGE_CLIENT_ID and`);
-    console.log(
-      `BROKERAGE_CLIENT_SECRET, and run npm run smoke -- --base-url ${ApiUrl} --dashboard-url ${DashboardUrl}`,
-    );
+    console.log(`BROKERAGE_CLIENT_SECRET, and run\nnpm run smoke -- ${words.join(" ")}`);
     return;
   }
-  const claims = ["--issuer", config.tokenIssuer, "--audience", config.tokenAudience];
-  const where = ["--base-url", ApiUrl, "--dashboard-url", DashboardUrl, ...claims];
-  const agreed = stage === "production" ? ["--production"] : [];
-  const command = [process.execPath, "--import", "tsx", "infra/tools/smoke/run.ts", ...where, ...agreed];
+  const command = [process.execPath, "--import", "tsx", "infra/tools/smoke/run.ts", ...words];
   await run(
     command,
     "The stage is deployed; each finding names the resource to look at. To go back: infra/runbooks/rollback.md.",
@@ -197,8 +213,9 @@ async function main(): Promise<void> {
   const stack = await checkAccount(aws, config);
   if (stack !== undefined) mustBeUpdatable(name, stack);
   const folder = await synthesized(options);
-  const next = JSON.parse(readFileSync(join(folder, `${name}.template.json`), "utf8")) as object;
-  const isFirst = stack === undefined || stack.status === "ROLLBACK_COMPLETE";
+  const next = templateIn(folder, name);
+  mustHaveSender(next);
+  const isFirst = !isCreated(stack);
   showChanges(statefulChanges(isFirst ? {} : await deployedTemplate(aws, name), next), allowed);
   if (isDry) return console.log("\nNothing was deployed (--dry-run).");
   await deployStage(options, folder, isFirst);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -91,8 +91,19 @@ const absent =
   "<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack does not exist</Message></Error></ErrorResponse>";
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
-describe("npm run deploy -- --dry-run", () => {
+/** Takes the place of the CDK's command: notes its words, and the protection of the stack in the assembly to deploy. */
+const notingCdk = `
+  const { appendFileSync, readFileSync } = require("node:fs");
+  const words = process.argv.slice(2);
+  const [folder] = words.splice(words.indexOf("--app") + 1 || words.length, 1);
+  const manifest = folder && JSON.parse(readFileSync(folder + "/manifest.json", "utf8"));
+  const { terminationProtection } = manifest?.artifacts["brokerage-production"].properties ?? {};
+  appendFileSync("cdk.log", JSON.stringify({ words: words.join(" "), folder, terminationProtection }) + "\\n");
+`;
+
+describe("npm run deploy", () => {
   const root = fileURLToPath(new URL("../../..", import.meta.url));
+  const { PATH } = process.env;
   let commands: CommandProcess;
   let server: Server;
   let folder: string;
@@ -118,6 +129,9 @@ describe("npm run deploy -- --dry-run", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "deploy-"));
     writeFileSync(join(folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
+    writeFileSync(join(folder, "brokerage-production.template.json"), JSON.stringify(template));
+    const artifact = { type: "aws:cloudformation:stack", properties: { terminationProtection: true } };
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify({ artifacts: { "brokerage-production": artifact } }));
     server = createServer(async (request, response) => {
       let body = "";
       for await (const chunk of request) body += chunk;
@@ -158,6 +172,10 @@ describe("npm run deploy -- --dry-run", () => {
   });
 
   async function deploy(words: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
+    return await runIn(commands, ["--dry-run", ...words], more);
+  }
+
+  async function runIn(process: CommandProcess, words: readonly string[], more: NodeJS.ProcessEnv = {}) {
     const { port } = server.address() as AddressInfo;
     const credentials = {
       AWS_ACCESS_KEY_ID: "AKIAIOSFODNN7EXAMPLE",
@@ -166,14 +184,14 @@ describe("npm run deploy -- --dry-run", () => {
     };
     const settings = { BROKERAGE_STAGES: '{"sandbox":{"alarm_emails":["a@example.com"]}}' };
     const env = {
-      ...{ PATH: process.env["PATH"], AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`, HOME: folder },
+      ...{ PATH, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`, HOME: folder },
       ...credentials,
       ...settings,
       AWS_EC2_METADATA_DISABLED: "true",
       ...more,
     };
-    const command = ["--stage", "sandbox", "--dry-run", "--assembly", folder, ...words];
-    const { code, stdout, stderr } = await commands.run(join(root, "infra/tools/deploy/run.ts"), command, env);
+    const command = ["--stage", "sandbox", "--assembly", folder, ...words];
+    const { code, stdout, stderr } = await process.run(join(root, "infra/tools/deploy/run.ts"), command, env);
     return { code, text: stdout + stderr };
   }
 
@@ -216,6 +234,11 @@ describe("npm run deploy -- --dry-run", () => {
       { stack: undefined, ...concurrency(240, 120) },
       "may run 240 functions at the same time in eu-west-1, and needs 246.",
     ],
+    [
+      "another stage has reserved what is left, and the first creation of this one has failed",
+      { ...stackIn("ROLLBACK_COMPLETE"), ...concurrency(240, 120) },
+      "may run 240 functions at the same time in eu-west-1, and needs 246.",
+    ],
     ["an update is under way", stackIn("UPDATE_IN_PROGRESS"), "brokerage-sandbox is UPDATE_IN_PROGRESS: wait"],
     [
       "a rollback has failed",
@@ -238,10 +261,83 @@ describe("npm run deploy -- --dry-run", () => {
     expect(text).toContain("Warning: 9001 of the 10000 API keys of eu-west-1");
   });
 
-  test("creates everything again after a first creation that failed", async () => {
-    account.stack = { status: "ROLLBACK_COMPLETE", template: {} };
+  test.each([
+    ["has failed", "ROLLBACK_COMPLETE"],
+    ["was refused before it began", "REVIEW_IN_PROGRESS"],
+  ])("creates everything when the first creation %s", async (_, status) => {
+    account.stack = { status, template: {} };
     const { code, text } = await deploy();
     expect([code, text]).toEqual([0, expect.stringContaining("+ Table (AWS::DynamoDB::Table) created")]);
+  });
+
+  const arnIn = (region: string, owner = "123456789012") => `arn:aws:acm:${region}:${owner}:certificate/one`;
+
+  test.each([
+    ["api", arnIn("eu-central-1"), "is in eu-central-1 of the account 123456789012: name one in eu-west-1 of"],
+    ["api", arnIn("eu-west-1", "210987654321"), "is in eu-west-1 of the account 210987654321"],
+    ["dashboard", arnIn("us-east-1", "210987654321"), "name one in us-east-1 of 123456789012."],
+  ])("refuses a certificate of %s that its resources would not find: %s", async (setting, certificate_arn, says) => {
+    const sandbox = { [setting]: { domain: "name.example.com", certificate_arn } };
+    const { code, text } = await deploy([], { BROKERAGE_STAGES: JSON.stringify({ sandbox }) });
+    expect([code, text]).toEqual([1, expect.stringContaining(`The certificate of ${setting} is in`)]);
+    expect(text).toContain(says);
+  });
+
+  test("refuses a user pool whose invitations would come from an address that cannot be verified", async () => {
+    const pool = (From: string) => {
+      const Pool = { Type: "AWS::Cognito::UserPool", Properties: { EmailConfiguration: { From } } };
+      writeFileSync(join(folder, "brokerage-sandbox.template.json"), JSON.stringify({ Resources: { Pool } }));
+      return deploy(["--allow", "Table"]);
+    };
+    try {
+      const { code, text } = await pool("no-reply@brokerage.example");
+      expect([code, text]).toEqual([1, expect.stringContaining("name invitations_from in .stages.json")]);
+      expect((await pool("no-reply@example.com")).code).toBe(0);
+    } finally {
+      writeFileSync(join(folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
+    }
+  });
+
+  test("refuses a folder that has no template of the stage", async () => {
+    const { code, text } = await deploy(["--assembly", join(folder, "none")]);
+    expect([code, text]).toEqual([1, expect.stringContaining("it has no brokerage-sandbox.template.json.")]);
+  });
+
+  /** What the CDK was asked for by a deployment that is not dry, in a folder with a command of its own. */
+  async function deployed(
+    stage: string,
+  ): Promise<{ words: string; folder?: string; terminationProtection?: boolean }[]> {
+    const own = mkdtempSync(join(tmpdir(), "deployed-"));
+    const bin = join(own, "node_modules", "aws-cdk", "bin");
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, "cdk"), notingCdk);
+    const there = startCommandProcess(own);
+    try {
+      const { code, text } = await runIn(there, ["--no-smoke", "--stage", stage]);
+      expect([code, text]).toEqual([0, expect.stringContaining("Stateful resources")]);
+      const lines = readFileSync(join(own, "cdk.log"), "utf8").trim().split("\n");
+      return lines.map((line) => JSON.parse(line));
+    } finally {
+      await there.stop();
+      rmSync(own, { recursive: true, force: true });
+    }
+  }
+
+  const foundation = { words: "deploy --require-approval never -c foundation=true" };
+  const whole = () => ({ words: "deploy --require-approval never --app", folder, terminationProtection: true });
+
+  test("deploys the assembly that it is given, of production first without termination protection", async () => {
+    account.stack = { status: "ROLLBACK_COMPLETE", template: {} };
+    const [before, first, ...then] = await deployed("production");
+    expect([before, then]).toEqual([foundation, [whole()]]);
+    expect(first).toEqual({
+      ...whole(),
+      folder: expect.stringContaining("first-creation-"),
+      terminationProtection: false,
+    });
+    expect(existsSync(first?.folder ?? "")).toBe(false);
+    account.stack = { status: "UPDATE_COMPLETE", template };
+    expect(await deployed("production")).toEqual([foundation, whole()]);
   });
 
   test("names what is missing of the environment and of the arguments", async () => {
