@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Duration, NestedStack } from "aws-cdk-lib";
+import { CfnOutput, Duration, NestedStack, Stack } from "aws-cdk-lib";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import {
   AllowedMethods,
@@ -43,6 +43,7 @@ const year = Duration.days(365);
  * no leave to call another host, and a page of another site gets none (ADR 0061).
  */
 export class DashboardStack extends NestedStack {
+  private readonly config: StageConfig;
   readonly bucket: IBucket;
   /** Address of the dashboard without a slash at the end. */
   readonly url: string;
@@ -50,10 +51,19 @@ export class DashboardStack extends NestedStack {
   constructor(scope: Construct, id: string, props: DashboardProps) {
     super(scope, id, { description: "Dashboard: its files, and their distribution" });
     const { config } = props;
+    this.config = config;
     this.bucket = this.makeBucket(config);
     const distribution = this.makeDistribution(props);
     this.url = `https://${config.dashboard?.domain ?? distribution.distributionDomainName}`;
+    this.addTarget(distribution);
     acknowledge(this, "CloudFormation-Validate::W2509", "The parameter is the ARN of the secret, not its value.");
+  }
+
+  /** With a name of its own the address says nothing of the distribution that the name has to point to. */
+  private addTarget({ distributionDomainName: value }: Distribution): void {
+    if (this.config.dashboard === undefined) return;
+    const description = "Where the name of the dashboard has to point to";
+    new CfnOutput(Stack.of(this.node.scope ?? this), "DashboardDomainTarget", { value, description });
   }
 
   private makeBucket(config: StageConfig): IBucket {

@@ -136,17 +136,16 @@ describe("a stage with settings", () => {
   let stage: SynthesizedStage;
   const settings: StageSettings = {
     ...apiOf({}),
+    dashboard: { domain: "dashboard.example.com", certificate_arn: arnIn("us-east-1") },
     alarm_emails: ["a@example.com", "b@example.com"],
     monthly_budget_usd: 42,
     concurrency: { evaluations: 7 },
   };
-  const { api, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations, ...rest } = withSettings(
-    stageConfig("sandbox"),
-    settings,
-  );
+  const config = withSettings(stageConfig("sandbox"), settings);
+  const { api, dashboard, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations, ...rest } = config;
   beforeAll(async () => {
-    if (api === undefined) throw new Error("The settings name an API.");
-    const config = { api, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations };
+    if (api === undefined || dashboard === undefined) throw new Error("The settings name an API and a dashboard.");
+    const config = { api, dashboard, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations };
     stage = await keptStage({ stage: "sandbox", config });
   });
   afterAll(() => stage?.remove());
@@ -171,6 +170,17 @@ describe("a stage with settings", () => {
         ...["https://api.example.com", "https://api.example.com/v2"],
       ]);
     }
+  });
+
+  test("says where its names have to point to", () => {
+    const parent = stage.templates.find(({ name }) => name === "brokerage-sandbox.template.json")?.template;
+    const { Outputs } = parent as unknown as { Outputs: Record<string, { Value: unknown }> };
+    expect(Outputs["DashboardUrl"]?.Value).toBe("https://dashboard.example.com");
+    expect(Outputs["ApiDomainTarget"]?.Value).toEqual({
+      "Fn::GetAtt": [expect.stringMatching(/^ApiDomain/), "RegionalDomainName"],
+    });
+    const fromDashboard = [expect.stringContaining("DashboardNestedStack"), expect.stringContaining("DomainName")];
+    expect(Outputs["DashboardDomainTarget"]?.Value).toEqual({ "Fn::GetAtt": fromDashboard });
   });
 
   test("sends its alarms, and their end, to each address", () => {
