@@ -10,7 +10,6 @@ import {
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
@@ -18,9 +17,11 @@ import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { averageDurationMs, averageLatencyMs } from "../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../stages.ts";
+import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
 import { allow } from "./grants.ts";
 import { platformAlarms } from "./platform-alarms.ts";
 import { runbookOf } from "./runbooks.ts";
+import { tableRules, type WatchedTables } from "./table-alarms.ts";
 
 /** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
 const ownNamespace = "Brokerage";
@@ -28,7 +29,7 @@ const ownNamespace = "Brokerage";
 /** What is watched. */
 export interface AlarmsProps {
   readonly config: StageConfig;
-  readonly tables: readonly Table[];
+  readonly tables: WatchedTables;
   readonly failureQueues: readonly Queue[];
   /** Queues that a function empties, and the age at which their oldest message is late. */
   readonly workQueues: readonly { readonly queue: Queue; readonly lateAfterSeconds: number }[];
@@ -48,21 +49,9 @@ export interface LateStream {
   readonly functionId: string;
 }
 
-interface Rule {
-  readonly id: string;
-  readonly description: string;
-  readonly metric: IMetric;
-  readonly threshold: number;
-  readonly evaluationPeriods?: number;
-  readonly datapointsToAlarm?: number;
-  /** What the dashboard draws instead of the metric. */
-  readonly drawn?: readonly IMetric[];
-}
-
 /** Metrics that one alarm may calculate with (AWS docs: CloudWatch alarm based on a metric math expression). */
 const metricsPerAlarm = 10;
 
-const fiveMinutes = Duration.minutes(5);
 const halfHour = Duration.minutes(30);
 
 /** Share of requests that may fail: the objective is 99.9 % over 30 days. */
@@ -71,17 +60,12 @@ const errorBudgetPercent = 0.1;
 const fastBurn = 14.4;
 const slowBurn = 6;
 
-/** The sum of metrics; one that has no data point counts as 0 and does not take the value of the others away. */
-function filledSum(names: readonly string[]): string {
-  return names.map((name) => `FILL(${name}, 0)`).join(" + ");
-}
-
 /** As many rules as it takes for an alarm to calculate with all functions, named `<id>`, `<id>-2` and so on. */
 function byAlarm(
   id: string,
   functionIds: readonly string[],
-  ruleOf: (id: string, functionIds: readonly string[]) => Rule,
-): Rule[] {
+  ruleOf: (id: string, functionIds: readonly string[]) => AlarmRule,
+): AlarmRule[] {
   return Array.from({ length: Math.ceil(functionIds.length / metricsPerAlarm) }, (_, n) => {
     const some = functionIds.slice(n * metricsPerAlarm, (n + 1) * metricsPerAlarm);
     return ruleOf(n === 0 ? id : `${id}-${n + 1}`, some);
@@ -120,7 +104,7 @@ export class Alarms extends Construct {
     return topic;
   }
 
-  private addAlarm(rule: Rule): void {
+  private addAlarm(rule: AlarmRule): void {
     const alarm = new Alarm(this, rule.id, {
       alarmName: `${serviceName}-${this.props.config.stage}-${rule.id}`,
       alarmDescription: `${rule.description} Runbook: ${runbookOf(rule.id)}`,
@@ -167,7 +151,7 @@ export class Alarms extends Construct {
     });
   }
 
-  private apiRules(): Rule[] {
+  private apiRules(): AlarmRule[] {
     const { latencyP99Ms } = this.props.config.alarms;
     return [
       {
@@ -222,7 +206,7 @@ export class Alarms extends Construct {
    * Alarms on the slowest of some routes by the average duration of their functions. The gateway's own metrics of a
    * route would cost 0.30 USD a month each; the duration of a function costs nothing.
    */
-  private routeLatencyRules(): Rule[] {
+  private routeLatencyRules(): AlarmRule[] {
     return byAlarm("route-latency", this.props.routeIds, (id, functionIds) => {
       const metrics = functionIds.map((each) => this.lambdaMetric(each, "Duration", "Average"));
       const named = metrics.map((metric, n) => [`f${n}`, metric] as const);
@@ -244,11 +228,11 @@ export class Alarms extends Construct {
   }
 
   /** Alarms on the errors of these functions. */
-  private errorsRules(id: string, functionIds: readonly string[]): Rule[] {
+  private errorsRules(id: string, functionIds: readonly string[]): AlarmRule[] {
     return byAlarm(id, functionIds, (each, some) => this.errorsRule(each, some));
   }
 
-  private errorsRule(id: string, functionIds: readonly string[]): Rule {
+  private errorsRule(id: string, functionIds: readonly string[]): AlarmRule {
     const metrics = functionIds.map((each, n) => [`f${n}`, this.lambdaMetric(each, "Errors", "Sum")] as const);
     return {
       id,
@@ -265,7 +249,7 @@ export class Alarms extends Construct {
     };
   }
 
-  private backgroundRules(): Rule[] {
+  private backgroundRules(): AlarmRule[] {
     const { config, backgroundIds, stageIds, lateStreams } = this.props;
     return [
       ...this.errorsRules("background-errors", backgroundIds),
@@ -303,7 +287,7 @@ export class Alarms extends Construct {
     ];
   }
 
-  private queueRules(): Rule[] {
+  private queueRules(): AlarmRule[] {
     const { failureQueues, workQueues } = this.props;
     return [
       ...failureQueues.map((queue) => ({
@@ -322,12 +306,7 @@ export class Alarms extends Construct {
     ];
   }
 
-  private throttleRules(): Rule[] {
-    const tableMetrics = this.props.tables.flatMap((table, n) =>
-      ["ReadThrottleEvents", "WriteThrottleEvents"].map(
-        (metricName, m) => [`t${n}${m}`, table.metric(metricName, { statistic: "Sum", period: fiveMinutes })] as const,
-      ),
-    );
+  private throttleRules(): AlarmRule[] {
     return [
       {
         id: "function-throttles",
@@ -343,23 +322,11 @@ export class Alarms extends Construct {
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
       },
-      {
-        id: "table-throttles",
-        description: "DynamoDB throttles: a partition is hot.",
-        metric: new MathExpression({
-          expression: filledSum(tableMetrics.map(([name]) => name)),
-          usingMetrics: Object.fromEntries(tableMetrics),
-          label: "throttled",
-          period: fiveMinutes,
-        }),
-        threshold: 0,
-        evaluationPeriods: 3,
-        datapointsToAlarm: 2,
-      },
+      ...tableRules(this.props.tables),
     ];
   }
 
-  private addDashboard(rules: readonly Rule[]): void {
+  private addDashboard(rules: readonly AlarmRule[]): void {
     const requests = new GraphWidget({
       title: "Requests",
       left: [

@@ -6,7 +6,7 @@ const pages: readonly (readonly [alarms: RegExp, page: string])[] = [
   [/^refusal/, "refusal-not-recorded"],
   [/^errors-|-errors(?:-\d+)?$/, "errors"],
   [/^latency|^route-latency/, "latency"],
-  [/^function-throttles$|^table-throttles$|^counter-failed-open$/, "brokerage-floods"],
+  [/-throttles$|^transaction-conflicts$|^counter-failed-open$/, "brokerage-floods"],
   [/^publish-failed$|^outbox-parked$|^iterator-age$|^publish-late$/, "publisher-stuck"],
   [/-dead$|-failures$/, "dead-letter-queue"],
   [/-late$(?<!^command-late)|^message-failed$|^watch-iterator-age$/, "queue-late"],

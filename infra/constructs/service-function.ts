@@ -1,6 +1,15 @@
 import { Duration } from "aws-cdk-lib";
 import { PolicyDocument, type PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
+import {
+  ApplicationLogLevel,
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+  SystemLogLevel,
+  Tracing,
+} from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
@@ -63,6 +72,11 @@ export class ServiceFunction extends Construct {
       // The role above is complete; without this the library would add a policy of its own for what it switches on.
       role: this.role.withoutPolicyUpdates(),
       logGroup,
+      // Of its own lines Lambda writes those about crashes and timeouts; the others cost as much as ours and say less.
+      loggingFormat: LoggingFormat.JSON,
+      systemLogLevelV2: SystemLogLevel.WARN,
+      // The functions choose by LOG_LEVEL themselves. A line of a metric has no level, counts as INFO, and must pass.
+      applicationLogLevelV2: ApplicationLogLevel.DEBUG,
       tracing: Tracing.ACTIVE,
       environment: { ...props.environment },
     });

@@ -152,7 +152,7 @@ export class ServiceStack extends Stack {
     const counted = rows.filter(({ trigger }) => trigger.authorizer !== true);
     const alarms = new Alarms(this, "Alarms", {
       config,
-      tables: [tables.main, tables.volatile, tables.keys],
+      tables,
       failureQueues: [
         ...background.failureQueues,
         ...[this.ladder, this.marginQueue, ...Object.values(this.eventQueues)].map(({ deadLetters }) => deadLetters),

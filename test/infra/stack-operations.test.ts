@@ -189,6 +189,45 @@ describe("what runs by itself", () => {
     ]);
   });
 
+  test.each(["sandbox", "production"] as const)(
+    "functions of %s log as JSON, without the lines of Lambda about requests that go well",
+    (stage) => {
+      const functions = ofType(synthesized(stage), "AWS::Lambda::Function").filter(({ properties }) =>
+        String(properties["FunctionName"]).startsWith(`brokerage-${stage}-`),
+      );
+      expect(functions.length).toBeGreaterThan(100);
+      for (const { properties } of functions) {
+        expect(properties["LoggingConfig"]).toMatchObject({
+          LogFormat: "JSON",
+          SystemLogLevel: "WARN",
+          // Lines of metrics have no level and count as INFO: a higher level would drop them, and their alarms.
+          ApplicationLogLevel: "DEBUG",
+        });
+      }
+    },
+  );
+
+  test("every index of the table is watched for throttles of reads and of writes", () => {
+    const alarm = only(
+      ofType(synthesized("production"), "AWS::CloudWatch::Alarm").filter(({ properties }) =>
+        String(properties["AlarmName"]).endsWith("-index-throttles"),
+      ),
+    );
+    const watched = list(alarm.properties["Metrics"])
+      .map((each) => at(each, "MetricStat", "Metric"))
+      .filter((metric) => metric !== undefined)
+      .map((metric) => {
+        const dimensions = list(at(metric, "Dimensions"));
+        const index = dimensions.find((each) => at(each, "Name") === "GlobalSecondaryIndexName") ?? null;
+        return `${at(index, "Value")} ${at(metric, "MetricName")}`;
+      });
+    const [main] = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    const names = list(main?.properties["GlobalSecondaryIndexes"]).map((index) => at(index, "IndexName"));
+    expect(watched.sort()).toEqual(
+      names.flatMap((name) => [`${name} ReadThrottleEvents`, `${name} WriteThrottleEvents`]).sort(),
+    );
+  });
+
   test("every alarm calls the topic, and the dashboard is one", () => {
     const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
     const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
@@ -207,6 +246,7 @@ describe("what runs by itself", () => {
       "fan-out-dead",
       "fan-out-late",
       "function-throttles",
+      "index-throttles",
       "iterator-age",
       "latency",
       "latency-average",
@@ -227,6 +267,7 @@ describe("what runs by itself", () => {
       "route-failures",
       "schedule-failures",
       "table-throttles",
+      "transaction-conflicts",
       "unexpected-operation",
       "watch-failures",
       "watch-iterator-age",
@@ -260,8 +301,10 @@ describe("what runs by itself", () => {
       "background-errors",
       "errors-fast-burn",
       "errors-slow-burn",
+      "index-throttles",
       "sandbox-errors",
       "table-throttles",
+      "transaction-conflicts",
     ]);
     for (const { properties } of calculating) {
       const metrics = list(properties["Metrics"]);

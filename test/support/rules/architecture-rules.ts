@@ -101,6 +101,7 @@ const ofFormats = [
   "shared/domain/delivery-attempt.ts",
   "shared/domain/feed/source.ts",
   "infra/constructs/alarms.ts",
+  "infra/constructs/table-alarms.ts",
 ];
 
 /** A bound stands in shared/limits.ts, where an operator finds it with its unit and source. */
