@@ -1,0 +1,211 @@
+import { backgroundOf } from "../../../infra/background/index.ts";
+import { slowRoutes } from "../../../infra/latency.ts";
+import type { Assembly } from "../../../infra/local/template/assembly.ts";
+import { functionName } from "../../../infra/stages.ts";
+import { routes } from "../../../shared/routes/index.ts";
+import type { Stage } from "../../../shared/routes/route.ts";
+import { countMetric } from "../../../shared/runtime/log.ts";
+import { indexes } from "../../../shared/table/table-shape.ts";
+import type { Metric } from "./metric-data.ts";
+
+/** The stage that something happens to. */
+export interface Place {
+  readonly stage: Stage;
+  readonly assembly: Assembly;
+}
+
+/**
+ * What is measured while something happens, for the metrics that it changes.
+ * @param slots slots since it began
+ */
+export type Happening = (metric: Metric, slots: number) => readonly number[] | undefined;
+
+/** What an alarm is for. */
+export interface Situation {
+  /** In words, as the table of the runbooks has it. */
+  readonly what: string;
+  /** The same to one resource after another; each must raise the alarm, or one of those with its name and a number. */
+  readonly happens: (place: Place) => readonly Happening[];
+}
+
+function changes(name: string, dimensions: Readonly<Record<string, string>>, samples: readonly number[]): Happening {
+  return (metric) => (isOf(metric, name, dimensions) ? samples : undefined);
+}
+
+/** Whether a metric has these dimensions and no others: CloudWatch finds none by a part of them. */
+function isOf(metric: Metric, name: string, dimensions: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(dimensions);
+  if (metric.name !== name || Object.keys(metric.dimensions).length !== names.length) return false;
+  return names.every((each) => metric.dimensions[each] === dimensions[each]);
+}
+
+function ofApi(what: string, name: string, samples: readonly number[]): Situation {
+  const happens = ({ stage }: Place) => [changes(name, { ApiName: `brokerage-${stage}`, Stage: "v2" }, samples)];
+  return { what, happens };
+}
+
+function ofFunctions(
+  what: string,
+  ids: (stage: Stage) => readonly string[],
+  [name, samples]: readonly [string, readonly number[]],
+): Situation {
+  const happens = ({ stage }: Place) =>
+    ids(stage).map((id) => changes(name, { FunctionName: functionName(stage, id) }, samples));
+  return { what, happens };
+}
+
+interface EmbeddedMetrics {
+  readonly _aws: {
+    readonly CloudWatchMetrics: readonly {
+      readonly Namespace: string;
+      readonly Dimensions: readonly (readonly string[])[];
+      readonly Metrics: readonly { readonly Name: string }[];
+    }[];
+  };
+  readonly [member: string]: unknown;
+}
+
+/** What a function writes when it counts something, read as CloudWatch reads it. */
+function written(stage: Stage, name: Parameters<typeof countMetric>[0]): string {
+  const { write } = process.stdout;
+  const { STAGE } = process.env;
+  let text = "";
+  process.env["STAGE"] = stage;
+  process.stdout.write = (line) => {
+    text += line;
+    return true;
+  };
+  try {
+    countMetric(name);
+  } finally {
+    process.stdout.write = write;
+    if (STAGE === undefined) delete process.env["STAGE"];
+    else process.env["STAGE"] = STAGE;
+  }
+  return text;
+}
+
+function counted(what: string, name: Parameters<typeof countMetric>[0]): Situation {
+  const happens = ({ stage }: Place) => {
+    const line = JSON.parse(written(stage, name)) as EmbeddedMetrics;
+    const [embedded] = line._aws.CloudWatchMetrics;
+    const [dimensions = []] = embedded?.Dimensions ?? [];
+    const values = Object.fromEntries(dimensions.map((each) => [each, String(line[each])]));
+    const counts = (metric: Metric) =>
+      metric.namespace === embedded?.Namespace && isOf(metric, embedded.Metrics[0]?.Name ?? "", values);
+    return [(metric: Metric) => (counts(metric) ? [Number(line[metric.name])] : undefined)];
+  };
+  return { what, happens };
+}
+
+/** Something ends in a queue of failures. */
+function deadLetter(queue: string, what: string): Situation {
+  const happens = ({ stage }: Place) => [
+    changes("ApproximateNumberOfMessagesVisible", { QueueName: `brokerage-${stage}-${queue}` }, [1]),
+  ];
+  return { what: `one message in the queue ${queue}: ${what}`, happens };
+}
+
+/** The function of a queue takes no messages: the oldest one grows older. */
+function untaken(queue: string): Situation {
+  const happens = ({ stage }: Place) => [
+    (metric: Metric, slots: number) =>
+      isOf(metric, "ApproximateAgeOfOldestMessage", { QueueName: `brokerage-${stage}-${queue}` })
+        ? [(slots + 1) * 300]
+        : undefined,
+  ];
+  return { what: `no message of the queue ${queue} is taken`, happens };
+}
+
+function tableNames({ assembly }: Place): string[] {
+  return assembly.resources.filter(({ type }) => type === "AWS::DynamoDB::Table").map(({ physical_id }) => physical_id);
+}
+
+const throttles = ["ReadThrottleEvents", "WriteThrottleEvents"] as const;
+
+const throttledTables: Situation = {
+  what: "reads or writes of one table are throttled",
+  happens: (place) =>
+    tableNames(place).flatMap((TableName) => throttles.map((name) => changes(name, { TableName }, [10]))),
+};
+
+/** The main table is the first of the stack, and alone has indexes. */
+const throttledIndexes: Situation = {
+  what: "reads or writes of one index are throttled",
+  happens: (place) => {
+    const [TableName = ""] = tableNames(place);
+    return Object.values(indexes).flatMap(({ name: GlobalSecondaryIndexName }) =>
+      throttles.map((name) => changes(name, { TableName, GlobalSecondaryIndexName }, [10])),
+    );
+  },
+};
+
+const conflicts: Situation = {
+  what: "three of five transactions meet another one",
+  happens: (place) => {
+    const [TableName = ""] = tableNames(place);
+    return [changes("TransactionConflict", { TableName }, [900])];
+  },
+};
+
+const slowest = Array.from({ length: 100 }, (_, n) => (n < 2 ? 5000 : 10));
+
+/** Ids of background functions of every stage, or of those of one alone; the authorizer fails by throwing. */
+const background = (own: boolean) => (stage: Stage) =>
+  backgroundOf(stage)
+    .filter((row) => (row.stage !== undefined) === own && row.trigger.authorizer !== true)
+    .map(({ id }) => id);
+const quickRoutes = (stage: Stage) =>
+  routes.filter((row) => row.stages.includes(stage) && slowRoutes[row.id] === undefined).map(({ id }) => id);
+
+/** What each alarm is for, by its id without the number of those that need more than one. */
+export const situations: Readonly<Record<string, Situation>> = {
+  "errors-fast-burn": ofApi("5 % of the requests end with 5xx", "5XXError", [50]),
+  "errors-slow-burn": ofApi("0.8 % of the requests end with 5xx", "5XXError", [8]),
+  latency: ofApi("2 % of the requests take 5 s", "Latency", slowest),
+  "latency-average": ofApi("each request takes 70 ms", "Latency", [70]),
+  "route-latency": ofFunctions("one route takes 60 ms on average", quickRoutes, ["Duration", [40, 80]]),
+  "background-errors": ofFunctions("one background function fails each time", background(false), ["Errors", [5]]),
+  "sandbox-errors": ofFunctions("one of the sandbox's own functions fails each time", background(true), [
+    ...(["Errors", [5]] as const),
+  ]),
+  "function-throttles": {
+    what: "the account's concurrency is used up",
+    happens: () => [changes("Throttles", {}, [20])],
+  },
+  "table-throttles": throttledTables,
+  "index-throttles": throttledIndexes,
+  "transaction-conflicts": conflicts,
+  "counter-failed-open": counted("the counter of requests does not answer", "RateCounterFailedOpen"),
+  "refusal-not-reported": counted("the queue of refusals takes no message", "RefusalNotReported"),
+  "publish-failed": counted("commits cannot be published", "EventPublishFailed"),
+  "outbox-parked": counted("a commit could not be published three times", "OutboxParked"),
+  "message-failed": counted("deliveries cannot be queued", "DeliveryMessageFailed"),
+  "unexpected-operation": counted("a platform moves money by an operation of no command", "UnexpectedOperation"),
+  "money-needs-attention": counted("money of a liquidation was not brought back", "MoneyNeedsAttention"),
+  "command-late": counted("a command waits for a bridge that does not take it", "CommandLate"),
+  "command-unknown": counted("a bridge took a command and reports no outcome", "CommandUnknown"),
+  "drift-open": counted("a snapshot differs from the books", "DriftOpen"),
+  "account-moved-on": counted("an account could not be compared for a day", "AccountMovedOn"),
+  "iterator-age": ofFunctions("commits wait 10 minutes in the stream", () => ["route"], ["IteratorAge", [600_000]]),
+  "watch-iterator-age": ofFunctions("prices wait 10 minutes in the stream", () => ["watch"], [
+    ...(["IteratorAge", [600_000]] as const),
+  ]),
+  "route-failures": deadLetter("route-failures", "commits that the router gave up"),
+  "watch-failures": deadLetter("watch-failures", "prices that the watch of margins gave up"),
+  "schedule-failures": deadLetter("schedule-failures", "a schedule could not invoke its function"),
+  "deliver-dead": deadLetter("deliver-dead", "a delivery crashed its function"),
+  "margin-dead": deadLetter("margin-dead", "an account crashed the evaluator"),
+  "publish-dead": deadLetter("publish-dead.fifo", "commits crashed the publisher"),
+  "fan-out-dead": deadLetter("fan-out-dead", "an event with many deliveries crashed its function"),
+  "refusals-dead": deadLetter("refusals-dead", "a refusal could not be recorded"),
+  "deliver-late": untaken("deliver"),
+  "deliver-unproven-late": untaken("deliver-unproven"),
+  "retry-1m-late": untaken("retry-1m"),
+  "retry-5m-late": untaken("retry-5m"),
+  "retry-long-late": untaken("retry-long"),
+  "margin-late": untaken("margin"),
+  "publish-late": untaken("publish.fifo"),
+  "fan-out-late": untaken("fan-out"),
+  "refusals-late": untaken("refusals"),
+};
