@@ -1,6 +1,7 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { publishedUrls, tokenClaims } from "../shared/hosts.ts";
+import { limits } from "../shared/limits.ts";
 import { type Stage, stages } from "../shared/routes/route.ts";
 import { localDashboard, localOrigin } from "./local-origin.ts";
 
@@ -108,7 +109,8 @@ export const serviceName = "brokerage";
 /** Name of the API Gateway stage; it is the version in every path. */
 export const apiVersion = "v2";
 
-const planThrottle: Throttle = { ratePerSecond: 150, burst: 300 };
+const { gateway_per_second, gateway_burst } = limits.rate;
+const planThrottle: Throttle = { ratePerSecond: gateway_per_second, burst: gateway_burst };
 const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 
 function claimsOf(stage: Stage): Pick<StageConfig, "tokenIssuer" | "tokenAudience"> {

@@ -132,6 +132,9 @@ export const limits = {
     quotes_per_second: 100,
     /** Batches, and calls with prices, per application in one clock second, each counted apart. */
     feed_per_second: 50,
+    /** What the gateway lets through of one caller, all requests together: a wall in front, which is not exact. */
+    gateway_per_second: 150,
+    gateway_burst: 300,
     /** The counter item outlives its minute by this much before DynamoDB may delete it. */
     counter_kept_seconds: 3600,
   },

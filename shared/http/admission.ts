@@ -32,10 +32,19 @@ export function admitCaller(exchange: Exchange): void {
  * verdict, and so does every answer (see `endpoint`).
  */
 export function countRate(exchange: Exchange): void {
+  startCount(exchange);
+}
+
+/** The same for an endpoint that shows what was counted. */
+export function countRateWhole(exchange: Exchange): void {
+  startCount(exchange, "ALL_NEW");
+}
+
+function startCount(exchange: Exchange, asked?: Parameters<typeof countRequest>[3]): void {
   const { row, event } = exchange;
   const { caller } = exchange;
   if (caller === undefined || row.rate === "none" || row.rate === "token") return;
   const counter = { tenant_id: caller.tenant_id, application_id: caller.actor.id };
   const rate = caller.actor.type === "operator" ? "operator" : row.rate;
-  exchange.verdict = countRequest(counter, rate, event.requestContext.requestTimeEpoch);
+  exchange.verdict = countRequest(counter, rate, event.requestContext.requestTimeEpoch, asked);
 }

@@ -9,8 +9,9 @@ import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts
 import { personsIn } from "../table/audit/announcement.ts";
 import { originFor, sealedChange } from "../table/audit/sealing.ts";
 import { newContext } from "../table/context.ts";
+import type { RateVerdict } from "../table/counters.ts";
 import { type Committable, execute, type Load, loadItems } from "../table/store.ts";
-import { admitCaller, countRate } from "./admission.ts";
+import { admitCaller, countRate, countRateWhole } from "./admission.ts";
 import { shownChange, userAgentOf } from "./audited.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
@@ -32,6 +33,25 @@ export function read<R extends ShippedRoute>(
     const found = await work(requestOf<R>(exchange, loaderFor(exchange), order));
     if (found === undefined) throw refused(notFound().refusal);
     return notModified(exchange.event, resourceReplyOf(row, order, found));
+  });
+  return warmedUp(row, handler);
+}
+
+/** What the handler of {@link readCounts} receives: who asks, when, and all that was counted for them in the minute. */
+export interface CountsRequest {
+  readonly caller: Caller;
+  readonly counts: RateVerdict["counts"];
+  /** The gateway's time of the request, epoch milliseconds: windows are counted by it. */
+  readonly time_ms: number;
+}
+
+/** An endpoint that shows what the rate counter has of its caller, which it learns as it is counted itself. */
+export function readCounts(row: ShippedRoute, show: (request: CountsRequest) => object): Promise<Handler> {
+  const order = replyOrder(row.reply);
+  const handler = endpoint(row, [admitCaller, countRateWhole], async (exchange) => {
+    const counts = (await exchange.verdict)?.counts;
+    const time_ms = exchange.event.requestContext.requestTimeEpoch;
+    return resourceReplyOf(row, order, show({ caller: callerIn(exchange), counts, time_ms }));
   });
   return warmedUp(row, handler);
 }

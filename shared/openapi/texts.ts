@@ -154,6 +154,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   MarketStatus: "Market status.",
   Me: "The calling application or operator, with its scopes and limits.",
   OpenApiDocument: "An OpenAPI 3.0.3 document.",
+  RateLimits: "Rate limits of the caller, with what is left of them.",
   RejectionReason: "Reason why a verification was rejected.",
   ReplayEventsRequest: "Range of events to replay.",
   RetryFeedRejectRequest: "Decision on which transaction the money of an item belongs to.",

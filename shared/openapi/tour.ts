@@ -54,6 +54,7 @@ export const tour: readonly Chapter[] = [
       { row: "get_health" },
       { row: "get_openapi" },
       { row: "get_me" },
+      { row: "get_limits" },
       { row: "get_settings" },
       // The tour has one application, which approves what it has created itself.
       { row: "update_settings", body: { four_eyes: false } },

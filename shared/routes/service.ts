@@ -1,4 +1,4 @@
-import { Health, Me, OpenApiDocument } from "../schema/service.ts";
+import { Health, Me, OpenApiDocument, RateLimits } from "../schema/service.ts";
 import { Settings, UpdateSettingsRequest } from "../schema/settings.ts";
 import { route } from "./route.ts";
 
@@ -15,6 +15,23 @@ export const getMe = route({
   grants: ["read"],
   reply: Me,
   refusals: ["not_found"],
+});
+
+/** `GET /status/limits` */
+export const getLimits = route({
+  id: "get_limits",
+  method: "GET",
+  path: "/status/limits",
+  tag: "Service",
+  summary: "Get the rate limits and what is left of them",
+  description:
+    "The windows that the requests of the caller count against, with what is left of each. The request itself counts " +
+    "against `minute` and `burst`. Every answer has the window of its own request in `X-RateLimit-Remaining`, so a " +
+    "client needs this only for the other windows.",
+  file: "applications/get-limits",
+  scope: null,
+  grants: [],
+  reply: RateLimits,
 });
 
 /** `GET /settings` */
@@ -85,4 +102,4 @@ export const getHealth = route({
 });
 
 /** Rows of the service itself. */
-export const serviceRoutes = [getMe, getSettings, updateSettings, getOpenApi, getHealth] as const;
+export const serviceRoutes = [getMe, getLimits, getSettings, updateSettings, getOpenApi, getHealth] as const;

@@ -50,6 +50,51 @@ export const Me = z.object({
   _links: ownFields._links,
 });
 
+const RateWindow = z.object({
+  name: described(
+    z.enum(["minute", "burst", "quotes", "feed", "feed_quotes"]),
+    "Window: `minute` and `burst` count all requests but those of the other windows, which are `quotes` " +
+      "(`GET /quotes/{symbol}`), `feed` (batches of operations) and `feed_quotes` (prices). An operator has only " +
+      "`burst`, which counts all of theirs.",
+  ),
+  limit: described(z.int(), "Requests that the window takes."),
+  used: described(z.nullable(z.int()), "Requests that it has taken; null if the counter could not be read."),
+  remaining: described(z.nullable(z.int()), "Requests that it still takes; null if the counter could not be read."),
+  period_seconds: described(z.int(), "Length of the window: a clock minute or a clock second."),
+  resets_at: described(Timestamp, "Start of the next window."),
+});
+
+/** `GET /status/limits`: what the caller has left of its rate limits. */
+export const RateLimits = z.object({
+  object: described(z.literal("rate_limits"), "Resource type; always this value."),
+  caller: described(
+    z.object({
+      type: described(z.enum(["application", "operator"]), "Type of the caller."),
+      id: described(z.string(), "Identifier of the application or operator."),
+    }),
+    "The application or operator that the requests are counted for; all its tokens share the limits.",
+  ),
+  as_of: described(Timestamp, "Time of this request. It is counted itself."),
+  windows: described(z.array(RateWindow), "Windows that are counted exactly; requests that are refused do not count."),
+  gateway: described(
+    z.object({
+      per_second: described(z.int(), "Requests per second."),
+      burst: described(z.int(), "Requests at once."),
+    }),
+    "Throttle in front of the windows, for all requests of the caller together. It is approximate.",
+  ),
+  token_endpoint: described(
+    z.object({
+      failures_per_minute: described(z.int(), "Failed authentications per address and clock minute."),
+    }),
+    "Limit of `POST /oauth/token`, which counts failures by the address of the sender and not by application.",
+  ),
+  _links: ownFields._links,
+});
+
+/** What a caller has left, on the wire. */
+export type RateLimitsBody = z.infer<typeof RateLimits>;
+
 /** `GET /openapi.json`: the OpenAPI document. */
 export const OpenApiDocument = z.record(z.string(), z.unknown());
 

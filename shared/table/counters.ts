@@ -38,6 +38,19 @@ export interface RateVerdict {
   readonly violated: readonly ("minute" | RateWindow["policy"])[];
   /** Whole seconds after which the refused request may be tried again. */
   readonly retry_after_seconds: number;
+  /** What was counted in the minute, where a request asked for all of it and the counter answered. */
+  readonly counts?: Counts;
+}
+
+/** What is left of one window. */
+export interface WindowState {
+  readonly name: "minute" | RateWindow["policy"];
+  readonly limit: number;
+  /** Undefined if the counter could not be asked. */
+  readonly used: number | undefined;
+  readonly seconds: 1 | 60;
+  /** Start of the next window, epoch seconds. */
+  readonly reset_seconds: number;
 }
 
 // One try: a request does not wait for a counter that fails. Only where a connection that was reused turns out to be
@@ -54,12 +67,14 @@ type Counts = Readonly<Record<string, number>>;
 
 /**
  * Counts one request of an application or an operator exactly, in one conditional write: refused requests do not count
- * (ADR 0007). When the counter cannot be asked the request passes and an alarm metric is written.
+ * (ADR 0007). When the counter cannot be asked the request passes and an alarm metric is written. `asked` is what the
+ * one write returns: what this request counts against, or all that was counted in the minute, at no other price.
  */
 export async function countRequest(
   caller: { readonly tenant_id: string; readonly application_id: string },
   rateClass: RateClass,
   requestTimeMs: number,
+  asked: "UPDATED_NEW" | "ALL_NEW" = "UPDATED_NEW",
 ): Promise<RateVerdict> {
   const seconds = Math.floor(requestTimeMs / 1000);
   const minute = Math.floor(seconds / 60);
@@ -83,12 +98,13 @@ export async function countRequest(
           ":per_second": window.per_second,
           ...(standard ? { ":per_minute": limits.rate.per_minute } : {}),
         },
-        ReturnValues: "UPDATED_NEW",
+        ReturnValues: asked,
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       }),
       briefly,
     );
-    return verdict(counts as Counts, rateClass, slot, seconds, []);
+    const found = verdict(counts as Counts, rateClass, slot, seconds, []);
+    return asked === "ALL_NEW" ? { ...found, counts: counts as Counts } : found;
   } catch (error) {
     const { name, Item: item } = error as { name?: string; Item?: Record<string, unknown> };
     if (name !== "ConditionalCheckFailedException") return failOpen(error, rateClass, slot, seconds);
@@ -121,6 +137,30 @@ function verdict(
     violated,
     retry_after_seconds: violated.includes("minute") ? nextMinute - seconds : 1,
   };
+}
+
+/** What is left of each window that the requests of a caller count against, by what was counted in the minute. */
+export function windowsOf(
+  caller: "application" | "operator",
+  counts: Counts | undefined,
+  requestTimeMs: number,
+): WindowState[] {
+  const now = Math.floor(requestTimeMs / 1000);
+  const usedOf = (name: string) => (counts === undefined ? undefined : (counts[name] ?? 0));
+  const windowOf = ({ slot, per_second, policy }: RateWindow): WindowState => ({
+    ...{ name: policy, limit: per_second, used: usedOf(`${slot}${now % 60}`), seconds: 1, reset_seconds: now + 1 },
+  });
+  if (caller === "operator") return [windowOf(windows.operator)];
+  const reset_seconds = (Math.floor(now / 60) + 1) * 60;
+  const minute = {
+    name: "minute",
+    limit: limits.rate.per_minute,
+    used: usedOf("n"),
+    seconds: 60,
+    reset_seconds,
+  } as const;
+  const { standard, quotes, feed, feed_quotes } = windows;
+  return [minute, ...[standard, quotes, feed, feed_quotes].map(windowOf)];
 }
 
 function failOpen(error: unknown, rateClass: RateClass, slot: string, seconds: number): RateVerdict {

@@ -17,7 +17,7 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 119,
+  "documents/openapi": 120,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 149,
@@ -37,10 +37,10 @@ const others: Readonly<Record<string, number>> = {
   "transactions/update": 226,
   // They are decided as the same move of an update.
   "transactions/approve": 218,
-  "transactions/reject": 211,
+  "transactions/reject": 212,
   "accounts/update": 199,
   "sandbox/open-trade": 190,
-  "sandbox/close-trade": 177,
+  "sandbox/close-trade": 178,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 201,
@@ -53,7 +53,7 @@ const others: Readonly<Record<string, number>> = {
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 138,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 217,
+  "sandbox/set-prices": 218,
   // It reads the events that it causes, whose payloads need their dictionary.
   "sandbox/drive-account": 230,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are

@@ -1,5 +1,11 @@
 import { actor, completed_at, created_at, links, tenantId } from "./identifiers.ts";
 
+/** What is left of a window at 06:30:00.123. */
+function windowOf(name: string, limit: number, used: number, period_seconds = 1) {
+  const resets_at = period_seconds === 1 ? "2026-11-21T06:30:01.000Z" : "2026-11-21T06:31:00.000Z";
+  return { name, limit, used, remaining: limit - used, period_seconds, resets_at };
+}
+
 /** Examples of the replies about the service and its tokens, by component. */
 export const serviceReplies: Readonly<Record<string, unknown>> = {
   Health: { status: "ok", environment: "sandbox", time: created_at },
@@ -25,6 +31,21 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     scopes: ["clients:read", "clients:write"],
     limits: { per_minute: 1000, burst: 50, quotes_per_second: 100 },
     _links: links({ self: "/me" }),
+  },
+  RateLimits: {
+    object: "rate_limits",
+    caller: { type: "application", id: actor.id },
+    as_of: created_at,
+    windows: [
+      windowOf("minute", 1000, 3, 60),
+      windowOf("burst", 50, 1),
+      windowOf("quotes", 100, 0),
+      windowOf("feed", 50, 0),
+      windowOf("feed_quotes", 50, 0),
+    ],
+    gateway: { per_second: 150, burst: 300 },
+    token_endpoint: { failures_per_minute: 10 },
+    _links: links({ self: "/status/limits" }),
   },
   OpenApiDocument: { openapi: "3.0.3", info: { title: "Brokerage API", version: "2.0.0" }, paths: {} },
   Settings: {
